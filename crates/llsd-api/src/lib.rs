@@ -1,0 +1,1 @@
+//! The LlamaStackDistribution resource: both versions, their schemas, and the conversion between them.

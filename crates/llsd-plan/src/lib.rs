@@ -1,0 +1,4 @@
+//! The pure core: validation and planning, with no I/O, no clock and no client.
+
+pub mod problem;
+pub mod validate;

@@ -1,0 +1,1 @@
+//! Reads a distribution's base configuration out of its image in a registry.
