@@ -1,0 +1,97 @@
+//! The id of a provider: what models refer to and what the server lists.
+
+use std::borrow::{Borrow, Cow};
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// Letters, digits, `.`, `_` and `-`, with a letter or digit at both ends. The server would take
+/// more, but a `/` makes `<provider>/<model>` ambiguous and `${` would be substituted.
+pub const PATTERN: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
+/// Long enough for any name seen, short enough for an environment variable made from it.
+pub const MAX_LENGTH: usize = 63;
+
+/// A well-formed provider id.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ProviderId(String);
+
+impl ProviderId {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The short name of a provider type, which is the id of a provider that names none:
+/// `vllm` for `remote::vllm`.
+pub fn short_name(provider_type: &str) -> &str {
+    provider_type.rsplit_once("::").map_or(provider_type, |(_, short)| short)
+}
+
+impl TryFrom<String> for ProviderId {
+    type Error = String;
+
+    fn try_from(id: String) -> Result<Self, Self::Error> {
+        let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let well_formed = id.len() <= MAX_LENGTH
+            && id.chars().all(inner)
+            && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && id.ends_with(|c: char| c.is_ascii_alphanumeric());
+        if well_formed { Ok(Self(id)) } else { Err(format!("`{id}` is not a provider id")) }
+    }
+}
+
+impl Borrow<str> for ProviderId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProviderId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl JsonSchema for ProviderId {
+    fn schema_name() -> Cow<'static, str> {
+        "ProviderId".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "maxLength": MAX_LENGTH, "pattern": PATTERN})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("vllm", true)]
+    #[case("vllm-primary.eu_1", true)]
+    #[case("9", true)]
+    #[case("", false)]
+    #[case("-vllm", false)]
+    #[case("vllm-", false)]
+    #[case("a/b", false)]
+    #[case("${env.X}", false)]
+    #[case("a b", false)]
+    fn an_id_is_letters_digits_and_inner_punctuation(#[case] id: &str, #[case] well_formed: bool) {
+        assert_eq!(ProviderId::try_from(id.to_owned()).is_ok(), well_formed);
+    }
+
+    #[test]
+    fn the_short_name_is_what_follows_the_last_double_colon() {
+        assert_eq!(short_name("vllm"), "vllm");
+        assert_eq!(short_name("remote::vllm"), "vllm");
+        assert_eq!(short_name("remote::huggingface::tgi"), "tgi");
+    }
+}

@@ -1,0 +1,189 @@
+//! Every rule of a v1alpha2 resource that ties fields together: its CEL, what it says, and what
+//! to do about it. The CRD and the admission policy take the CEL from here, the Rust validation
+//! takes the words, so a mistake reads the same wherever it is met.
+
+use serde_json::{Value, json};
+
+/// A rule that the CRD's schema carries as CEL, at the object it judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub cel: &'static str,
+    pub message: &'static str,
+    pub remedy: &'static str,
+}
+
+impl Rule {
+    fn validation(&self) -> Value {
+        json!({"rule": self.cel, "message": format!("{}; {}", self.message, self.remedy)})
+    }
+}
+
+/// The value of `x-kubernetes-validations` for an object under these rules.
+pub fn validations(rules: &[Rule]) -> Value {
+    rules.iter().map(Rule::validation).collect()
+}
+
+pub const NAME_XOR_IMAGE: Rule = Rule {
+    cel: "has(self.name) != has(self.image)",
+    message: "exactly one of name and image must be set",
+    remedy: "set name for a known distribution, or image for your own",
+};
+
+/// What `overrideConfig` replaces, and so cannot stand beside.
+pub const OVERRIDE_EXCLUDES: [(&str, Rule); 4] = [
+    ("providers", Rule {
+        cel: "!(has(self.providers) && has(self.overrideConfig))",
+        message: "providers and overrideConfig are mutually exclusive",
+        remedy: "remove providers, or move them into the ConfigMap of overrideConfig",
+    }),
+    ("resources", Rule {
+        cel: "!(has(self.resources) && has(self.overrideConfig))",
+        message: "resources and overrideConfig are mutually exclusive",
+        remedy: "remove resources, or move them into the ConfigMap of overrideConfig",
+    }),
+    ("storage", Rule {
+        cel: "!(has(self.storage) && has(self.overrideConfig))",
+        message: "storage and overrideConfig are mutually exclusive",
+        remedy: "remove storage, or move it into the ConfigMap of overrideConfig",
+    }),
+    ("disabled", Rule {
+        cel: "!(has(self.disabled) && has(self.overrideConfig))",
+        message: "disabled and overrideConfig are mutually exclusive",
+        remedy: "remove disabled, or leave those APIs out of the ConfigMap of overrideConfig",
+    }),
+];
+
+pub const REDIS_NEEDS_ENDPOINT: Rule = Rule {
+    cel: "!(has(self.type) && self.type == 'redis') || has(self.endpoint)",
+    message: "type redis needs endpoint",
+    remedy: "set endpoint to redis://HOST:PORT, or rediss:// for TLS",
+};
+pub const ENDPOINT_IS_FOR_REDIS: Rule = Rule {
+    cel: "!has(self.endpoint) || (has(self.type) && self.type == 'redis')",
+    message: "endpoint is only for type redis",
+    remedy: "set type to redis, or remove endpoint",
+};
+pub const PASSWORD_IS_FOR_REDIS: Rule = Rule {
+    cel: "!has(self.password) || (has(self.type) && self.type == 'redis')",
+    message: "password is only for type redis",
+    remedy: "set type to redis, or remove password",
+};
+pub const ENDPOINT_WITHOUT_CREDENTIALS: Rule = Rule {
+    cel: "!has(self.endpoint) || !self.endpoint.contains('@')",
+    message: "endpoint must not hold a user or a password",
+    remedy: "put the password into a Secret and name it in password",
+};
+pub const POSTGRES_NEEDS_CONNECTION_STRING: Rule = Rule {
+    cel: "!(has(self.type) && self.type == 'postgres') || has(self.connectionString)",
+    message: "type postgres needs connectionString",
+    remedy: "name the Secret and key that hold the connection string",
+};
+pub const CONNECTION_STRING_IS_FOR_POSTGRES: Rule = Rule {
+    cel: "!has(self.connectionString) || (has(self.type) && self.type == 'postgres')",
+    message: "connectionString is only for type postgres",
+    remedy: "set type to postgres, or remove connectionString",
+};
+
+/// For secret references whose parents are all typed; below an untyped field CEL never runs, and
+/// the schema says the same by `oneOf`.
+pub const ONE_SECRET_SPELLING: Rule = Rule {
+    cel: "has(self.secretKeyRef) ? !has(self.name) && !has(self.key) : has(self.name) && has(self.key)",
+    message: "a secret reference is either {secretKeyRef: {name, key}} or {name, key}",
+    remedy: "name the Secret and the key in exactly one of the two spellings",
+};
+
+pub const TLS_NEEDS_SECRET: Rule = Rule {
+    cel: "!(has(self.enabled) && self.enabled) || has(self.secretName)",
+    message: "enabled needs secretName",
+    remedy: "set secretName to a Secret of type kubernetes.io/tls",
+};
+
+pub const ONE_DISRUPTION_BOUND: Rule = Rule {
+    cel: "has(self.minAvailable) != has(self.maxUnavailable)",
+    message: "exactly one of minAvailable and maxUnavailable must be set",
+    remedy: "keep the one you need",
+};
+
+pub const MAX_NOT_BELOW_MIN: Rule = Rule {
+    cel: "!has(self.minReplicas) || self.maxReplicas >= self.minReplicas",
+    message: "maxReplicas must not be below minReplicas",
+    remedy: "raise maxReplicas or lower minReplicas",
+};
+pub const ONE_CPU_TARGET: Rule = Rule {
+    cel: "!has(self.targetCPUUtilization) || !has(self.targetCPUUtilizationPercentage) || \
+          self.targetCPUUtilization == self.targetCPUUtilizationPercentage",
+    message: "targetCPUUtilization and targetCPUUtilizationPercentage are the same field and must not differ",
+    remedy: "keep one of the two",
+};
+pub const ONE_MEMORY_TARGET: Rule = Rule {
+    cel: "!has(self.targetMemoryUtilization) || !has(self.targetMemoryUtilizationPercentage) || \
+          self.targetMemoryUtilization == self.targetMemoryUtilizationPercentage",
+    message: "targetMemoryUtilization and targetMemoryUtilizationPercentage are the same field and must not differ",
+    remedy: "keep one of the two",
+};
+
+/// `<name>-service` must be a valid Service name. Judged on creation alone: a name cannot be
+/// changed, and the status of an object that has a bad one must still be writable.
+pub const RESOURCE_NAME: Rule = Rule {
+    cel: "oldSelf.hasValue() || (self.metadata.name.size() <= 55 && \
+          self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",
+    message: "metadata.name must be at most 55 lower-case letters, digits and -, beginning with a letter",
+    remedy: "choose a shorter name without dots",
+};
+
+/// What a rule says that only the admission policy and the Rust validation can judge, because it
+/// looks into fields that are untyped to the CRD. Its CEL is in [`crate::policy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
+    pub message: &'static str,
+    pub remedy: &'static str,
+}
+
+pub const PROVIDER_SHAPE: Words = Words {
+    message: "must be an object or a list of objects",
+    remedy: "write one provider as an object, or several as a list",
+};
+pub const AGENTS_OR_RESPONSES: Words = Words {
+    message: "agents and responses are the same API under two names",
+    remedy: "move all entries to one of the two",
+};
+pub const IDS_REQUIRED: Words = Words {
+    message: "each of several providers of one API needs an id",
+    remedy: "add an id that is unique over all providers",
+};
+pub const IDS_UNIQUE: Words = Words {
+    message: "provider ids must be unique over all APIs",
+    remedy: "give each provider an id of its own",
+};
+pub const PROVIDER_FIELDS: Words = Words {
+    message: "unknown provider field",
+    remedy: "correct the spelling, or move it below settings if the provider knows it",
+};
+pub const DEPLOYMENT_NAME_IS_FOR_AZURE: Words = Words {
+    message: "deploymentName is only for provider azure",
+    remedy: "remove deploymentName",
+};
+pub const ONE_API_KEY: Words = Words {
+    message: "apiKey and secretRefs.api_key set the same field",
+    remedy: "keep one of the two",
+};
+pub const SETTINGS_OR_CONFIG: Words = Words {
+    message: "settings and config are the same field under two names",
+    remedy: "move all keys to settings",
+};
+pub const NAME_OR_OBJECT: Words = Words {
+    message: "must be a name or an object",
+    remedy: "write the name as a string, or an object with a name",
+};
+pub const RESOURCE_FIELDS: Words = Words {
+    message: "unknown field",
+    remedy: "correct the spelling or remove it",
+};
+pub const EMBEDDING_DIMENSION: Words = Words {
+    message: "modelType embedding needs embeddingDimension",
+    remedy: "set embeddingDimension to the length of the model's vectors",
+};
+pub const EXPOSE_SHAPE: Words = Words {
+    message: "must be true, false or an object",
+    remedy: "write true, or an object with a hostname",
+};

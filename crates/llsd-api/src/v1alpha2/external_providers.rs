@@ -1,0 +1,48 @@
+//! `spec.externalProviders`: providers that are installed from images of their own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::provider_id::ProviderId;
+
+use super::provider_apis::per_provider_api;
+
+per_provider_api! {
+    /// External providers of each API. They are added to the other providers; one with the id of
+    /// another takes its place, with a warning.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub struct ExternalProvidersSpec {
+        #[schemars(length(max = 32), extend(
+            "x-kubernetes-list-type" = "map",
+            "x-kubernetes-list-map-keys" = ["providerId"]
+        ))]
+        pub _: Option<Vec<ExternalProvider>>,
+    }
+}
+
+/// A provider that an image brings; its type and module come from the image's metadata.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalProvider {
+    /// Id of the provider.
+    pub provider_id: ProviderId,
+    /// Image with the provider's package.
+    #[schemars(regex(pattern = r"^\S+$"))]
+    pub image: String,
+    /// Configuration, passed on as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Map<String, Value>>,
+    /// When the image is pulled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_pull_policy: Option<PullPolicy>,
+}
+
+/// When an image is pulled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PullPolicy {
+    Always,
+    IfNotPresent,
+    Never,
+}

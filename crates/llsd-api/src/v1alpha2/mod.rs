@@ -1,0 +1,93 @@
+//! v1alpha2, the stored version: a resource from which the operator generates the server's
+//! configuration.
+
+mod distribution;
+mod external_providers;
+mod networking;
+mod provider_apis;
+mod providers;
+mod resources;
+mod status;
+mod storage;
+mod workload;
+
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use distribution::DistributionSpec;
+pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
+pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
+pub use provider_apis::PROVIDER_APIS;
+pub use providers::{ProviderEntry, ProvidersSpec};
+pub use resources::{McpEndpoint, ModelEntry, ModelType, ResourcesSpec, ShieldEntry, ToolEntry};
+pub use status::{
+    ConfigGenerationStatus, DistributionConfig, LlamaStackDistributionStatus, Phase,
+    ProviderHealth, ProviderStatus, ResolvedDistribution, VersionInfo,
+};
+pub use storage::{KvStorageSpec, KvType, SqlStorageSpec, SqlType, StateStorageSpec};
+pub use workload::{
+    AutoscalingSpec, DeletionPolicy, OverridesSpec, PodDisruptionBudgetSpec, VolumeSpec,
+    WorkloadSpec,
+};
+
+use crate::rules::{self, OVERRIDE_EXCLUDES};
+
+/// What the server should be: which distribution, with which providers, models and storage, and
+/// how it runs in the cluster.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "llamastack.io",
+    version = "v1alpha2",
+    kind = "LlamaStackDistribution",
+    plural = "llamastackdistributions",
+    shortname = "llsd",
+    namespaced,
+    schema = "disabled",
+    status = "LlamaStackDistributionStatus",
+    derive = "PartialEq"
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = rules::validations(&OVERRIDE_EXCLUDES.map(|(_, rule)| rule))))]
+pub struct LlamaStackDistributionSpec {
+    /// Which Llama Stack distribution runs: a known name, or an image of your own.
+    pub distribution: DistributionSpec,
+    /// The providers of each API, laid over those that the distribution brings. A provider with
+    /// the id of one of the distribution's takes its place; the others stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub providers: Option<ProvidersSpec>,
+    /// Models, tools and shields that are registered when the server starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesSpec>,
+    /// Where the server keeps its state. Without it the distribution's own storage stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<StateStorageSpec>,
+    /// Names of APIs to switch off, with everything that depends on them, for example `eval` or
+    /// `postTraining`. Both `postTraining` and `post_training` are understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "set"))]
+    pub disabled: Option<Vec<String>>,
+    /// How the server is reached: port, TLS, exposure, and who may connect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networking: Option<NetworkingSpec>,
+    /// How the server runs in the cluster: replicas, resources, volume, scaling, pod settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadSpec>,
+    /// Providers that are installed from images of their own when the pod starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_providers: Option<ExternalProvidersSpec>,
+    /// A complete configuration of your own, instead of a generated one. Excludes `providers`,
+    /// `resources`, `storage` and `disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub override_config: Option<OverrideConfigSpec>,
+}
+
+/// A ConfigMap that holds the server's whole configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OverrideConfigSpec {
+    /// The ConfigMap's name, in the resource's own namespace. The configuration is its key
+    /// `config.yaml`, or `run.yaml` where that is missing.
+    #[schemars(length(min = 1, max = 253))]
+    pub config_map_name: String,
+}

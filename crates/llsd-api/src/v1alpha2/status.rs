@@ -1,0 +1,148 @@
+//! `status`: what the operator found and did. It holds every field of v1alpha1's status and more.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What the operator found and did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LlamaStackDistributionStatus {
+    /// The generation of the resource that this status speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The state in one word, derived from the conditions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Versions of the operator and of the running server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<VersionInfo>,
+    /// What the running server says of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution_config: Option<DistributionConfig>,
+    /// The image that runs, and where its base configuration came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved_distribution: Option<ResolvedDistribution>,
+    /// The generated configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_generation: Option<ConfigGenerationStatus>,
+    /// The state in detail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Option<Vec<Condition>>,
+    /// How many pods are ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_replicas: Option<i32>,
+    /// Where the server is reached inside the cluster.
+    #[serde(rename = "serviceURL", skip_serializing_if = "Option::is_none")]
+    pub service_url: Option<String>,
+    /// Where the server is reached from outside; empty while that is not known yet.
+    #[serde(rename = "routeURL", skip_serializing_if = "Option::is_none")]
+    pub route_url: Option<String>,
+}
+
+/// The state in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    Pending,
+    Initializing,
+    Ready,
+    Failed,
+    Terminating,
+}
+
+/// Versions of the operator and of the running server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionInfo {
+    /// The operator's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_version: Option<String>,
+    /// The server's version, as it says itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub llama_stack_server_version: Option<String>,
+    /// When one of the two last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_updated: Option<Time>,
+}
+
+/// What the running server says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DistributionConfig {
+    /// The distribution's name, or `custom` for an image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_distribution: Option<String>,
+    /// The server's providers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub providers: Option<Vec<ProviderStatus>>,
+    /// The distributions that the operator knows, with their images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_distributions: Option<BTreeMap<String, String>>,
+}
+
+/// A provider of the running server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderStatus {
+    /// The API that it serves.
+    pub api: String,
+    /// Its id.
+    pub provider_id: String,
+    /// Its type.
+    pub provider_type: String,
+    /// Its configuration as generated, with references in place of secrets.
+    pub config: Value,
+    /// Its health, as the server says.
+    pub health: ProviderHealth,
+}
+
+/// A provider's health.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderHealth {
+    /// `OK`, `Error` or `Not Implemented`.
+    pub status: String,
+    /// What the server adds to it; may be empty.
+    pub message: String,
+}
+
+/// The image that runs, and where its base configuration came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedDistribution {
+    /// The image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Its digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Where the configuration came from: `Labels`, `Layer`, `Embedded`, `Override` or `Default`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_source: Option<String>,
+    /// The hash of the base configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_hash: Option<String>,
+}
+
+/// The generated configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigGenerationStatus {
+    /// The ConfigMap that holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_map_name: Option<String>,
+    /// When it last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generated_at: Option<Time>,
+    /// How many providers it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_count: Option<i32>,
+    /// How many models, tools and shields it registers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_count: Option<i32>,
+    /// The version of its schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_version: Option<i32>,
+}
