@@ -1,1 +1,54 @@
 //! For tests only: a real Kubernetes control plane on loopback, and what stands in for its kubelet.
+//!
+//! ```no_run
+//! # use llsd_testkit::{ControlPlane, PodFate};
+//! # async fn test() {
+//! let Some(cluster) = ControlPlane::builder()
+//!     .with_controller_manager()
+//!     .start_or_skip("a deployment becomes available")
+//!     .await
+//! else {
+//!     return;
+//! };
+//! let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+//! let before = cluster.audit().mark().await.unwrap();
+//! let client = cluster.client_for("operator", &["system:masters"]);
+//! // ... let the operator work ...
+//! let requests = cluster.audit().requests_of("operator").await.unwrap();
+//! assert!(requests.since(before).writes().is_empty());
+//! # drop((client, kubelet));
+//! # }
+//! ```
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `LLSD_TEST_KUBERNETES` | the minor to test against: 1.33, 1.35, 1.36 (default) or 1.37 |
+//! | `KUBEBUILDER_ASSETS` | a folder with etcd, kube-apiserver and so on, taken as it is |
+//! | `LLSD_CACHE` | where programs are kept, else `$XDG_CACHE_HOME/llsd`, else `~/.cache/llsd` |
+//! | `CI=true` | a test without a control plane fails instead of being skipped |
+
+mod access;
+mod audit;
+mod binaries;
+mod builder;
+mod control_plane;
+mod flags;
+mod kubelet;
+mod pki;
+mod process;
+mod readiness;
+mod skip;
+
+pub use access::Kubectl;
+pub use audit::{Audit, Mark, Request, Requests};
+pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
+pub use builder::Builder;
+pub use control_plane::ControlPlane;
+pub use kubelet::{Kubelet, PodFate};
+pub use skip::skipped;
+
+/// rustls panics when two providers are compiled in and none was chosen. A test that chose one
+/// before keeps its choice.
+pub fn install_crypto_provider() {
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+}

@@ -1,0 +1,90 @@
+//! Where etcd, kube-apiserver, kube-controller-manager and kubectl come from: `KUBEBUILDER_ASSETS`,
+//! then the cache folder, then the published archives, then Go source. Nothing here starts them.
+
+mod cache;
+mod download;
+mod go_build;
+mod go_toolchain;
+mod published;
+mod version;
+
+use std::{
+    collections::HashMap,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+pub use version::{Binary, Kubernetes};
+
+use cache::Cache;
+
+/// Why a program of the control plane cannot be had on this machine.
+#[derive(Debug, Clone)]
+pub struct Unobtainable(String);
+
+impl std::fmt::Display for Unobtainable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unobtainable {}
+
+type Answers = HashMap<(Binary, Kubernetes), Result<PathBuf, Unobtainable>>;
+
+/// A refusal is remembered too, so that a closed network is waited for once per process and not
+/// once per test.
+static ANSWERS: LazyLock<Mutex<Answers>> = LazyLock::new(Mutex::default);
+
+/// The path of one program, fetched or built where it is not there yet. Blocks, for minutes when
+/// it has to build; progress goes to standard error.
+pub fn locate(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobtainable> {
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    answers
+        .entry((binary, kubernetes))
+        .or_insert_with(|| find_or_make(binary, kubernetes))
+        .clone()
+}
+
+fn find_or_make(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobtainable> {
+    if let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS") {
+        let path = Path::new(&assets).join(binary.file_name());
+        if path.is_file() {
+            return Ok(path);
+        }
+    }
+    let cache = Cache::from_env().map_err(|error| Unobtainable(format!("{error:#}")))?;
+    if let Some(path) = cache.find(binary, kubernetes) {
+        return Ok(path);
+    }
+    make(&cache, binary, kubernetes).map_err(|reasons| {
+        Unobtainable(format!(
+            "{} for Kubernetes {} is neither in KUBEBUILDER_ASSETS nor in {}; {reasons}",
+            binary.file_name(),
+            kubernetes.minor(),
+            cache.root().display(),
+        ))
+    })
+}
+
+fn make(cache: &Cache, binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, String> {
+    let _lock = cache.lock().map_err(|error| format!("{error:#}"))?;
+    // Whoever held the lock before may have made it.
+    if let Some(path) = cache.find(binary, kubernetes) {
+        return Ok(path);
+    }
+    let not_published = match published::fetch(cache, binary, kubernetes) {
+        Ok(path) => return Ok(path),
+        Err(error) => format!("not downloaded: {error:#}"),
+    };
+    announce(&not_published);
+    go_build::build(cache, binary, kubernetes)
+        .map_err(|error| format!("{not_published}; not built: {error:#}"))
+}
+
+/// Writes past the capture of the test harness: minutes of silence look like a hang.
+pub(crate) fn announce(line: &str) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(std::io::stderr(), "control plane: {line}");
+}

@@ -1,0 +1,170 @@
+//! A running control plane: etcd, kube-apiserver and, where asked for, kube-controller-manager, in
+//! a temporary folder and on free loopback ports. Dropping it leaves no process and no file.
+
+use std::path::{Path, PathBuf};
+
+use kube::Client;
+use tempfile::TempDir;
+
+use crate::{
+    access::{Access, Kubectl},
+    audit::Audit,
+    binaries::{self, Binary, Kubernetes, Unobtainable},
+    builder::Builder,
+    process::{Component, Watchdog},
+    readiness,
+};
+
+/// The group that may do everything.
+pub(crate) const MASTERS: &str = "system:masters";
+
+/// A real control plane of its own.
+///
+/// It holds nothing that belongs to an asynchronous runtime, so the tests of one file may share it
+/// in a static; the watchdog then clears it away when the process ends.
+// Fields drop in this order: first the programs, then what watches them, then their folder.
+#[derive(Debug)]
+pub struct ControlPlane {
+    pub(crate) controller_manager: Option<Component>,
+    pub(crate) api_server: Component,
+    pub(crate) etcd: Component,
+    pub(crate) watchdog: Watchdog,
+    pub(crate) api_server_program: PathBuf,
+    pub(crate) api_server_flags: Vec<String>,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) kubernetes: Kubernetes,
+    pub(crate) access: Access,
+    pub(crate) dir: TempDir,
+}
+
+impl ControlPlane {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// etcd and kube-apiserver, of the minor that `LLSD_TEST_KUBERNETES` names.
+    pub async fn start() -> anyhow::Result<Self> {
+        Self::builder().start().await
+    }
+
+    /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had.
+    pub async fn start_or_skip(test: &str) -> Option<Self> {
+        Self::builder().start_or_skip(test).await
+    }
+
+    /// A client that may do everything, as the user `admin`.
+    pub fn client(&self) -> Client {
+        self.client_for("admin", &[MASTERS])
+    }
+
+    /// A client with a certificate of its own. Two groups at most. Must be called inside a tokio
+    /// runtime, which the client then belongs to.
+    pub fn client_for(&self, user: &str, groups: &[&str]) -> Client {
+        self.access
+            .client(user, groups)
+            .expect("a client certificate can be issued")
+    }
+
+    /// The configuration behind [`client_for`](Self::client_for), for clients with own timeouts.
+    pub fn config_for(&self, user: &str, groups: &[&str]) -> kube::Config {
+        self.access
+            .config(user, groups)
+            .expect("a client certificate can be issued")
+    }
+
+    /// A kubeconfig of the user `admin`, who may do everything.
+    pub fn kubeconfig_path(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// A new kubeconfig with a certificate of its own. Two groups at most.
+    pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
+        self.access
+            .kubeconfig(user, groups)
+            .expect("a kubeconfig can be written")
+    }
+
+    /// The address of the API server.
+    pub fn url(&self) -> String {
+        self.access.url()
+    }
+
+    /// The certificate authority of the API server, in PEM.
+    pub fn certificate_authority(&self) -> PathBuf {
+        self.access.pki.authority_file()
+    }
+
+    /// The temporary folder. Tests may put files of their own here.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn kubernetes(&self) -> Kubernetes {
+        self.kubernetes
+    }
+
+    /// The real kubectl of this Kubernetes, fetched or built at the first call.
+    pub async fn kubectl_path(&self) -> Result<PathBuf, Unobtainable> {
+        let kubernetes = self.kubernetes;
+        tokio::task::spawn_blocking(move || binaries::locate(Binary::Kubectl, kubernetes))
+            .await
+            .expect("looking for kubectl does not panic")
+    }
+
+    /// Runs the real kubectl as `admin`.
+    pub async fn kubectl(&self, args: &[&str], stdin: Option<&str>) -> anyhow::Result<Kubectl> {
+        self.kubectl_as(&self.kubeconfig, args, stdin).await
+    }
+
+    /// Runs the real kubectl with a kubeconfig from [`kubeconfig_for`](Self::kubeconfig_for).
+    pub async fn kubectl_as(
+        &self,
+        kubeconfig: &Path,
+        args: &[&str],
+        stdin: Option<&str>,
+    ) -> anyhow::Result<Kubectl> {
+        let program = self.kubectl_path().await?;
+        Kubectl::run(&program, kubeconfig, self.dir(), args, stdin).await
+    }
+
+    /// What was asked of the API server, and by whom.
+    pub fn audit(&self) -> Audit<'_> {
+        Audit::of(&self.access)
+    }
+
+    /// Freezes the API server: connections stay open and nothing is answered.
+    pub fn pause_api_server(&self) -> anyhow::Result<()> {
+        self.api_server.signal("STOP")
+    }
+
+    /// Lets a frozen API server go on.
+    pub fn resume_api_server(&self) -> anyhow::Result<()> {
+        self.api_server.signal("CONT")
+    }
+
+    /// Kills the API server and starts it again at the same address, with the same objects.
+    pub async fn restart_api_server(&mut self) -> anyhow::Result<()> {
+        self.stop_api_server();
+        self.api_server = Component::spawn(
+            "kube-apiserver",
+            &self.api_server_program,
+            &self.api_server_flags,
+            self.dir.path(),
+            &self.watchdog,
+        )?;
+        readiness::api_server(&self.access, &mut [&mut self.etcd, &mut self.api_server]).await
+    }
+
+    /// Kills the API server: connections are refused until
+    /// [`restart_api_server`](Self::restart_api_server).
+    pub fn stop_api_server(&mut self) {
+        self.api_server.kill();
+    }
+
+    /// All processes of this control plane, the watchdog included.
+    pub fn process_ids(&self) -> Vec<u32> {
+        let mut ids = vec![self.watchdog.id(), self.etcd.id(), self.api_server.id()];
+        ids.extend(self.controller_manager.as_ref().map(Component::id));
+        ids
+    }
+}

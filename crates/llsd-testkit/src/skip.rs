@@ -1,0 +1,23 @@
+//! Tests that cannot run here say so where nobody can miss it, and never in silence.
+
+use std::{
+    io::Write,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many tests of this process were skipped for want of a control plane.
+pub fn skipped() -> usize {
+    SKIPPED.load(Ordering::Relaxed)
+}
+
+/// One line per skipped test on standard error. With `CI=true` a panic: there, a test that did not
+/// run is a test that failed.
+pub(crate) fn skip(test: &str, why: &str) {
+    let line = format!("SKIPPED (no control plane): {test}: {why}");
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
+    SKIPPED.fetch_add(1, Ordering::Relaxed);
+    // Not `eprintln!`, which the test harness swallows for tests that pass.
+    let _ = writeln!(std::io::stderr(), "{}", line.replace('\n', " "));
+}
