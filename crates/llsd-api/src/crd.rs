@@ -120,7 +120,6 @@ fn v1alpha2_schema() -> Value {
     schema["x-kubernetes-validations"] = json!([{
         "rule": RESOURCE_NAME.cel,
         "message": format!("{}; {}", RESOURCE_NAME.message, RESOURCE_NAME.remedy),
-        "fieldPath": ".metadata.name",
         "optionalOldSelf": true,
     }]);
     // Fourteen APIs with the same fields: their descriptions alone would fill 20 KB.

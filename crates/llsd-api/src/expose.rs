@@ -15,7 +15,7 @@ use crate::schema::{ENTRY, SHAPE, Shape};
 #[serde(untagged)]
 pub enum Expose {
     Flag(bool),
-    How(Lenient<ExposeSpec>),
+    How(Box<Lenient<ExposeSpec>>),
 }
 
 /// How the server is reached from outside the cluster.
@@ -28,7 +28,12 @@ pub struct ExposeSpec {
     /// The host name that clients use. Without it the cluster's own default applies: the name that
     /// OpenShift gives a Route, or `<name>-<namespace>.<ingressDomain>`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"))]
+    #[schemars(
+        length(min = 1, max = 253),
+        regex(
+            pattern = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+        )
+    )]
     pub hostname: Option<String>,
     /// The IngressClass of the Ingress. Without it the cluster's default class applies.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +86,7 @@ impl<'de> Deserialize<'de> for Expose {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(deserializer)? {
             Value::Bool(on) => Self::Flag(on),
-            other => Self::How(Lenient::from_value(other)),
+            other => Self::How(Box::new(Lenient::from_value(other))),
         })
     }
 }
@@ -117,7 +122,10 @@ mod tests {
     #[case(json!({"enabled": "yes"}), false)]
     #[case(json!("yes"), false)]
     #[case(json!({"hostnam": "typo"}), true)]
-    fn an_empty_object_exposes_and_enabled_false_always_wins(#[case] written: Value, #[case] on: bool) {
+    fn an_empty_object_exposes_and_enabled_false_always_wins(
+        #[case] written: Value,
+        #[case] on: bool,
+    ) {
         let read: Expose = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(read.is_on(), on);
         assert_eq!(serde_json::to_value(&read).unwrap(), written);

@@ -31,26 +31,38 @@ pub const NAME_XOR_IMAGE: Rule = Rule {
 
 /// What `overrideConfig` replaces, and so cannot stand beside.
 pub const OVERRIDE_EXCLUDES: [(&str, Rule); 4] = [
-    ("providers", Rule {
-        cel: "!(has(self.providers) && has(self.overrideConfig))",
-        message: "providers and overrideConfig are mutually exclusive",
-        remedy: "remove providers, or move them into the ConfigMap of overrideConfig",
-    }),
-    ("resources", Rule {
-        cel: "!(has(self.resources) && has(self.overrideConfig))",
-        message: "resources and overrideConfig are mutually exclusive",
-        remedy: "remove resources, or move them into the ConfigMap of overrideConfig",
-    }),
-    ("storage", Rule {
-        cel: "!(has(self.storage) && has(self.overrideConfig))",
-        message: "storage and overrideConfig are mutually exclusive",
-        remedy: "remove storage, or move it into the ConfigMap of overrideConfig",
-    }),
-    ("disabled", Rule {
-        cel: "!(has(self.disabled) && has(self.overrideConfig))",
-        message: "disabled and overrideConfig are mutually exclusive",
-        remedy: "remove disabled, or leave those APIs out of the ConfigMap of overrideConfig",
-    }),
+    (
+        "providers",
+        Rule {
+            cel: "!(has(self.providers) && has(self.overrideConfig))",
+            message: "providers and overrideConfig are mutually exclusive",
+            remedy: "remove providers, or move them into the ConfigMap of overrideConfig",
+        },
+    ),
+    (
+        "resources",
+        Rule {
+            cel: "!(has(self.resources) && has(self.overrideConfig))",
+            message: "resources and overrideConfig are mutually exclusive",
+            remedy: "remove resources, or move them into the ConfigMap of overrideConfig",
+        },
+    ),
+    (
+        "storage",
+        Rule {
+            cel: "!(has(self.storage) && has(self.overrideConfig))",
+            message: "storage and overrideConfig are mutually exclusive",
+            remedy: "remove storage, or move it into the ConfigMap of overrideConfig",
+        },
+    ),
+    (
+        "disabled",
+        Rule {
+            cel: "!(has(self.disabled) && has(self.overrideConfig))",
+            message: "disabled and overrideConfig are mutually exclusive",
+            remedy: "remove disabled, or leave those APIs out of the ConfigMap of overrideConfig",
+        },
+    ),
 ];
 
 pub const REDIS_NEEDS_ENDPOINT: Rule = Rule {
@@ -158,6 +170,10 @@ pub const IDS_UNIQUE: Words = Words {
 pub const PROVIDER_FIELDS: Words = Words {
     message: "unknown provider field",
     remedy: "correct the spelling, or move it below settings if the provider knows it",
+};
+pub const HOST_SHAPE: Words = Words {
+    message: "host must be a string or a secret reference",
+    remedy: "put the host in quotes, or name the Secret and the key",
 };
 pub const DEPLOYMENT_NAME_IS_FOR_AZURE: Words = Words {
     message: "deploymentName is only for provider azure",

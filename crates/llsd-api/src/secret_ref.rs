@@ -99,11 +99,18 @@ mod tests {
 
     #[test]
     fn both_spellings_mean_the_same_key_and_are_written_back_as_they_were() {
-        for written in
-            [json!({"secretKeyRef": {"name": "creds", "key": "token"}}), json!({"name": "creds", "key": "token"})]
-        {
+        for written in [
+            json!({"secretKeyRef": {"name": "creds", "key": "token"}}),
+            json!({"name": "creds", "key": "token"}),
+        ] {
             let read: SecretRef = serde_json::from_value(written.clone()).unwrap();
-            assert_eq!(read.target(), &SecretKey { name: "creds".into(), key: "token".into() });
+            assert_eq!(
+                read.target(),
+                &SecretKey {
+                    name: "creds".into(),
+                    key: "token".into()
+                }
+            );
             assert_eq!(serde_json::to_value(&read).unwrap(), written);
         }
     }

@@ -5,16 +5,23 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::ENTRY;
+use super::{ANYTHING, ENTRY, SHAPE};
 
 /// Names under which the types of Kubernetes itself are defined.
 const EMBEDDED: &str = "io.k8s.";
 /// Formats that the API server knows; it warns about others.
 const FORMATS: [&str; 5] = ["int32", "int64", "float", "double", "date-time"];
 
+/// What a quantity such as `500m` or `10Gi` looks like; the types of Kubernetes leave it open.
+const QUANTITY: &str =
+    r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$";
+
 /// The described schema of `T`.
 pub fn described<T: JsonSchema>() -> Value {
-    let mut root = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let mut root = SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     let definitions = match root.get_mut("$defs").map(Value::take) {
         Some(Value::Object(definitions)) => definitions,
         _ => Map::new(),
@@ -25,15 +32,18 @@ pub fn described<T: JsonSchema>() -> Value {
 /// Resolves references below `node`. Within an `embedded` type descriptions are dropped: they
 /// would add 100 KB a version, and `kubectl explain pod` has them.
 fn resolve(node: Value, definitions: &Map<String, Value>, embedded: bool) -> Value {
-    let mut object = match node {
-        Value::Object(object) => object,
-        // `true` is JSON Schema's word for anything.
-        _ => return json!({"x-kubernetes-preserve-unknown-fields": true}),
+    // `true` is JSON Schema's word for anything.
+    let Value::Object(mut object) = node else {
+        return json!({ANYTHING: true});
     };
     if let Some(Value::String(reference)) = object.remove("$ref") {
         let name = reference.trim_start_matches("#/$defs/");
         let below = embedded || name.starts_with(EMBEDDED);
-        return overlay(resolve(definitions[name].clone(), definitions, below), object, embedded);
+        let mut target = resolve(definitions[name].clone(), definitions, below);
+        if name.ends_with(".Quantity") {
+            target["pattern"] = QUANTITY.into();
+        }
+        return overlay(target, object, embedded);
     }
     drop_null(&mut object);
     if let Some(only) = single_alternative(&mut object) {
@@ -45,14 +55,28 @@ fn resolve(node: Value, definitions: &Map<String, Value>, embedded: bool) -> Val
     if embedded {
         object.remove("description");
     }
-    if object.get("format").and_then(Value::as_str).is_some_and(|format| !FORMATS.contains(&format)) {
+    if object
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| !FORMATS.contains(&format))
+    {
         object.remove("format");
     }
     resolve_children(&mut object, definitions, embedded);
+    if !["type", "properties", SHAPE, "x-kubernetes-int-or-string"]
+        .iter()
+        .any(|keyword| object.contains_key(*keyword))
+    {
+        object.insert(ANYTHING.into(), true.into());
+    }
     Value::Object(object)
 }
 
-fn resolve_children(object: &mut Map<String, Value>, definitions: &Map<String, Value>, embedded: bool) {
+fn resolve_children(
+    object: &mut Map<String, Value>,
+    definitions: &Map<String, Value>,
+    embedded: bool,
+) {
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         for property in properties.values_mut() {
             *property = resolve(property.take(), definitions, embedded);
@@ -67,10 +91,13 @@ fn resolve_children(object: &mut Map<String, Value>, definitions: &Map<String, V
         // `false` is `deny_unknown_fields`; the API server refuses unknown fields anyway.
         None | Some(Value::Bool(false)) => {}
         Some(Value::Bool(true)) => {
-            object.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
+            object.insert(ANYTHING.into(), true.into());
         }
         Some(values) => {
-            object.insert("additionalProperties".into(), resolve(values, definitions, embedded));
+            object.insert(
+                "additionalProperties".into(),
+                resolve(values, definitions, embedded),
+            );
         }
     }
 }
@@ -102,8 +129,13 @@ fn drop_null(object: &mut Map<String, Value>) {
 
 /// The one alternative besides null of an `anyOf`, if that is all it says.
 fn single_alternative(object: &mut Map<String, Value>) -> Option<Value> {
-    let Some(Value::Array(alternatives)) = object.get("anyOf") else { return None };
-    let mut rest: Vec<&Value> = alternatives.iter().filter(|one| one["type"] != "null").collect();
+    let Some(Value::Array(alternatives)) = object.get("anyOf") else {
+        return None;
+    };
+    let mut rest: Vec<&Value> = alternatives
+        .iter()
+        .filter(|one| one["type"] != "null")
+        .collect();
     let only = rest.pop().filter(|_| rest.is_empty())?.clone();
     object.remove("anyOf");
     Some(only)

@@ -15,6 +15,9 @@ pub const SHAPE: &str = "x-llsd-shape";
 /// The keyword that holds the schema of the object among those shapes.
 pub const ENTRY: &str = "x-llsd-entry";
 
+/// The API server's keyword for fields that it keeps without knowing them.
+pub(crate) const ANYTHING: &str = "x-kubernetes-preserve-unknown-fields";
+
 /// The shapes that one field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +42,9 @@ impl Shape {
             Self::StringOrObject => "a name or an object",
             Self::BoolOrObject => "true, false or an object",
             Self::Secret => "a secret reference: {secretKeyRef: {name, key}} or {name, key}",
-            Self::StringOrSecret => "a string or a secret reference: {secretKeyRef: {name, key}} or {name, key}",
+            Self::StringOrSecret => {
+                "a string or a secret reference: {secretKeyRef: {name, key}} or {name, key}"
+            }
         }
     }
 }

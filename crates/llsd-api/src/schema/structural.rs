@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ENTRY, SHAPE, Shape};
+use super::{ANYTHING, ENTRY, SHAPE, Shape};
 use crate::rules::{ONE_SECRET_SPELLING, validations};
 
 /// Matches no string, and says so readably in the API server's message.
@@ -22,8 +22,13 @@ pub fn structural(described: &Value) -> Value {
 
 /// `untyped`: whether some field above has no type, so that CEL never runs here.
 fn expand(node: &Value, untyped: bool) -> Value {
-    let Value::Object(object) = node else { return node.clone() };
-    match object.get(SHAPE).and_then(|shape| serde_json::from_value(shape.clone()).ok()) {
+    let Value::Object(object) = node else {
+        return node.clone();
+    };
+    match object
+        .get(SHAPE)
+        .and_then(|shape| serde_json::from_value(shape.clone()).ok())
+    {
         Some(shape) => expand_shape(object, shape, untyped),
         None => Value::Object(expand_children(object, untyped)),
     }
@@ -37,15 +42,20 @@ fn expand_children(object: &Map<String, Value>, untyped: bool) -> Map<String, Va
         }
     }
     if let Some(Value::Object(properties)) = object.get("properties") {
-        out["properties"] =
-            properties.iter().map(|(name, property)| (name.clone(), expand(property, untyped))).collect();
+        out["properties"] = properties
+            .iter()
+            .map(|(name, property)| (name.clone(), expand(property, untyped)))
+            .collect();
     }
     out
 }
 
 fn expand_shape(object: &Map<String, Value>, shape: Shape, untyped: bool) -> Value {
-    let mut out: Map<String, Value> =
-        object.iter().filter(|(keyword, _)| !keyword.starts_with("x-llsd-")).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut out: Map<String, Value> = object
+        .iter()
+        .filter(|(keyword, _)| !keyword.starts_with("x-llsd-"))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     let entry = &object[ENTRY];
     match shape {
         Shape::Secret => {
@@ -54,7 +64,10 @@ fn expand_shape(object: &Map<String, Value>, shape: Shape, untyped: bool) -> Val
             if untyped {
                 out.insert("oneOf".into(), secret_spellings());
             } else {
-                out.insert("x-kubernetes-validations".into(), validations(&[ONE_SECRET_SPELLING]));
+                out.insert(
+                    "x-kubernetes-validations".into(),
+                    validations(&[ONE_SECRET_SPELLING]),
+                );
             }
         }
         Shape::StringOrSecret => {
@@ -87,7 +100,7 @@ fn expand_shape(object: &Map<String, Value>, shape: Shape, untyped: bool) -> Val
 }
 
 fn untype(out: &mut Map<String, Value>) {
-    out.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
+    out.insert(ANYTHING.into(), true.into());
 }
 
 fn take_fields(out: &mut Map<String, Value>, entry: &Value) {
@@ -101,7 +114,9 @@ fn take_fields(out: &mut Map<String, Value>, entry: &Value) {
 /// Keeps the descriptions below the first property of an object and drops them below the others,
 /// for objects whose properties all have the same schema.
 pub fn document_first_only(object: &mut Value) {
-    let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
+    let Some(Value::Object(properties)) = object.get_mut("properties") else {
+        return;
+    };
     for property in properties.values_mut().skip(1) {
         let description = property.get("description").cloned();
         *property = undescribed(property.take());
@@ -131,7 +146,10 @@ fn undescribed(mut schema: Value) -> Value {
 /// Both spellings side by side; the field's own description speaks for them.
 fn secret(key: &Value) -> Map<String, Value> {
     let nested = undescribed(key.clone());
-    let mut properties = nested["properties"].as_object().cloned().unwrap_or_default();
+    let mut properties = nested["properties"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
     properties.insert("secretKeyRef".into(), nested);
     let mut out = Map::new();
     out.insert("properties".into(), properties.into());

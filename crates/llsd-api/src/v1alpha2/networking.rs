@@ -56,7 +56,13 @@ pub struct CaBundleSpec {
     pub config_map_namespace: Option<String>,
     /// The keys to read, in this order. Default: `ca-bundle.crt`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 50), inner(length(min = 1, max = 253), regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$")))]
+    #[schemars(
+        length(max = 50),
+        inner(
+            length(min = 1, max = 253),
+            regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$")
+        )
+    )]
     pub config_map_keys: Option<Vec<String>>,
 }
 

@@ -21,11 +21,11 @@ use crate::rules::{
 pub struct WorkloadSpec {
     /// How many pods run. Default: 1. With `autoscaling` this is the lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = 2_147_483_647))]
     pub replicas: Option<i32>,
     /// How many worker processes serve in each pod. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub workers: Option<i32>,
     /// CPU and memory of the server's container.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,26 +58,32 @@ pub struct WorkloadSpec {
 pub struct AutoscalingSpec {
     /// The fewest pods. Default: `replicas`, or 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub min_replicas: Option<i32>,
     /// The most pods.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub max_replicas: i32,
     /// The CPU use to aim for, in percent of the request. Default: 80 where no target is given.
-    #[serde(rename = "targetCPUUtilization", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[serde(
+        rename = "targetCPUUtilization",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization: Option<i32>,
     /// Another name of `targetCPUUtilization`.
-    #[serde(rename = "targetCPUUtilizationPercentage", skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[serde(
+        rename = "targetCPUUtilizationPercentage",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization_percentage: Option<i32>,
     /// The memory use to aim for, in percent of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization: Option<i32>,
     /// Another name of `targetMemoryUtilization`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization_percentage: Option<i32>,
 }
 
@@ -90,7 +96,7 @@ pub struct VolumeSpec {
     pub size: Option<Quantity>,
     /// Where the volume is mounted. Default: `/.llama`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 2, max = 1024), regex(pattern = "^/"))]
+    #[schemars(length(max = 1024), regex(pattern = "^(/.+)?$"))]
     pub mount_path: Option<String>,
     /// What becomes of the volume when the resource is deleted. `Retain` keeps it, and a new
     /// resource of the same name takes it up again.

@@ -1,0 +1,102 @@
+//! The `ValidatingAdmissionPolicy` that judges what the CRD's schema and CEL cannot see: the
+//! insides of fields that take two shapes. It works while the operator does not run.
+
+mod validations;
+
+use serde_json::{Value, json};
+
+use crate::v1alpha2::PROVIDER_APIS;
+use crate::{GROUP, PLURAL};
+
+/// The name of the policy and of its binding.
+pub const NAME: &str = "llamastackdistributions.llamastack.io";
+
+/// The policy and its binding.
+pub fn manifests() -> [Value; 2] {
+    [policy(), binding()]
+}
+
+fn binding() -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": NAME},
+        "spec": {"policyName": NAME, "validationActions": ["Deny"]},
+    })
+}
+
+fn policy() -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": NAME},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": [GROUP],
+                "apiVersions": ["v1alpha2"],
+                "operations": ["CREATE", "UPDATE"],
+                "resources": [PLURAL],
+            }]},
+            // A policy does not ratchet: without this an object that was stored invalid could not
+            // even lose a finalizer.
+            "matchConditions": [{
+                "name": "spec-changed",
+                "expression": "request.operation == 'CREATE' || (!has(object.metadata.deletionTimestamp) && \
+                               (!has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec))",
+            }],
+            "variables": variables(),
+            "validations": validations::all(),
+        },
+    })
+}
+
+fn variables() -> Value {
+    let mut variables = vec![
+        variable("spec", "has(object.spec) ? object.spec : dyn({})"),
+        variable(
+            "providers",
+            "has(variables.spec.providers) ? variables.spec.providers : dyn({})",
+        ),
+        variable(
+            "resources",
+            "has(variables.spec.resources) ? variables.spec.resources : dyn({})",
+        ),
+        variable(
+            "networking",
+            "has(variables.spec.networking) ? variables.spec.networking : dyn({})",
+        ),
+    ];
+    for api in PROVIDER_APIS {
+        let field = format!("variables.providers.{api}");
+        variables.push(variable(
+            api,
+            &format!("!has({field}) ? [] : type({field}) == list ? {field} : type({field}) == map ? [{field}] : []"),
+        ));
+    }
+    for list in ["models", "tools", "shields"] {
+        let field = format!("variables.resources.{list}");
+        variables.push(variable(list, &format!("has({field}) ? {field} : dyn([])")));
+    }
+    // Aggregate literals must be homogeneous, hence dyn() around the names.
+    let entries = PROVIDER_APIS
+        .map(|api| format!("variables.{api}.map(e, {{'api': dyn('{api}'), 'entry': e}})"))
+        .join(" + ");
+    variables.push(variable("entries", &entries));
+    variables.push(variable(
+        "named",
+        "variables.entries.map(n, {'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
+         !n.entry.provider.contains('::') ? n.entry.provider : \
+         n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)})",
+    ));
+    variables.push(variable("ids", "variables.named.map(n, n.id)"));
+    variables.push(variable(
+        "repeated",
+        "variables.ids.filter(i, variables.ids.indexOf(i) != variables.ids.lastIndexOf(i))",
+    ));
+    Value::Array(variables)
+}
+
+fn variable(name: &str, expression: &str) -> Value {
+    json!({"name": name, "expression": expression})
+}

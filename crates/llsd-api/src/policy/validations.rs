@@ -1,0 +1,205 @@
+//! The validations of the admission policy, in CEL. Each is a list of what is wrong, empty when
+//! all is well, so that the message can name every offender.
+
+use serde_json::{Value, json};
+
+use crate::crd::described_v1alpha2;
+use crate::rules::{self, Words};
+use crate::schema::ENTRY;
+use crate::v1alpha2::PROVIDER_APIS;
+
+/// One validation: where it looks, what it says, and the CEL list of its offenders.
+struct Validation {
+    at: &'static str,
+    words: Words,
+    offenders: String,
+}
+
+impl Validation {
+    /// `message` is what the API server falls back to should the expression's text be too long.
+    fn to_json(&self) -> Value {
+        let Self {
+            at,
+            words,
+            offenders,
+        } = self;
+        let quoted = |text: &str| text.replace('\'', "\\'");
+        json!({
+            "expression": format!("{offenders}.size() == 0"),
+            "message": format!("{at}: {}; {}", words.message, words.remedy),
+            "messageExpression": format!(
+                "'{at}: {}: ' + {offenders}.join(', ') + '; {}'",
+                quoted(words.message),
+                quoted(words.remedy),
+            ),
+        })
+    }
+}
+
+/// All validations, in the order in which they are tried.
+pub(super) fn all() -> Value {
+    let described = described_v1alpha2();
+    let spec = &described["properties"]["spec"]["properties"];
+    let mut validations = Vec::from(of_provider_apis());
+    validations.extend(of_provider_entries(&spec["providers"]));
+    validations.extend(of_resources(&spec["resources"]));
+    validations.extend(of_expose(&spec["networking"]["properties"]["expose"]));
+    validations.iter().map(Validation::to_json).collect()
+}
+
+fn of_provider_apis() -> [Validation; 4] {
+    let at = "spec.providers";
+    let names = PROVIDER_APIS.map(|api| format!("'{api}'")).join(", ");
+    let without_id = PROVIDER_APIS.map(|api| {
+        format!(
+            "(variables.{api}.size() < 2 ? [] : variables.{api}.filter(e, !has(e.id))\
+             .map(e, '{api}/' + e.provider))"
+        )
+    });
+    [
+        Validation {
+            at,
+            words: rules::PROVIDER_SHAPE,
+            offenders: format!(
+                "[{names}].filter(a, a in variables.providers && \
+                 type(variables.providers[a]) != list && type(variables.providers[a]) != map)"
+            ),
+        },
+        Validation {
+            at,
+            words: rules::AGENTS_OR_RESPONSES,
+            offenders: "(has(variables.providers.agents) && has(variables.providers.responses) \
+                        ? ['agents', 'responses'] : [])"
+                .into(),
+        },
+        Validation {
+            at,
+            words: rules::IDS_REQUIRED,
+            offenders: format!("({})", without_id.join(" + ")),
+        },
+        Validation {
+            at,
+            words: rules::IDS_UNIQUE,
+            offenders: "variables.named.filter(n, n.id in variables.repeated)\
+                        .map(n, n.api + '/' + n.id)"
+                .into(),
+        },
+    ]
+}
+
+fn of_provider_entries(providers: &Value) -> Vec<Validation> {
+    let known = fields(&providers["properties"]["inference"][ENTRY]);
+    let strangers = format!("n.api + '.' + n.entry.filter(k, !(k in {known})).join(' and ')");
+    let named = "n.api + '/' + n.entry.provider";
+    [
+        (
+            rules::PROVIDER_FIELDS,
+            format!("n.entry.exists(k, !(k in {known}))"),
+            strangers.as_str(),
+        ),
+        (
+            rules::HOST_SHAPE,
+            "has(n.entry.host) && type(n.entry.host) != string && type(n.entry.host) != map".into(),
+            named,
+        ),
+        (
+            rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
+            "has(n.entry.deploymentName) && n.entry.provider != 'azure' && \
+             !n.entry.provider.endsWith('::azure')"
+                .into(),
+            named,
+        ),
+        (
+            rules::ONE_API_KEY,
+            "has(n.entry.apiKey) && has(n.entry.secretRefs) && 'api_key' in n.entry.secretRefs"
+                .into(),
+            named,
+        ),
+        (
+            rules::SETTINGS_OR_CONFIG,
+            "has(n.entry.settings) && has(n.entry.config)".into(),
+            named,
+        ),
+    ]
+    .map(|(words, wrong, named)| Validation {
+        at: "spec.providers",
+        words,
+        offenders: format!("variables.entries.filter(n, {wrong}).map(n, {named})"),
+    })
+    .into()
+}
+
+fn of_resources(resources: &Value) -> Vec<Validation> {
+    let lists = [
+        ("models", "spec.resources.models"),
+        ("tools", "spec.resources.tools"),
+        ("shields", "spec.resources.shields"),
+    ];
+    let mut validations = Vec::new();
+    for (list, at) in lists {
+        let known = fields(&resources["properties"][list]["items"][ENTRY]);
+        let kind = kind_of("m");
+        validations.push(Validation {
+            at,
+            words: rules::NAME_OR_OBJECT,
+            offenders: format!(
+                "variables.{list}.filter(m, type(m) != string && type(m) != map).map(m, {kind})"
+            ),
+        });
+        validations.push(Validation {
+            at,
+            words: rules::RESOURCE_FIELDS,
+            offenders: format!(
+                "variables.{list}.filter(m, type(m) == map && m.exists(k, !(k in {known})))\
+                 .map(m, m.name + '.' + m.filter(k, !(k in {known})).join(' and '))"
+            ),
+        });
+    }
+    validations.push(Validation {
+        at: "spec.resources.models",
+        words: rules::EMBEDDING_DIMENSION,
+        offenders: "variables.models.filter(m, type(m) == map && has(m.modelType) && \
+                    m.modelType == 'embedding' && !has(m.embeddingDimension) && \
+                    !(has(m.metadata) && 'embedding_dimension' in m.metadata)).map(m, m.name)"
+            .into(),
+    });
+    validations
+}
+
+fn of_expose(described: &Value) -> [Validation; 2] {
+    let at = "spec.networking.expose";
+    let expose = "variables.networking.expose";
+    let (kind, known) = (kind_of(expose), fields(&described[ENTRY]));
+    [
+        Validation {
+            at,
+            words: rules::EXPOSE_SHAPE,
+            offenders: format!(
+                "(has({expose}) && type({expose}) != bool && type({expose}) != map ? [{kind}] : [])"
+            ),
+        },
+        Validation {
+            at,
+            words: rules::RESOURCE_FIELDS,
+            offenders: format!(
+                "(has({expose}) && type({expose}) == map ? \
+                 {expose}.filter(k, !(k in {known})) : [])"
+            ),
+        },
+    ]
+}
+
+/// The names of an entry's fields, as a CEL list.
+fn fields(entry: &Value) -> String {
+    let names = entry["properties"].as_object().into_iter().flatten();
+    let quoted: Vec<String> = names.map(|(name, _)| format!("'{name}'")).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// What a misshapen value is, in CEL.
+fn kind_of(value: &str) -> String {
+    format!(
+        "({value} == null ? 'null' : type({value}) == bool ? 'a boolean' : \
+         type({value}) == list ? 'a list' : type({value}) == string ? 'a string' : 'a number')"
+    )
+}

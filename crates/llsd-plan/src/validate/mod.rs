@@ -1,0 +1,83 @@
+//! Judges a resource by itself, without a base configuration or a cluster. The command line,
+//! admission and reconcile all ask here, and the API server's own verdict is the same.
+
+mod providers;
+mod resources;
+mod rules;
+mod shape;
+mod suggest;
+
+use std::sync::LazyLock;
+
+use llsd_api::crd::described_v1alpha2;
+use llsd_api::rules::RESOURCE_NAME;
+use serde_json::Value;
+
+use crate::problem::{FieldPath, Findings, Reason};
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha2);
+
+/// All problems and warnings of a v1alpha2 resource, in the order of their paths.
+pub fn validate(resource: &Value) -> Findings {
+    let mut findings = Findings::default();
+    resource_name(resource, &mut findings);
+    match present(resource, "spec") {
+        None => findings.problem(
+            &FieldPath::spec(),
+            Reason::Required,
+            "is required",
+            "add a spec with a distribution",
+        ),
+        Some(spec) => {
+            shape::check(
+                &SCHEMA["properties"]["spec"],
+                spec,
+                &FieldPath::spec(),
+                &mut findings,
+            );
+            rules::check(spec, &mut findings);
+        }
+    }
+    findings.problems.sort();
+    findings.problems.dedup();
+    findings.warnings.sort();
+    findings.warnings.dedup();
+    findings
+}
+
+fn resource_name(resource: &Value, findings: &mut Findings) {
+    let metadata = FieldPath::root().key("metadata");
+    let Some(name) = resource.pointer("/metadata/name") else {
+        // Admission of `generateName` sees no name yet; the API server checks the one it makes.
+        if resource.pointer("/metadata/generateName").is_none() {
+            findings.problem(
+                &metadata.key("name"),
+                Reason::Required,
+                "is required",
+                "give the resource a name",
+            );
+        }
+        return;
+    };
+    let well_formed = name.as_str().is_some_and(|name| {
+        name.len() <= 55
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    });
+    if !well_formed {
+        findings.problem(
+            &metadata.key("name"),
+            Reason::Invalid,
+            RESOURCE_NAME.message,
+            RESOURCE_NAME.remedy,
+        );
+    }
+}
+
+/// The field of an object; `null` counts as absent, as the API server drops it.
+fn present<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
+    object.get(field).filter(|value| !value.is_null())
+}

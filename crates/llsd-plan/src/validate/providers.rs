@@ -1,0 +1,190 @@
+//! The rules of `spec.providers`: ids, and fields that exclude each other.
+
+use llsd_api::provider_id::short_name;
+use llsd_api::rules::{self, Words};
+use llsd_api::v1alpha2::PROVIDER_APIS;
+use serde_json::Value;
+
+use super::present;
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// One provider of the resource, wherever it stands.
+struct Entry<'a> {
+    api: &'static str,
+    path: FieldPath,
+    /// Whether its API has several.
+    several: bool,
+    value: &'a Value,
+}
+
+impl Entry<'_> {
+    fn provider(&self) -> Option<&str> {
+        self.value["provider"].as_str()
+    }
+
+    fn id(&self) -> Option<&str> {
+        match present(self.value, "id") {
+            Some(id) => id.as_str(),
+            None => self.provider().map(short_name),
+        }
+    }
+}
+
+pub(super) fn check(spec: &Value, findings: &mut Findings) {
+    let Some(providers @ Value::Object(_)) = present(spec, "providers") else {
+        return;
+    };
+    let path = FieldPath::spec().key("providers");
+    if present(providers, "agents").is_some() && present(providers, "responses").is_some() {
+        broken(
+            rules::AGENTS_OR_RESPONSES,
+            &path.key("responses"),
+            Reason::Conflict,
+            findings,
+        );
+    }
+    let entries = entries(providers, &path);
+    for entry in &entries {
+        check_entry(entry, findings);
+    }
+    unique_ids(&entries, findings);
+    disabled(spec, &entries, findings);
+}
+
+fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
+    let mut entries = Vec::new();
+    for api in PROVIDER_APIS {
+        let path = path.key(api);
+        match present(providers, api) {
+            Some(value @ Value::Object(_)) => entries.push(Entry {
+                api,
+                path,
+                several: false,
+                value,
+            }),
+            Some(Value::Array(items)) => {
+                for (index, value) in items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, item)| item.is_object())
+                {
+                    entries.push(Entry {
+                        api,
+                        path: path.index(index),
+                        several: items.len() > 1,
+                        value,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    entries
+}
+
+fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
+    let has = |field: &str| present(entry.value, field).is_some();
+    if entry.several && !has("id") {
+        broken(
+            rules::IDS_REQUIRED,
+            &entry.path.key("id"),
+            Reason::Required,
+            findings,
+        );
+    }
+    if has("deploymentName")
+        && entry
+            .provider()
+            .is_some_and(|provider| short_name(provider) != "azure")
+    {
+        broken(
+            rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
+            &entry.path.key("deploymentName"),
+            Reason::Conflict,
+            findings,
+        );
+    }
+    if has("apiKey")
+        && present(entry.value, "secretRefs").is_some_and(|refs| present(refs, "api_key").is_some())
+    {
+        let path = entry.path.key("secretRefs").key("api_key");
+        broken(rules::ONE_API_KEY, &path, Reason::Conflict, findings);
+    }
+    if has("settings") && has("config") {
+        broken(
+            rules::SETTINGS_OR_CONFIG,
+            &entry.path.key("config"),
+            Reason::Conflict,
+            findings,
+        );
+    }
+}
+
+/// An id that was left out where it is required is that problem alone, not a duplicate too.
+fn unique_ids(entries: &[Entry<'_>], findings: &mut Findings) {
+    let named: Vec<(&Entry<'_>, &str)> = entries
+        .iter()
+        .filter(|entry| !entry.several || present(entry.value, "id").is_some())
+        .filter_map(|entry| entry.id().map(|id| (entry, id)))
+        .collect();
+    for (position, (entry, id)) in named.iter().enumerate() {
+        if named[..position].iter().any(|(_, earlier)| earlier == id) {
+            let users: Vec<String> = named
+                .iter()
+                .filter(|(_, other)| other == id)
+                .map(|(user, id)| format!("{}/{id}", user.api))
+                .collect();
+            let path = if present(entry.value, "id").is_some() {
+                entry.path.key("id")
+            } else {
+                entry.path.clone()
+            };
+            findings.problem(
+                &path,
+                Reason::Duplicate,
+                format!("{}: {}", rules::IDS_UNIQUE.message, users.join(", ")),
+                rules::IDS_UNIQUE.remedy,
+            );
+        }
+    }
+}
+
+/// `disabled` wins over a provider of the same API.
+fn disabled(spec: &Value, entries: &[Entry<'_>], findings: &mut Findings) {
+    let disabled: Vec<String> = spec["disabled"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(canonical_api)
+        .collect();
+    for api in PROVIDER_APIS {
+        if disabled.contains(&canonical_api(api)) && entries.iter().any(|entry| entry.api == api) {
+            findings.warning(
+                &FieldPath::spec().key("providers").key(api),
+                Reason::Ignored,
+                format!("{api} is disabled, so its providers are ignored"),
+                format!("remove {api} from disabled, or remove its providers"),
+            );
+        }
+    }
+}
+
+/// One spelling for an API, however it was written: `vectorIo` and `vector_io` are the same, and
+/// so are `agents` and `responses`.
+pub(super) fn canonical_api(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .filter(|c| *c != '_')
+        .flat_map(char::to_lowercase)
+        .collect();
+    if plain == "agents" {
+        "responses".into()
+    } else {
+        plain
+    }
+}
+
+fn broken(words: Words, path: &FieldPath, reason: Reason, findings: &mut Findings) {
+    findings.problem(path, reason, words.message, words.remedy);
+}

@@ -1,0 +1,87 @@
+//! The rules of `spec.resources` and `spec.disabled`.
+
+use llsd_api::rules;
+use llsd_api::v1alpha2::PROVIDER_APIS;
+use serde_json::Value;
+
+use super::present;
+use super::providers::canonical_api;
+use super::suggest::nearest;
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// APIs of some release that have no providers of their own.
+const APIS_WITHOUT_PROVIDERS: [&str; 11] = [
+    "benchmarks",
+    "connectors",
+    "conversations",
+    "datasets",
+    "models",
+    "prompts",
+    "scoringFunctions",
+    "shields",
+    "toolGroups",
+    "vectorDbs",
+    "vectorStores",
+];
+
+pub(super) fn check(spec: &Value, findings: &mut Findings) {
+    embedding_models(spec, findings);
+    disabled(spec, findings);
+}
+
+fn embedding_models(spec: &Value, findings: &mut Findings) {
+    let models = present(spec, "resources").and_then(|resources| present(resources, "models"));
+    let path = FieldPath::spec().key("resources").key("models");
+    for (index, model) in models
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let in_metadata = present(model, "metadata")
+            .is_some_and(|metadata| present(metadata, "embedding_dimension").is_some());
+        if model["modelType"] == "embedding"
+            && present(model, "embeddingDimension").is_none()
+            && !in_metadata
+        {
+            findings.problem(
+                &path.index(index).key("embeddingDimension"),
+                Reason::Required,
+                rules::EMBEDDING_DIMENSION.message,
+                rules::EMBEDDING_DIMENSION.remedy,
+            );
+        }
+    }
+}
+
+/// A name that no release knows is probably a slip, but disabling nothing does no harm.
+fn disabled(spec: &Value, findings: &mut Findings) {
+    let known: Vec<&str> = PROVIDER_APIS
+        .into_iter()
+        .chain(APIS_WITHOUT_PROVIDERS)
+        .collect();
+    for (index, name) in spec["disabled"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let Some(name) = name.as_str().filter(|name| !name.is_empty()) else {
+            continue;
+        };
+        if !known
+            .iter()
+            .any(|api| canonical_api(api) == canonical_api(name))
+        {
+            findings.warning(
+                &FieldPath::spec().key("disabled").index(index),
+                Reason::NotFound,
+                format!("no release has an API `{name}`"),
+                match nearest(name, known.iter().copied()) {
+                    Some(meant) => format!("did you mean {meant}?"),
+                    None => "remove it".into(),
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The rules that tie fields of the spec together, one function for each that the CRD has as CEL.
+//! The words are those of `llsd_api::rules`.
+
+use llsd_api::rules::{self, OVERRIDE_EXCLUDES, Rule};
+use serde_json::Value;
+
+use super::{present, providers, resources};
+use crate::problem::{FieldPath, Findings, Reason};
+
+pub(super) fn check(spec: &Value, findings: &mut Findings) {
+    distribution(spec, findings);
+    override_config(spec, findings);
+    storage(spec, findings);
+    networking(spec, findings);
+    workload(spec, findings);
+    providers::check(spec, findings);
+    resources::check(spec, findings);
+}
+
+fn broken(rule: &Rule, path: &FieldPath, reason: Reason, findings: &mut Findings) {
+    findings.problem(path, reason, rule.message, rule.remedy);
+}
+
+fn distribution(spec: &Value, findings: &mut Findings) {
+    let Some(distribution @ Value::Object(_)) = present(spec, "distribution") else {
+        return;
+    };
+    let reason = match (
+        present(distribution, "name"),
+        present(distribution, "image"),
+    ) {
+        (Some(_), Some(_)) => Reason::Conflict,
+        (None, None) => Reason::Required,
+        _ => return,
+    };
+    broken(
+        &rules::NAME_XOR_IMAGE,
+        &FieldPath::spec().key("distribution"),
+        reason,
+        findings,
+    );
+}
+
+fn override_config(spec: &Value, findings: &mut Findings) {
+    if present(spec, "overrideConfig").is_none() {
+        return;
+    }
+    for (section, rule) in OVERRIDE_EXCLUDES {
+        if present(spec, section).is_some() {
+            broken(
+                &rule,
+                &FieldPath::spec().key(section),
+                Reason::Conflict,
+                findings,
+            );
+        }
+    }
+    if present(spec, "externalProviders").is_some() {
+        findings.warning(
+            &FieldPath::spec().key("externalProviders"),
+            Reason::Ignored,
+            "external providers are installed, but a configuration of your own is not changed to use them",
+            "add them to the ConfigMap of overrideConfig",
+        );
+    }
+}
+
+fn storage(spec: &Value, findings: &mut Findings) {
+    let Some(storage) = present(spec, "storage") else {
+        return;
+    };
+    let path = FieldPath::spec().key("storage");
+    if let Some(kv) = present(storage, "kv") {
+        let path = path.key("kv");
+        let redis = kv["type"] == "redis";
+        let endpoint = present(kv, "endpoint");
+        if redis && endpoint.is_none() {
+            broken(
+                &rules::REDIS_NEEDS_ENDPOINT,
+                &path.key("endpoint"),
+                Reason::Required,
+                findings,
+            );
+        }
+        if !redis && endpoint.is_some() {
+            broken(
+                &rules::ENDPOINT_IS_FOR_REDIS,
+                &path.key("endpoint"),
+                Reason::Conflict,
+                findings,
+            );
+        }
+        if !redis && present(kv, "password").is_some() {
+            broken(
+                &rules::PASSWORD_IS_FOR_REDIS,
+                &path.key("password"),
+                Reason::Conflict,
+                findings,
+            );
+        }
+        if endpoint
+            .and_then(Value::as_str)
+            .is_some_and(|endpoint| endpoint.contains('@'))
+        {
+            broken(
+                &rules::ENDPOINT_WITHOUT_CREDENTIALS,
+                &path.key("endpoint"),
+                Reason::Invalid,
+                findings,
+            );
+        }
+    }
+    if let Some(sql) = present(storage, "sql") {
+        let path = path.key("sql").key("connectionString");
+        match (sql["type"] == "postgres", present(sql, "connectionString")) {
+            (true, None) => {
+                broken(
+                    &rules::POSTGRES_NEEDS_CONNECTION_STRING,
+                    &path,
+                    Reason::Required,
+                    findings,
+                );
+            }
+            (false, Some(_)) => {
+                broken(
+                    &rules::CONNECTION_STRING_IS_FOR_POSTGRES,
+                    &path,
+                    Reason::Conflict,
+                    findings,
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+fn networking(spec: &Value, findings: &mut Findings) {
+    let Some(tls) = present(spec, "networking").and_then(|networking| present(networking, "tls"))
+    else {
+        return;
+    };
+    if tls["enabled"] == true && present(tls, "secretName").is_none() {
+        let path = FieldPath::spec()
+            .key("networking")
+            .key("tls")
+            .key("secretName");
+        broken(&rules::TLS_NEEDS_SECRET, &path, Reason::Required, findings);
+    }
+}
+
+fn workload(spec: &Value, findings: &mut Findings) {
+    let Some(workload) = present(spec, "workload") else {
+        return;
+    };
+    let path = FieldPath::spec().key("workload");
+    if let Some(budget @ Value::Object(_)) = present(workload, "podDisruptionBudget")
+        && present(budget, "minAvailable").is_some() == present(budget, "maxUnavailable").is_some()
+    {
+        broken(
+            &rules::ONE_DISRUPTION_BOUND,
+            &path.key("podDisruptionBudget"),
+            Reason::Conflict,
+            findings,
+        );
+    }
+    let Some(autoscaling) = present(workload, "autoscaling") else {
+        return;
+    };
+    let path = path.key("autoscaling");
+    let number = |field: &str| present(autoscaling, field).and_then(Value::as_i64);
+    if let (Some(min), Some(max)) = (number("minReplicas"), number("maxReplicas"))
+        && max < min
+    {
+        broken(
+            &rules::MAX_NOT_BELOW_MIN,
+            &path.key("maxReplicas"),
+            Reason::Conflict,
+            findings,
+        );
+    }
+    for (short, long, rule) in [
+        (
+            "targetCPUUtilization",
+            "targetCPUUtilizationPercentage",
+            rules::ONE_CPU_TARGET,
+        ),
+        (
+            "targetMemoryUtilization",
+            "targetMemoryUtilizationPercentage",
+            rules::ONE_MEMORY_TARGET,
+        ),
+    ] {
+        if let (Some(short_value), Some(long_value)) =
+            (present(autoscaling, short), present(autoscaling, long))
+            && short_value != long_value
+        {
+            broken(&rule, &path.key(long), Reason::Conflict, findings);
+        }
+    }
+}

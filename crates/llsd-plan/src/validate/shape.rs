@@ -1,0 +1,355 @@
+//! Walks a value along the described schema: types, bounds, required and unknown fields. This is
+//! by hand because no JSON Schema crate speaks the API server's dialect (`null` as absent, list
+//! keys, fields of two shapes), and because every finding needs a remedy.
+
+use llsd_api::rules::{EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE};
+use llsd_api::schema::{ENTRY, SHAPE, Shape};
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+use super::suggest::nearest;
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// Checks `value` against the described `schema`.
+pub(super) fn check(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {
+    if let Some(shape) = schema.get(SHAPE) {
+        let shape =
+            serde_json::from_value(shape.clone()).expect("a described schema names known shapes");
+        return check_shape(shape, schema, value, path, findings);
+    }
+    match (schema["type"].as_str(), value) {
+        (Some("object"), Value::Object(object)) => check_object(schema, object, path, findings),
+        (Some("array"), Value::Array(items)) => check_list(schema, items, path, findings),
+        (Some("string"), Value::String(text)) => check_string(schema, text, path, findings),
+        (Some("boolean"), Value::Bool(_)) => {}
+        (Some("integer"), Value::Number(_)) if is_integer(value) => {
+            check_number(schema, value, path, findings);
+        }
+        (Some("number"), Value::Number(_)) => check_number(schema, value, path, findings),
+        (Some(expected), _) => wrong_type(article(expected), value, path, findings),
+        (None, _) if schema["x-kubernetes-int-or-string"] == true => match value {
+            Value::String(text) => check_string(schema, text, path, findings),
+            value if is_integer(value) => {}
+            _ => wrong_type("a whole number or a string", value, path, findings),
+        },
+        (None, _) => {}
+    }
+}
+
+fn check_shape(
+    shape: Shape,
+    schema: &Value,
+    value: &Value,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let entry = &schema[ENTRY];
+    match (shape, value) {
+        (
+            Shape::ObjectOrList | Shape::StringOrObject | Shape::BoolOrObject,
+            Value::Object(object),
+        ) => {
+            check_object(entry, object, path, findings);
+        }
+        (Shape::ObjectOrList, Value::Array(items)) => {
+            check_bounds(schema, "Items", items.len(), "items", path, findings);
+            for (index, item) in items.iter().enumerate() {
+                check(entry, item, &path.index(index), findings);
+            }
+        }
+        (Shape::StringOrObject | Shape::StringOrSecret, Value::String(text)) => {
+            if text.is_empty() {
+                findings.problem(
+                    path,
+                    Reason::Invalid,
+                    "must not be empty",
+                    "write a value or remove it",
+                );
+            }
+        }
+        (Shape::BoolOrObject, Value::Bool(_)) => {}
+        (Shape::Secret | Shape::StringOrSecret, Value::Object(object)) => {
+            check_secret(entry, object, path, findings);
+        }
+        (Shape::ObjectOrList, _) => misshapen(shape, PROVIDER_SHAPE.remedy, value, path, findings),
+        (Shape::StringOrObject, _) => {
+            misshapen(shape, NAME_OR_OBJECT.remedy, value, path, findings);
+        }
+        (Shape::BoolOrObject, _) => misshapen(shape, EXPOSE_SHAPE.remedy, value, path, findings),
+        (Shape::Secret | Shape::StringOrSecret, _) => {
+            misshapen(shape, ONE_SECRET_SPELLING.remedy, value, path, findings);
+        }
+    }
+}
+
+/// The two spellings exclude each other; what stands in the chosen one is checked field by field.
+fn check_secret(
+    key: &Value,
+    object: &Map<String, Value>,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let has = |field: &str| object.get(field).is_some_and(|value| !value.is_null());
+    let well_spelt = if has("secretKeyRef") {
+        !has("name") && !has("key")
+    } else {
+        has("name") && has("key")
+    };
+    if !well_spelt {
+        findings.problem(
+            path,
+            Reason::Invalid,
+            ONE_SECRET_SPELLING.message,
+            ONE_SECRET_SPELLING.remedy,
+        );
+    }
+    for (field, value) in object.iter().filter(|(_, value)| !value.is_null()) {
+        let path = path.key(field);
+        match field.as_str() {
+            "secretKeyRef" => check(key, value, &path, findings),
+            "name" | "key" => check(&key["properties"][field], value, &path, findings),
+            _ => unknown_field(&path, field, ["secretKeyRef", "name", "key"], findings),
+        }
+    }
+}
+
+fn check_object(
+    schema: &Value,
+    object: &Map<String, Value>,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let properties = schema["properties"].as_object();
+    for required in schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        if object.get(required).is_none_or(Value::is_null) {
+            findings.problem(
+                &path.key(required),
+                Reason::Required,
+                "is required",
+                format!("add {required}"),
+            );
+        }
+    }
+    check_bounds(schema, "Properties", object.len(), "fields", path, findings);
+    let open = schema["x-kubernetes-preserve-unknown-fields"] == true;
+    for (field, value) in object {
+        let path = path.key(field);
+        match (
+            properties.and_then(|known| known.get(field)),
+            schema.get("additionalProperties"),
+        ) {
+            // The API server drops such nulls before it validates.
+            (Some(_), _) | (None, Some(_)) if value.is_null() => {}
+            (Some(property), _) => check(property, value, &path, findings),
+            (None, Some(values)) => check(values, value, &path, findings),
+            (None, None) if open => {}
+            (None, None) => {
+                unknown_field(
+                    &path,
+                    field,
+                    properties
+                        .into_iter()
+                        .flat_map(|p| p.keys().map(String::as_str)),
+                    findings,
+                );
+            }
+        }
+    }
+}
+
+fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut Findings) {
+    check_bounds(schema, "Items", items.len(), "items", path, findings);
+    for (index, item) in items.iter().enumerate() {
+        check(&schema["items"], item, &path.index(index), findings);
+    }
+    let keys: Vec<&str> = schema["x-kubernetes-list-map-keys"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let identity = |item: &Value| match schema["x-kubernetes-list-type"].as_str() {
+        Some("set") => Some(item.clone()),
+        Some("map") => Some(keys.iter().map(|key| item[key].clone()).collect()),
+        _ => None,
+    };
+    let identities: Vec<Option<Value>> = items.iter().map(identity).collect();
+    for (index, identity) in identities.iter().enumerate() {
+        if identity.is_some() && identities[..index].contains(identity) {
+            let named = if keys.is_empty() {
+                "this value".to_owned()
+            } else {
+                keys.join(" and ")
+            };
+            findings.problem(
+                &path.index(index),
+                Reason::Duplicate,
+                format!("repeats the {named} of an earlier item"),
+                "remove one of the two",
+            );
+        }
+    }
+}
+
+fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
+    check_bounds(
+        schema,
+        "Length",
+        text.chars().count(),
+        "characters",
+        path,
+        findings,
+    );
+    if let Some(pattern) = schema["pattern"].as_str() {
+        let pattern = Regex::new(pattern).expect("patterns of the schema are valid");
+        if !pattern.is_match(text) {
+            findings.problem(
+                path,
+                Reason::Invalid,
+                format!("`{}` is not well-formed", shortened(text)),
+                format!("write a value that matches {}", pattern.as_str()),
+            );
+        }
+    }
+    if let Some(allowed) = schema["enum"].as_array()
+        && !allowed.iter().any(|value| value == text)
+    {
+        let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
+        findings.problem(
+            path,
+            Reason::Invalid,
+            format!("`{}` is not supported", shortened(text)),
+            format!("use one of {}", allowed.join(", ")),
+        );
+    }
+}
+
+fn check_number(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {
+    // Read as the Rust type would be: beyond it the typed resource could not be read at all.
+    let (mut low, mut high) = match schema["format"].as_str() {
+        Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        _ => (f64::MIN, f64::MAX),
+    };
+    low = schema["minimum"].as_f64().unwrap_or(low);
+    high = schema["maximum"].as_f64().unwrap_or(high);
+    let number = value.as_f64().unwrap_or(f64::NAN);
+    if !(low..=high).contains(&number) {
+        let (at_least, at_most) = (schema["minimum"].is_number(), high < f64::MAX);
+        let bounds = match (at_least, at_most) {
+            (true, true) if high < f64::from(i32::MAX) => format!("from {low} to {high}"),
+            (true, _) if number < low => format!("of at least {low}"),
+            _ => format!("of at most {high}"),
+        };
+        findings.problem(
+            path,
+            Reason::Invalid,
+            format!("{value} is out of range"),
+            format!("use a number {bounds}"),
+        );
+    }
+}
+
+fn check_bounds(
+    schema: &Value,
+    what: &str,
+    count: usize,
+    unit: &str,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let bound = |end: &str| {
+        schema[format!("{end}{what}")]
+            .as_u64()
+            .and_then(|bound| usize::try_from(bound).ok())
+    };
+    if let Some(min) = bound("min").filter(|min| count < *min) {
+        let message = if count == 0 {
+            "must not be empty".into()
+        } else {
+            format!("has fewer than {min} {unit}")
+        };
+        findings.problem(
+            path,
+            Reason::Invalid,
+            message,
+            "write a value or remove the field",
+        );
+    }
+    if let Some(max) = bound("max").filter(|max| count > *max) {
+        findings.problem(
+            path,
+            Reason::Invalid,
+            format!("has more than {max} {unit}"),
+            format!("keep at most {max}"),
+        );
+    }
+}
+
+fn unknown_field<'a>(
+    path: &FieldPath,
+    field: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    findings: &mut Findings,
+) {
+    let remedy = match nearest(field, known) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "correct the spelling or remove it".into(),
+    };
+    findings.problem(path, Reason::UnknownField, "unknown field", remedy);
+}
+
+fn misshapen(shape: Shape, remedy: &str, value: &Value, path: &FieldPath, findings: &mut Findings) {
+    let message = format!("must be {}, not {}", shape.expects(), kind(value));
+    findings.problem(path, Reason::WrongType, message, remedy);
+}
+
+fn wrong_type(expected: &str, value: &Value, path: &FieldPath, findings: &mut Findings) {
+    let message = format!("must be {expected}, not {}", kind(value));
+    let remedy = match value {
+        Value::Bool(_) | Value::Number(_) if expected == "a string" => {
+            "put the value in quotes".to_owned()
+        }
+        Value::String(_) => "remove the quotes, or write the value that is meant".to_owned(),
+        _ => format!("write {expected}"),
+    };
+    findings.problem(path, Reason::WrongType, message, remedy);
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn article(kind: &str) -> &'static str {
+    match kind {
+        "object" => "an object",
+        "array" => "a list",
+        "string" => "a string",
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        _ => "a number",
+    }
+}
+
+fn is_integer(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+/// Enough of a value to recognise it; a misplaced certificate should not fill the screen.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,47 @@
+//! Finds the known name that a misspelt one was probably meant to be.
+
+/// The known name nearest to `name`, if one is near enough to be a slip of the fingers.
+pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = if name.len() < 4 { 1 } else { 2 };
+    known
+        .into_iter()
+        .map(|candidate| {
+            (
+                distance(&name.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edit distance by the classic row-at-a-time recurrence; the names are a dozen characters, so a
+/// crate for it would cost more than it saves.
+fn distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.chars().count()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.chars().enumerate() {
+            let substituted = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[row.len() - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_its_name_and_a_stranger_does_not() {
+        let known = ["endpoint", "provider", "id", "apiKey"];
+        assert_eq!(nearest("endpont", known), Some("endpoint"));
+        assert_eq!(nearest("apikey", known), Some("apiKey"));
+        assert_eq!(nearest("temperature", known), None);
+        assert_eq!(nearest("xy", known), None);
+    }
+}
