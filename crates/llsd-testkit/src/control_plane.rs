@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::Client;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client, ResourceExt, api::PostParams};
 use tempfile::TempDir;
 
 use crate::{
@@ -20,8 +21,8 @@ pub(crate) const MASTERS: &str = "system:masters";
 
 /// A real control plane of its own.
 ///
-/// It holds nothing that belongs to an asynchronous runtime, so the tests of one file may share it
-/// in a static; the watchdog then clears it away when the process ends.
+/// It holds nothing that belongs to an asynchronous runtime, so that
+/// [tests may share it](crate::SharedControlPlane).
 // Fields drop in this order: first the programs, then what watches them, then their folder.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -101,6 +102,21 @@ impl ControlPlane {
 
     pub fn kubernetes(&self) -> Kubernetes {
         self.kubernetes
+    }
+
+    /// A new namespace whose name begins with `prefix`, in which pods can be created.
+    pub async fn namespace(&self, prefix: &str) -> anyhow::Result<String> {
+        let namespaces: Api<Namespace> = Api::all(self.client());
+        let mut namespace = Namespace::default();
+        namespace.metadata.generate_name = Some(format!("{prefix}-"));
+        let namespace = namespaces
+            .create(&PostParams::default(), &namespace)
+            .await?;
+        let name = namespace.name_any();
+        if self.controller_manager.is_some() {
+            readiness::default_account(&self.client(), &name).await?;
+        }
+        Ok(name)
     }
 
     /// The real kubectl of this Kubernetes, fetched or built at the first call.

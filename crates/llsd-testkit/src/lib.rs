@@ -37,6 +37,7 @@ mod kubelet;
 mod pki;
 mod process;
 mod readiness;
+mod shared;
 mod skip;
 
 pub use access::Kubectl;
@@ -45,6 +46,7 @@ pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
+pub use shared::SharedControlPlane;
 pub use skip::skipped;
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one

@@ -41,6 +41,16 @@ pub(crate) async fn controllers(access: &Access, component: &mut Component) -> a
     wait("kube-controller-manager", &mut [component], answers).await
 }
 
+/// Pods of a namespace are refused until a controller has made its default account.
+pub(crate) async fn default_account(client: &Client, namespace: &str) -> anyhow::Result<()> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let answers = async || -> anyhow::Result<()> {
+        accounts.get("default").await?;
+        Ok(())
+    };
+    wait("the default service account", &mut [], answers).await
+}
+
 fn client(access: &Access) -> anyhow::Result<Client> {
     access.client("system:readiness", &[MASTERS])
 }

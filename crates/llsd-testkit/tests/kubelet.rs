@@ -5,7 +5,7 @@ use std::{fmt::Debug, time::Duration};
 use k8s_openapi::{
     api::{
         apps::v1::Deployment,
-        core::v1::{Pod, Service},
+        core::v1::{Namespace, Pod, Service},
         discovery::v1::EndpointSlice,
     },
     apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -27,9 +27,10 @@ async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
     };
     let client = cluster.client();
     let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-    create::<Deployment>(&client, deployment("web", 2)).await;
+    create::<Deployment>(&client, "default", deployment("web", 2)).await;
     create::<Service>(
         &client,
+        "default",
         json!({
             "metadata": { "name": "web" },
             "spec": { "selector": { "app": "web" }, "ports": [{ "port": 80 }] },
@@ -71,7 +72,7 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
         .kubelet(|_| PodFate::crash_loop("no such model"))
         .await
         .unwrap();
-    create::<Deployment>(&client, deployment("web", 1)).await;
+    create::<Deployment>(&client, "default", deployment("web", 1)).await;
 
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
     let crashed = until("the pod crashes", async || {
@@ -144,6 +145,7 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
     for name in ["good", "done", "absent", "slow"] {
         create::<Pod>(
             &client,
+            "default",
             json!({ "metadata": { "name": name }, "spec": pod_spec() }),
         )
         .await;
@@ -185,8 +187,9 @@ async fn deletion_finishes() {
     };
     let client = cluster.client();
     let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-    create::<Deployment>(&client, deployment("web", 1)).await;
-    let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
+    let namespace = cluster.namespace("deletion").await.unwrap();
+    create::<Deployment>(&client, &namespace, deployment("web", 1)).await;
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     until("the pod runs", async || {
         let pod = pods
             .list(&ListParams::default())
@@ -197,7 +200,7 @@ async fn deletion_finishes() {
         (pod.status?.phase? == "Running").then_some(())
     })
     .await;
-    let deployments: Api<Deployment> = Api::namespaced(client, "default");
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &namespace);
     deployments
         .delete("web", &DeleteParams::foreground())
         .await
@@ -206,6 +209,17 @@ async fn deletion_finishes() {
         let pods = pods.list(&ListParams::default()).await.unwrap().items;
         let gone = pods.is_empty() && deployments.get_opt("web").await.unwrap().is_none();
         gone.then_some(())
+    })
+    .await;
+
+    let namespaces: Api<Namespace> = Api::all(client);
+    namespaces
+        .delete(&namespace, &DeleteParams::default())
+        .await
+        .unwrap();
+    until("the namespace is gone", async || {
+        let left = namespaces.get_opt(&namespace).await.unwrap();
+        left.is_none().then_some(())
     })
     .await;
 }
@@ -234,7 +248,7 @@ fn deployment(name: &str, replicas: u32) -> Value {
     })
 }
 
-async fn create<K>(client: &Client, object: Value)
+async fn create<K>(client: &Client, namespace: &str, object: Value)
 where
     K: kube::Resource<DynamicType = (), Scope = kube::core::NamespaceResourceScope>
         + Clone
@@ -242,7 +256,7 @@ where
         + DeserializeOwned
         + serde::Serialize,
 {
-    let api: Api<K> = Api::namespaced(client.clone(), "default");
+    let api: Api<K> = Api::namespaced(client.clone(), namespace);
     let object = serde_json::from_value(object).unwrap();
     api.create(&PostParams::default(), &object).await.unwrap();
 }

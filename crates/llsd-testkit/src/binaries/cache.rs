@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context;
+use tempfile::TempDir;
 
 use super::{
     announce,
@@ -82,6 +83,21 @@ impl Cache {
             })
             .map(|entry| entry.path().join(binary.file_name()))
             .find(|path| path.is_file())
+    }
+
+    /// A folder to make something in before it is renamed to its place beside it. What an ended
+    /// process left half made goes first, which is why the lock has to be shown.
+    pub(super) fn staging(beside: &Path, _: &CacheLock) -> anyhow::Result<TempDir> {
+        const PREFIX: &str = ".part-";
+        let folder = beside.parent().context("the cache folder has no parent")?;
+        fs::create_dir_all(folder)?;
+        for entry in fs::read_dir(folder)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        let staging = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
+        Ok(staging)
     }
 
     /// Waits until no other process prepares anything in this cache: two builds at once would do

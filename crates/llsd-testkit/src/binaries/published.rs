@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     announce,
-    cache::Cache,
+    cache::{Cache, CacheLock},
     download::{check_sha512, download},
     version::{Binary, Kubernetes},
 };
@@ -24,22 +24,25 @@ const RELEASES: &str = "https://dl.k8s.io/release";
 /// Asked once per process: on a closed network every further question would cost its timeout.
 static INDEX_ANSWER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
-    download(INDEX, file.path()).map_err(|error| format!("{error:#}"))?;
+    download(INDEX, file.path())
+        .inspect_err(|_| announce("no network to download from: building from source"))
+        .map_err(|error| format!("{error:#}"))?;
     fs::read_to_string(file.path()).map_err(|error| error.to_string())
 });
 
 pub(super) fn fetch(
     cache: &Cache,
+    lock: &CacheLock,
     binary: Binary,
     kubernetes: Kubernetes,
 ) -> anyhow::Result<PathBuf> {
     let index = INDEX_ANSWER.as_ref().map_err(|error| anyhow!("{error}"))?;
     if binary == Binary::ControllerManager {
-        return controller_manager(cache, kubernetes);
+        return controller_manager(cache, lock, kubernetes);
     }
     let archive = newest_archive(index, kubernetes.minor(), &platform()?)
         .with_context(|| format!("no envtest archive of {}", kubernetes.minor()))?;
-    unpack(&archive, &cache.envtest())?;
+    unpack(&archive, &cache.envtest(), lock)?;
     let path = cache
         .envtest()
         .join(&archive.version)
@@ -97,13 +100,12 @@ fn newest_archive(index: &str, minor: &str, platform: &str) -> Option<Archive> {
     found.map(|(_, archive)| archive)
 }
 
-fn unpack(archive: &Archive, into: &Path) -> anyhow::Result<()> {
+fn unpack(archive: &Archive, into: &Path, lock: &CacheLock) -> anyhow::Result<()> {
     let target = into.join(&archive.version);
     if target.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(into)?;
-    let staging = tempfile::Builder::new().prefix(".part-").tempdir_in(into)?;
+    let staging = Cache::staging(&target, lock)?;
     let file = staging.path().join("archive.tar.gz");
     announce(&format!("downloading {}", archive.url));
     download(&archive.url, &file)?;
@@ -122,13 +124,13 @@ fn unpack(archive: &Archive, into: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn controller_manager(cache: &Cache, kubernetes: Kubernetes) -> anyhow::Result<PathBuf> {
+fn controller_manager(
+    cache: &Cache,
+    lock: &CacheLock,
+    kubernetes: Kubernetes,
+) -> anyhow::Result<PathBuf> {
     let target = cache.pinned(Binary::ControllerManager, kubernetes);
-    let folder = target.parent().context("the cache folder has no parent")?;
-    fs::create_dir_all(folder)?;
-    let staging = tempfile::Builder::new()
-        .prefix(".part-")
-        .tempdir_in(folder)?;
+    let staging = Cache::staging(&target, lock)?;
     let url = format!(
         "{RELEASES}/v{}/bin/{}/{}",
         kubernetes.version(),
@@ -223,8 +225,9 @@ releases:
     #[test]
     fn an_archive_is_unpacked_whole_under_its_version() {
         let dir = tempfile::tempdir().unwrap();
-        let into = dir.path().join("cache");
-        unpack(&archive_in(dir.path(), None), &into).unwrap();
+        let into = dir.path().join("cache/envtest");
+        let lock = Cache::at(dir.path().join("cache")).lock().unwrap();
+        unpack(&archive_in(dir.path(), None), &into, &lock).unwrap();
         assert_eq!(
             fs::read_to_string(into.join("1.36.9/etcd")).unwrap(),
             "a program"
@@ -235,8 +238,9 @@ releases:
     #[test]
     fn an_archive_with_another_checksum_is_refused_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let into = dir.path().join("cache");
-        let error = unpack(&archive_in(dir.path(), Some("00")), &into).unwrap_err();
+        let into = dir.path().join("cache/envtest");
+        let lock = Cache::at(dir.path().join("cache")).lock().unwrap();
+        let error = unpack(&archive_in(dir.path(), Some("00")), &into, &lock).unwrap_err();
         assert!(error.to_string().contains("checksum"), "{error:#}");
         assert_eq!(fs::read_dir(&into).unwrap().count(), 0);
     }
