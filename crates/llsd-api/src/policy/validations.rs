@@ -160,7 +160,8 @@ fn of_resources(resources: &Value) -> Vec<Validation> {
         words: rules::EMBEDDING_DIMENSION,
         offenders: "variables.models.filter(m, type(m) == map && has(m.modelType) && \
                     m.modelType == 'embedding' && !has(m.embeddingDimension) && \
-                    !(has(m.metadata) && 'embedding_dimension' in m.metadata)).map(m, m.name)"
+                    !(has(m.metadata) && 'embedding_dimension' in m.metadata && \
+                    m.metadata.embedding_dimension != null)).map(m, m.name)"
             .into(),
     });
     validations

@@ -134,13 +134,8 @@ fn unique_ids(entries: &[Entry<'_>], findings: &mut Findings) {
                 .filter(|(_, other)| other == id)
                 .map(|(user, id)| format!("{}/{id}", user.api))
                 .collect();
-            let path = if present(entry.value, "id").is_some() {
-                entry.path.key("id")
-            } else {
-                entry.path.clone()
-            };
             findings.problem(
-                &path,
+                &entry.path.key("id"),
                 Reason::Duplicate,
                 format!("{}: {}", rules::IDS_UNIQUE.message, users.join(", ")),
                 rules::IDS_UNIQUE.remedy,

@@ -73,6 +73,7 @@ fn storage(spec: &Value, findings: &mut Findings) {
     if let Some(kv) = present(storage, "kv") {
         let path = path.key("kv");
         let redis = kv["type"] == "redis";
+        let sqlite = is_sqlite(kv);
         let endpoint = present(kv, "endpoint");
         if redis && endpoint.is_none() {
             broken(
@@ -82,7 +83,7 @@ fn storage(spec: &Value, findings: &mut Findings) {
                 findings,
             );
         }
-        if !redis && endpoint.is_some() {
+        if sqlite && endpoint.is_some() {
             broken(
                 &rules::ENDPOINT_IS_FOR_REDIS,
                 &path.key("endpoint"),
@@ -90,7 +91,7 @@ fn storage(spec: &Value, findings: &mut Findings) {
                 findings,
             );
         }
-        if !redis && present(kv, "password").is_some() {
+        if sqlite && present(kv, "password").is_some() {
             broken(
                 &rules::PASSWORD_IS_FOR_REDIS,
                 &path.key("password"),
@@ -112,26 +113,30 @@ fn storage(spec: &Value, findings: &mut Findings) {
     }
     if let Some(sql) = present(storage, "sql") {
         let path = path.key("sql").key("connectionString");
-        match (sql["type"] == "postgres", present(sql, "connectionString")) {
-            (true, None) => {
-                broken(
-                    &rules::POSTGRES_NEEDS_CONNECTION_STRING,
-                    &path,
-                    Reason::Required,
-                    findings,
-                );
-            }
-            (false, Some(_)) => {
-                broken(
-                    &rules::CONNECTION_STRING_IS_FOR_POSTGRES,
-                    &path,
-                    Reason::Conflict,
-                    findings,
-                );
-            }
-            _ => {}
+        let connection_string = present(sql, "connectionString");
+        if sql["type"] == "postgres" && connection_string.is_none() {
+            broken(
+                &rules::POSTGRES_NEEDS_CONNECTION_STRING,
+                &path,
+                Reason::Required,
+                findings,
+            );
+        }
+        if is_sqlite(sql) && connection_string.is_some() {
+            broken(
+                &rules::CONNECTION_STRING_IS_FOR_POSTGRES,
+                &path,
+                Reason::Conflict,
+                findings,
+            );
         }
     }
+}
+
+/// Whether the storage is sqlite, named or by default. A type that is neither this nor the other
+/// one is a problem of its own and no reason to remark on the other fields.
+fn is_sqlite(storage: &Value) -> bool {
+    present(storage, "type").is_none_or(|kind| kind == "sqlite")
 }
 
 fn networking(spec: &Value, findings: &mut Findings) {

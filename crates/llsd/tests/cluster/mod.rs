@@ -1,0 +1,130 @@
+//! What the control-plane tests share: a cluster with the committed install files, and the tables
+//! of resources with their verdicts.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::Request;
+use kube::Client;
+use kube::core::Status;
+use llsd_testkit::{Builder, ControlPlane};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The namespace of all test resources.
+pub const NAMESPACE: &str = "default";
+
+/// A file of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// A cluster with the CRD and the admission policy, both at work.
+pub async fn installed(test: &str) -> Option<ControlPlane> {
+    installed_on(ControlPlane::builder(), test).await
+}
+
+/// The same on a control plane of the test's own making.
+pub async fn installed_on(builder: Builder, test: &str) -> Option<ControlPlane> {
+    let cluster = builder.start_or_skip(test).await?;
+    for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
+        let path = repository(file);
+        let args = ["apply", "--server-side", "-f", path.to_str().unwrap()];
+        cluster.kubectl(&args, None).await.unwrap().expect_success();
+    }
+    wait_until_judged(&cluster.client()).await;
+    Some(cluster)
+}
+
+/// The API server compiles a policy some time after it was created; until then everything passes.
+async fn wait_until_judged(client: &Client) {
+    let against_the_policy = resource(
+        "probe",
+        &json!({
+            "distribution": {"name": "starter"},
+            "resources": {"models": [null]},
+        }),
+    );
+    for _ in 0..200 {
+        if let Err(refusal) = dry_run(client, &against_the_policy).await
+            && refusal.message.contains("denied request")
+        {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the admission policy did not come to work within 20 s");
+}
+
+/// A v1alpha2 resource with this spec.
+pub fn resource(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "llamastack.io/v1alpha2",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": spec,
+    })
+}
+
+/// What the API server says of creating the resource, under strict field validation.
+pub async fn dry_run(client: &Client, resource: &Value) -> Result<Value, Box<Status>> {
+    let uri = format!(
+        "/apis/llamastack.io/v1alpha2/namespaces/{NAMESPACE}/llamastackdistributions\
+         ?dryRun=All&fieldValidation=Strict"
+    );
+    let request = Request::post(uri)
+        .header("Content-Type", "application/json")
+        .body(serde_json::to_vec(resource).unwrap())
+        .unwrap();
+    match client.request::<Value>(request).await {
+        Ok(created) => Ok(created),
+        Err(kube::Error::Api(status)) => Err(status),
+        Err(other) => panic!("the API server did not answer: {other}"),
+    }
+}
+
+/// One entry of the verdict tables.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    /// Why the verdict is right; for the reader.
+    pub why: String,
+    pub spec: Value,
+    pub metadata: Option<Value>,
+    pub refused_by: Option<RefusedBy>,
+    pub path: Option<String>,
+    pub says: Option<String>,
+}
+
+/// Who refuses a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RefusedBy {
+    Schema,
+    Rule,
+    Policy,
+    Operator,
+}
+
+impl Case {
+    pub fn resource(&self) -> Value {
+        let mut resource = resource(&format!("case-{}", self.spec.to_string().len()), &self.spec);
+        if let Some(Value::Object(metadata)) = &self.metadata {
+            for (field, value) in metadata {
+                resource["metadata"][field] = value.clone();
+            }
+        }
+        resource
+    }
+}
+
+/// A table of resources with their verdicts.
+pub fn cases(table: &str) -> Vec<Case> {
+    let path = repository(&format!("crates/llsd/tests/verdicts/{table}.yaml"));
+    let text = std::fs::read_to_string(path).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
