@@ -1,0 +1,41 @@
+# Everything a contributor runs. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+KUBERNETES_MINORS := 1.33 1.35 1.36 1.37
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## All checks and tests, with all set-up; what CI runs
+	@scripts/test
+
+.PHONY: test-kubernetes
+test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
+	@scripts/test-kubernetes $(KUBERNETES_MINORS)
+
+.PHONY: round-trips
+round-trips: ## Ten million conversions there and back, compared; about 20 minutes
+	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000
+
+.PHONY: coverage
+coverage: ## Line coverage of each crate
+	@scripts/coverage
+
+.PHONY: generate
+generate: ## Writes the generated install files under deploy/
+	cargo run --quiet -p llsd -- manifests --output-dir deploy
+
+.PHONY: control-plane
+control-plane: ## A Kubernetes control plane on loopback, until Ctrl-C
+	cargo run --quiet -p llsd-testkit --bin control-plane -- run
+
+.PHONY: fmt
+fmt: ## Formats the code
+	cargo fmt --all
+
+.PHONY: lint
+lint: ## The linter, with warnings as errors
+	cargo clippy --workspace --all-targets -- -D warnings
