@@ -97,7 +97,8 @@ fn json_is_read_with_its_lines_also_when_values_follow_each_other() {
     let json = |name: &str, key: &str| {
         format!(
             "{{\n\t\"apiVersion\": \"llamastack.ai/v1alpha2\",\n\t\"kind\": \"LlamaStackDistribution\",\n\
-             \t\"metadata\": {{\"name\": \"{name}\", \"annotations\": {{\"{key}\": \"\\ud83d\\ude00\\/\"}}}}\n}}"
+             \t\"metadata\": {{\"name\": \"{name}\", \"annotations\": {{\"{key}\": \"\\ud83d\\ude00\\/\"}}}},\n\
+             \t\"spec\": {{\"distribution\": {{\"name\": \"starter\"}}}}\n}}"
         )
     };
     let long = "k".repeat(2000);
@@ -113,7 +114,7 @@ fn json_is_read_with_its_lines_also_when_values_follow_each_other() {
         .lines()
         .filter_map(|line| line.split(" warning").next())
         .collect();
-    assert_eq!(places, ["-:2:16:", "-:7:16:", "-:11:16:"]);
+    assert_eq!(places, ["-:2:16:", "-:8:16:", "-:13:16:"]);
     let separated = validate_stdin(&format!("{}\n---\n{}\n", json("a", "k"), json("b", "k")));
     assert_eq!(separated.code, 0, "{}", separated.stderr);
 }
@@ -126,9 +127,11 @@ items:
 - apiVersion: llamastack.io/v1alpha2
   kind: LlamaStackDistribution
   metadata: {name: a}
+  spec: &spec {distribution: {name: starter}}
 - apiVersion: llamastack.io/v9
   kind: LlamaStackDistribution
   metadata: {name: b}
+  spec: *spec
 - kind: ConfigMap
 ";
     let run = validate_stdin(text);
@@ -136,12 +139,12 @@ items:
     assert_eq!(run.stdout, "a: valid\n");
     let lines: Vec<&str> = run.stderr.lines().collect();
     assert!(
-        lines[0].starts_with("-:7:15: b: apiVersion: unknown version \"v9\""),
+        lines[0].starts_with("-:8:15: b: apiVersion: unknown version \"v9\""),
         "{}",
         run.stderr
     );
     assert!(
-        lines[2].starts_with("-:10:3: items[2].apiVersion: missing"),
+        lines[2].starts_with("-:12:3: items[2].apiVersion: missing"),
         "{}",
         run.stderr
     );
@@ -177,18 +180,20 @@ fn a_list_without_items_is_a_problem() {
 #[test]
 fn anchors_and_merge_keys_work() {
     let text = "apiVersion: llamastack.io/v1alpha2
-kind: &kind LlamaStackDistribution
-metadata: &meta {name: a, namespace: demo}
+kind: LlamaStackDistribution
+metadata: {name: &name starter, namespace: demo}
+spec: {distribution: {name: *name}}
 ---
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
 metadata:
   <<: {name: base, namespace: demo}
   name: b
+spec: {distribution: {name: starter}}
 ";
     assert_eq!(
         validate_stdin(text).stdout,
-        "demo/a: valid\ndemo/b: valid\n2 resources, 0 problems, 0 warnings\n"
+        "demo/starter: valid\ndemo/b: valid\n2 resources, 0 problems, 0 warnings\n"
     );
 }
 

@@ -139,7 +139,7 @@ fn v1alpha1_is_read() {
 #[test]
 fn a_key_written_twice_is_a_problem_at_the_second_one() {
     let text = format!(
-        "{}  distribution:\n    name: other\n    image: x\n    image: y\n",
+        "{}  distribution:\n    name: other\n    name: starter\n",
         resource("demo", "a")
     );
     let run = validate_stdin(&text);
@@ -147,7 +147,7 @@ fn a_key_written_twice_is_a_problem_at_the_second_one() {
     assert_eq!(
         run.stderr,
         "-:6:3: spec.distribution: already set on line 5\n    → keep one of them\n\
-         -:9:5: spec.distribution.image: already set on line 8\n    → keep one of them\n\
+         -:8:5: spec.distribution.name: already set on line 7\n    → keep one of them\n\
          1 resource, 2 problems, 0 warnings\n"
     );
 }
