@@ -1,0 +1,150 @@
+//! The command line: one module per subcommand, and what they share, the exit codes and the way
+//! out to stdout and stderr.
+//!
+//! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
+//! reader that went away (`llsd … | head`) is no error.
+
+mod validate;
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+/// The operator for Llama Stack servers, and the same engine as a command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "llsd",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = true
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Validate(validate::Arguments),
+}
+
+impl Command {
+    fn run(&self) -> Outcome {
+        match self {
+            Self::Validate(arguments) => validate::run(arguments),
+        }
+    }
+}
+
+/// How a command ended; scripts rely on these numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    Fine = 0,
+    /// The resource is wrong, or the text is no resource.
+    Problems = 1,
+    /// The command line is wrong, also a file that is not there.
+    Usage = 2,
+    /// Something that only a cluster or a registry has could not be reached.
+    Unavailable = 3,
+}
+
+/// What a command has to say, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub stdout: String,
+    pub stderr: String,
+    pub exit: Exit,
+}
+
+impl Outcome {
+    /// The command was called in a way that it cannot serve.
+    pub fn usage(message: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("error: {message}\n"),
+            exit: Exit::Usage,
+        }
+    }
+
+    fn deliver(self) -> ExitCode {
+        let written = write_all(&mut io::stdout().lock(), &self.stdout);
+        // Nothing is left to tell it to when stderr itself fails.
+        let _ = write_all(&mut io::stderr().lock(), &self.stderr);
+        match written {
+            Ok(()) => ExitCode::from(self.exit as u8),
+            Err(error) => {
+                let message = format!("error: cannot write to stdout: {error}\n");
+                let _ = write_all(&mut io::stderr().lock(), &message);
+                ExitCode::from(Exit::Usage as u8)
+            }
+        }
+    }
+}
+
+fn write_all(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    match stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush())
+    {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Runs the command line `arguments`, the program's own name first.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let called_as = arguments.first().map(|name| usage_name(Path::new(name)));
+    let mut command_line = CommandLine::command();
+    if let Some(name) = called_as {
+        command_line = command_line.bin_name(name);
+    }
+    let parsed = command_line
+        .try_get_matches_from(arguments)
+        .and_then(|matches| CommandLine::from_arg_matches(&matches));
+    match parsed {
+        Ok(command_line) => command_line.command.run().deliver(),
+        Err(error) => {
+            let _ = error.print();
+            ExitCode::from(if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Fine
+            } as u8)
+        }
+    }
+}
+
+/// kubectl calls its plugin `x` by the file name `kubectl-x`, while users type `kubectl x`.
+fn usage_name(program: &Path) -> String {
+    let name = program.file_stem().unwrap_or_default().to_string_lossy();
+    match name.strip_prefix("kubectl-") {
+        Some(plugin) => format!("kubectl {plugin}"),
+        None if name.is_empty() => "llsd".to_owned(),
+        None => name.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_follows_the_name_the_program_was_called_by() {
+        assert_eq!(usage_name(Path::new("/usr/local/bin/llsd")), "llsd");
+        assert_eq!(
+            usage_name(Path::new("/usr/local/bin/kubectl-llsd")),
+            "kubectl llsd"
+        );
+        assert_eq!(usage_name(Path::new("")), "llsd");
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -1,0 +1,5 @@
+//! The one binary of the product, as a library: the command line, what it reads and what it prints.
+
+pub mod command;
+pub mod input;
+pub mod report;
