@@ -2,4 +2,5 @@
 
 pub mod command;
 pub mod input;
+pub mod manifests;
 pub mod report;

@@ -4,6 +4,8 @@
 //! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
 //! reader that went away (`llsd … | head`) is no error.
 
+mod crd;
+mod manifests;
 mod validate;
 
 use std::ffi::OsString;
@@ -29,12 +31,17 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     Validate(validate::Arguments),
+    /// Print the resource definition
+    Crd,
+    Manifests(manifests::Arguments),
 }
 
 impl Command {
     fn run(&self) -> Outcome {
         match self {
             Self::Validate(arguments) => validate::run(arguments),
+            Self::Crd => crd::run(),
+            Self::Manifests(arguments) => manifests::run(arguments),
         }
     }
 }
@@ -61,6 +68,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The command did what it was asked for.
+    pub fn fine(stdout: String) -> Self {
+        Self { stdout, stderr: String::new(), exit: Exit::Fine }
+    }
+
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
         Self {

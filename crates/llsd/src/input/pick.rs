@@ -1,16 +1,14 @@
 //! Picks the resources out of the documents of a file: lists are unwrapped, other kinds are passed
 //! over with a remark, and the group and version of ours are judged.
 
+use llsd_api::{FORMER_GROUPS, GROUP, KIND};
 use llsd_plan::problem::{FieldPath, Reason};
 
 use super::documents::{Document, documents};
 use super::finding::Finding;
-use super::resource::{Contents, GROUP, KIND, Remark, Resource, Version};
+use super::resource::{Contents, Remark, Resource, Version};
 use super::source::Source;
 use super::tree::{Position, Tree};
-
-/// Groups that documents and tutorials have used for the same resource.
-const FORMER_GROUPS: [&str; 2] = ["llamastack.ai", "llama.meta.com"];
 
 /// Reads one file; one that holds no resource of ours at all is a problem.
 pub fn contents(source: &Source) -> Contents {

@@ -1,12 +1,10 @@
 //! The resources that a file holds, and remarks on the parts of it that hold none.
 
+use llsd_api::GROUP;
 use serde_json::Value;
 
 use super::finding::Finding;
 use super::tree::Tree;
-
-pub(super) const KIND: &str = "LlamaStackDistribution";
-pub(super) const GROUP: &str = "llamastack.io";
 
 /// A version of the resource that this program reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
