@@ -201,15 +201,12 @@ impl Builder {
 
 impl Programs {
     fn locate(kubernetes: Kubernetes, with_controllers: bool) -> Result<Self, Unobtainable> {
-        let controller_manager = if with_controllers {
-            Some(binaries::locate(Binary::ControllerManager, kubernetes)?)
-        } else {
-            None
-        };
         Ok(Self {
             etcd: binaries::locate(Binary::Etcd, kubernetes)?,
             api_server: binaries::locate(Binary::ApiServer, kubernetes)?,
-            controller_manager,
+            controller_manager: with_controllers
+                .then(|| binaries::locate(Binary::ControllerManager, kubernetes))
+                .transpose()?,
         })
     }
 }

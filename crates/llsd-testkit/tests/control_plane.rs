@@ -1,6 +1,7 @@
 //! A control plane starts, serves, and leaves nothing behind, however its test ends.
 
 use std::{
+    net::TcpListener,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -153,6 +154,22 @@ async fn a_start_that_fails_shows_the_log() {
     let error = format!("{:#}", started.unwrap_err());
     assert!(error.contains("kube-apiserver ended with"), "{error}");
     assert!(error.contains("unknown flag: --no-such-flag"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_that_stays_taken_is_given_up_on() {
+    let name = "a_port_that_stays_taken_is_given_up_on";
+    if ControlPlane::start_or_skip(name).await.is_none() {
+        return;
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let started = ControlPlane::builder()
+        .api_server_flag(format!("--secure-port={port}"))
+        .start()
+        .await;
+    let error = format!("{:#}", started.unwrap_err());
+    assert!(error.contains("address already in use"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
