@@ -1,1 +1,3 @@
 //! Reads a distribution's base configuration out of its image in a registry.
+
+pub mod credentials;

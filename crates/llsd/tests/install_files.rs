@@ -33,13 +33,26 @@ async fn kubectl_explains_the_fields_of_a_provider() {
     let test = "kubectl_explains_the_fields_of_a_provider";
     let Some(cluster) = installed(test).await else { return };
     let args = ["explain", "llsd.spec.providers.inference", "--recursive"];
-    let explained = cluster.kubectl(&args, None).await.unwrap().expect_success();
+    let explained = explained(&cluster, &args).await;
     for field in ["provider", "endpoint", "apiKey", "secretKeyRef", "host", "secretRefs", "settings"] {
         assert!(explained.contains(&format!("{field}\t<")), "{field} is missing:\n{explained}");
     }
     let args = ["explain", "llsd.spec.networking.expose"];
-    let explained = cluster.kubectl(&args, None).await.unwrap().expect_success();
+    let explained = self::explained(&cluster, &args).await;
     assert!(explained.contains("hostname") && explained.contains("host name that clients use"), "{explained}");
+}
+
+/// The API server publishes the documentation of a new kind a moment after it serves it.
+async fn explained(cluster: &ControlPlane, args: &[&str]) -> String {
+    let mut answer = cluster.kubectl(args, None).await.unwrap();
+    for _ in 0..100 {
+        if answer.success() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        answer = cluster.kubectl(args, None).await.unwrap();
+    }
+    answer.expect_success()
 }
 
 /// The status of the policy is where the API server says what it could not make sense of.
