@@ -25,7 +25,8 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
     let good = resource("good", &json!({"distribution": {"name": "starter"}})).to_string();
     create_when_served(&cluster, &good).await;
 
-    let objects: Api<DeserializeGuard<LlamaStackDistribution>> = Api::namespaced(cluster.client(), NAMESPACE);
+    let objects: Api<DeserializeGuard<LlamaStackDistribution>> =
+        Api::namespaced(cluster.client(), NAMESPACE);
     let mut seen: BTreeMap<String, bool> = BTreeMap::new();
     let mut watch = watcher(objects, watcher::Config::default()).touched_objects().boxed();
     let later = resource("later", &json!({"distribution": {"name": "starter"}})).to_string();
@@ -37,7 +38,11 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
                 Err(unread) => seen.insert(unread.metadata.name.unwrap(), false),
             };
             if seen.len() == 2 {
-                cluster.kubectl(&["create", "-f", "-"], Some(&later)).await.unwrap().expect_success();
+                cluster
+                    .kubectl(&["create", "-f", "-"], Some(&later))
+                    .await
+                    .unwrap()
+                    .expect_success();
             }
         }
     };

@@ -39,7 +39,10 @@ async fn every_sample_is_applied_either_way_and_applying_it_again_changes_nothin
             let first = stored(&cluster, file).await;
             let again = apply(&cluster, file, how).await;
             let second = stored(&cluster, file).await;
-            assert_eq!(first["metadata"]["generation"], second["metadata"]["generation"], "{again}");
+            assert_eq!(
+                first["metadata"]["generation"], second["metadata"]["generation"],
+                "{again}"
+            );
             assert_eq!(first["spec"], second["spec"]);
             let delete = ["delete", "-f", file, "--wait=true"];
             cluster.kubectl(&delete, None).await.unwrap().expect_success();

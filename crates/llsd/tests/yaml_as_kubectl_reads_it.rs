@@ -65,9 +65,7 @@ fn same(ours: &Value, theirs: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         _ => ours == theirs,
     }
@@ -86,13 +84,8 @@ fn every_snippet_reads_as_kubectl_reads_it() {
             (Err(_), Some(_)) => READ_BY_KUBECTL_ONLY.contains(&row.yaml.as_str()),
         };
         if !agree {
-            let theirs = row
-                .json
-                .map_or_else(|| row.refused.unwrap(), |json| json.to_string());
-            differences.push(format!(
-                "{:?}\n  kubectl: {theirs}\n  llsd:    {ours:?}",
-                row.yaml
-            ));
+            let theirs = row.json.map_or_else(|| row.refused.unwrap(), |json| json.to_string());
+            differences.push(format!("{:?}\n  kubectl: {theirs}\n  llsd:    {ours:?}", row.yaml));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -109,12 +102,7 @@ fn the_table_is_what_kubectl_says() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        kubectl
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(document(&row.yaml).as_bytes())
-            .unwrap();
+        kubectl.stdin.take().unwrap().write_all(document(&row.yaml).as_bytes()).unwrap();
         let output = kubectl.wait_with_output().unwrap();
         let theirs = output
             .status

@@ -29,12 +29,7 @@ pub fn validate(resource: &Value) -> Findings {
             "add a spec with a distribution",
         ),
         Some(spec) => {
-            shape::check(
-                &SCHEMA["properties"]["spec"],
-                spec,
-                &FieldPath::spec(),
-                &mut findings,
-            );
+            shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
             rules::check(spec, &mut findings);
         }
     }
@@ -63,9 +58,7 @@ fn resource_name(resource: &Value, findings: &mut Findings) {
         name.len() <= 55
             && name.starts_with(|c: char| c.is_ascii_lowercase())
             && name.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-            && name
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     });
     if !well_formed {
         findings.problem(

@@ -40,39 +40,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     for source in &sources {
         let contents = contents(source);
         report.files.push(source.name.clone());
-        report
-            .resources
-            .extend(contents.resources.into_iter().map(judge));
+        report.resources.extend(contents.resources.into_iter().map(judge));
         report.remarks.extend(contents.remarks);
     }
-    let exit = if report.problem_count() == 0 {
-        Exit::Fine
-    } else {
-        Exit::Problems
-    };
+    let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     match arguments.output {
-        Format::Json => Outcome {
-            stdout: report.to_json(),
-            stderr: String::new(),
-            exit,
-        },
+        Format::Json => Outcome { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
             let text = report.to_text();
-            Outcome {
-                stdout: text.stdout,
-                stderr: text.stderr,
-                exit,
-            }
+            Outcome { stdout: text.stdout, stderr: text.stderr, exit }
         }
     }
 }
 
 /// Opens all files before any is judged, so that a mistyped name is not lost among findings.
 fn open(files: &[PathBuf]) -> Result<Vec<Source>, String> {
-    let stdin = files
-        .iter()
-        .filter(|file| file.as_path() == Path::new("-"))
-        .count();
+    let stdin = files.iter().filter(|file| file.as_path() == Path::new("-")).count();
     if stdin > 1 {
         return Err("`-` can be given once only".to_owned());
     }

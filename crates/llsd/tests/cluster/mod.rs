@@ -17,9 +17,7 @@ pub const NAMESPACE: &str = "default";
 
 /// A file of the repository.
 pub fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// A cluster with the CRD and the admission policy, both at work.
@@ -124,7 +122,7 @@ impl Case {
 
 /// A table of resources with their verdicts.
 pub fn cases(table: &str) -> Vec<Case> {
-    let path = repository(&format!("crates/llsd/tests/verdicts/{table}.yaml"));
+    let path = repository(&format!("crates/llsd-plan/tests/verdicts/{table}.yaml"));
     let text = std::fs::read_to_string(path).unwrap();
     serde_saphyr::from_str(&text).unwrap()
 }
