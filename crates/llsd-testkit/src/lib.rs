@@ -47,7 +47,7 @@ pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
 pub use shared::SharedControlPlane;
-pub use skip::skipped;
+pub use skip::{skip, skipped};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.
