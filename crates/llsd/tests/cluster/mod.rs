@@ -84,6 +84,20 @@ pub async fn dry_run(client: &Client, resource: &Value) -> Result<Value, Box<Sta
     }
 }
 
+/// Creates an object, waiting for its kind to be served.
+pub async fn create_when_served(cluster: &ControlPlane, object: &str) {
+    let mut last = None;
+    for _ in 0..100 {
+        let created = cluster.kubectl(&["create", "-f", "-"], Some(object)).await.unwrap();
+        if created.success() {
+            return;
+        }
+        last = Some(created);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("not created within 20 s: {last:?}");
+}
+
 /// One entry of the verdict tables.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
