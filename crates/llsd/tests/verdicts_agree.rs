@@ -3,6 +3,7 @@
 mod cluster;
 
 use cluster::{Case, RefusedBy, cases, dry_run, installed, resource};
+use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_plan::problem::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
@@ -37,6 +38,30 @@ async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
         faults.extend(faults_of_refusal(&case, verdict.err().map(|status| status.message)));
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// CEL has a budget: a resource as large as the schema allows must still be judged, not refused.
+#[tokio::test]
+async fn the_largest_resource_that_the_schema_allows_is_accepted() {
+    let test = "the_largest_resource_that_the_schema_allows_is_accepted";
+    let Some(cluster) = installed(test).await else { return };
+    let list = |api: &str| -> Value {
+        let entry = |n| json!({"id": format!("{api}-provider-{n}"), "provider": "remote::vllm"});
+        (0..32).map(entry).collect()
+    };
+    let apis = PROVIDER_APIS.into_iter().filter(|api| *api != "agents");
+    let named = |what: &str, count: usize| -> Value {
+        (0..count).map(|n| json!({"name": format!("{what}-{n}")})).collect()
+    };
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "providers": apis.map(|api| (api.to_owned(), list(api))).collect::<Value>(),
+        "resources": {
+            "models": named("model", 256), "tools": named("tool", 128), "shields": named("shield", 128),
+        },
+    });
+    let verdict = dry_run(&cluster.client(), &resource("largest", &spec)).await;
+    assert!(verdict.is_ok(), "{}", verdict.unwrap_err().message);
 }
 
 /// Compares what the API server and the Rust validation said with what the table wants.
