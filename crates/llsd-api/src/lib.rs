@@ -1,1 +1,3 @@
-//! The LlamaStackDistribution resource: both versions, their schemas, and the conversion between them.
+//! The `LlamaStackDistribution` resource: both versions, their schemas, and the conversion between them.
+
+pub mod conversion;
