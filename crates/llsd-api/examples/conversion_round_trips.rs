@@ -4,14 +4,14 @@
 //! cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000
 //! ```
 
-#[path = "../tests/conversion_support/mod.rs"]
-mod conversion_support;
+#[path = "../tests/conversion/support/mod.rs"]
+mod support;
 
 use std::panic::catch_unwind;
 use std::thread::{available_parallelism, scope};
 use std::time::Instant;
 
-use conversion_support::laws::check;
+use support::laws::check;
 
 #[derive(Default)]
 struct Tally {

@@ -157,11 +157,13 @@ pub(super) fn default_at(version: Version, path: &str) -> Option<Value> {
 /// Whether fields of the other version land below `path`, so that what is carried must be told
 /// apart field by field. Everything else is carried or left as one value.
 pub(super) fn is_container(version: Version, path: &str) -> bool {
-    ROWS.iter().any(|row| {
-        row.path(version)
-            .strip_prefix(path)
-            .is_some_and(|rest| rest.starts_with('/'))
-    })
+    // The object itself is none: an entry must not reach its name or its version.
+    !path.is_empty()
+        && ROWS.iter().any(|row| {
+            row.path(version)
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
 }
 
 /// Whether the object at `path` means something by being there, so that carrying a field of it

@@ -1,18 +1,16 @@
 //! What holds of every object, on generated ones of both versions.
 
-mod conversion_support;
-
-use conversion_support::laws::check;
+use crate::support::laws::check;
 
 const OBJECTS: u64 = 100_000;
 
 #[test]
 fn nothing_is_lost_and_every_change_wins() {
-    let threads = 4;
+    const THREADS: u64 = 2;
     std::thread::scope(|scope| {
-        for thread in 0..threads {
+        for thread in 0..THREADS {
             scope.spawn(move || {
-                for seed in (thread..OBJECTS).step_by(threads as usize) {
+                for seed in (thread..OBJECTS).filter(|seed| seed % THREADS == thread) {
                     if let Err(loss) = check(seed) {
                         panic!("seed {seed}: {loss}");
                     }
