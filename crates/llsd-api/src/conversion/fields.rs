@@ -25,11 +25,9 @@ pub(super) fn moved(source: &Value, to: Version) -> Value {
             open(&mut target, container).and_then(|object| object.insert(key.to_owned(), value));
         }
     }
-    for default in defaults(to) {
-        if let Some(Value::Object(container)) = at_mut(&mut target, default.container) {
-            container
-                .entry(default.key)
-                .or_insert_with(|| (default.value)());
+    for (container, key, value) in defaults(to) {
+        if let Some(Value::Object(container)) = at_mut(&mut target, container) {
+            container.entry(*key).or_insert_with(value);
         }
     }
     target

@@ -3,14 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
+use self::Form::{Autoscaling, ConfigMapName, Exposure, Presence, Same};
 use super::Version;
+use super::fields::split;
 
-/// One field that both versions have, at its place in each.
-pub(super) struct Row {
-    v1alpha1: &'static str,
-    v1alpha2: &'static str,
-    form: Form,
-}
+/// One field that both versions have: how its value changes, and its place in v1alpha1 and in
+/// v1alpha2.
+pub(super) struct Row(Form, &'static str, &'static str);
 
 /// How a value changes on its way; most do not.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,49 +27,37 @@ enum Form {
     ConfigMapName,
 }
 
-const fn row(v1alpha1: &'static str, v1alpha2: &'static str) -> Row {
-    formed(Form::Same, v1alpha1, v1alpha2)
-}
-
-const fn formed(form: Form, v1alpha1: &'static str, v1alpha2: &'static str) -> Row {
-    Row {
-        v1alpha1,
-        v1alpha2,
-        form,
-    }
-}
-
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("/spec/replicas",                                        "/spec/workload/replicas"),
-    row("/spec/server/distribution",                             "/spec/distribution"),
-    row("/spec/server/containerSpec/port",                       "/spec/networking/port"),
-    row("/spec/server/containerSpec/resources",                  "/spec/workload/resources"),
-    row("/spec/server/containerSpec/env",                        "/spec/workload/overrides/env"),
-    row("/spec/server/containerSpec/command",                    "/spec/workload/overrides/command"),
-    row("/spec/server/containerSpec/args",                       "/spec/workload/overrides/args"),
-    row("/spec/server/workers",                                  "/spec/workload/workers"),
-    row("/spec/server/podOverrides/serviceAccountName",          "/spec/workload/overrides/serviceAccountName"),
-    row("/spec/server/podOverrides/terminationGracePeriodSeconds", "/spec/workload/overrides/terminationGracePeriodSeconds"),
-    row("/spec/server/podOverrides/volumes",                     "/spec/workload/overrides/volumes"),
-    row("/spec/server/podOverrides/volumeMounts",                "/spec/workload/overrides/volumeMounts"),
-    row("/spec/server/podDisruptionBudget",                      "/spec/workload/podDisruptionBudget"),
-    row("/spec/server/topologySpreadConstraints",                "/spec/workload/topologySpreadConstraints"),
-    formed(Form::Autoscaling, "/spec/server/autoscaling",        "/spec/workload/autoscaling"),
-    formed(Form::Presence, "/spec/server/storage",               "/spec/workload/storage"),
-    row("/spec/server/storage/size",                             "/spec/workload/storage/size"),
-    row("/spec/server/storage/mountPath",                        "/spec/workload/storage/mountPath"),
-    formed(Form::ConfigMapName, "/spec/server/userConfig",       OVERRIDE_CONFIG),
-    row("/spec/server/tlsConfig/caBundle",                       "/spec/networking/tls/caBundle"),
-    formed(Form::Exposure, "/spec/network/exposeRoute",          EXPOSE),
-    row("/spec/network/allowedFrom",                             "/spec/networking/allowedFrom"),
-    row("/status/phase",                                         "/status/phase"),
-    row("/status/version",                                       "/status/version"),
-    row("/status/distributionConfig",                            "/status/distributionConfig"),
-    row("/status/conditions",                                    "/status/conditions"),
-    row("/status/availableReplicas",                             "/status/availableReplicas"),
-    row("/status/serviceURL",                                    "/status/serviceURL"),
-    row("/status/routeURL",                                      "/status/routeURL"),
+    Row(Same,          "/spec/replicas",                                           "/spec/workload/replicas"),
+    Row(Same,          "/spec/server/distribution",                                "/spec/distribution"),
+    Row(Same,          "/spec/server/containerSpec/port",                          "/spec/networking/port"),
+    Row(Same,          "/spec/server/containerSpec/resources",                     "/spec/workload/resources"),
+    Row(Same,          "/spec/server/containerSpec/env",                           "/spec/workload/overrides/env"),
+    Row(Same,          "/spec/server/containerSpec/command",                       "/spec/workload/overrides/command"),
+    Row(Same,          "/spec/server/containerSpec/args",                          "/spec/workload/overrides/args"),
+    Row(Same,          "/spec/server/workers",                                     "/spec/workload/workers"),
+    Row(Same,          "/spec/server/podOverrides/serviceAccountName",             "/spec/workload/overrides/serviceAccountName"),
+    Row(Same,          "/spec/server/podOverrides/terminationGracePeriodSeconds",  "/spec/workload/overrides/terminationGracePeriodSeconds"),
+    Row(Same,          "/spec/server/podOverrides/volumes",                        "/spec/workload/overrides/volumes"),
+    Row(Same,          "/spec/server/podOverrides/volumeMounts",                   "/spec/workload/overrides/volumeMounts"),
+    Row(Same,          "/spec/server/podDisruptionBudget",                         "/spec/workload/podDisruptionBudget"),
+    Row(Same,          "/spec/server/topologySpreadConstraints",                   "/spec/workload/topologySpreadConstraints"),
+    Row(Autoscaling,   "/spec/server/autoscaling",                                 "/spec/workload/autoscaling"),
+    Row(Presence,      "/spec/server/storage",                                     "/spec/workload/storage"),
+    Row(Same,          "/spec/server/storage/size",                                "/spec/workload/storage/size"),
+    Row(Same,          "/spec/server/storage/mountPath",                           "/spec/workload/storage/mountPath"),
+    Row(ConfigMapName, "/spec/server/userConfig",                                  OVERRIDE_CONFIG),
+    Row(Same,          "/spec/server/tlsConfig/caBundle",                          "/spec/networking/tls/caBundle"),
+    Row(Exposure,      "/spec/network/exposeRoute",                                EXPOSE),
+    Row(Same,          "/spec/network/allowedFrom",                                "/spec/networking/allowedFrom"),
+    Row(Same,          "/status/phase",                                            "/status/phase"),
+    Row(Same,          "/status/version",                                          "/status/version"),
+    Row(Same,          "/status/distributionConfig",                               "/status/distributionConfig"),
+    Row(Same,          "/status/conditions",                                       "/status/conditions"),
+    Row(Same,          "/status/availableReplicas",                                "/status/availableReplicas"),
+    Row(Same,          "/status/serviceURL",                                       "/status/serviceURL"),
+    Row(Same,          "/status/routeURL",                                         "/status/routeURL"),
 ];
 
 /// The parts of an object that differ between the versions. Present in both or in neither, and
@@ -97,7 +84,7 @@ pub(super) const CONTAINER_NAME: &str = "/spec/server/containerSpec/name";
 /// The name that the schema gives to a container that has none.
 pub(super) const DEFAULT_CONTAINER_NAME: &str = "llama-stack";
 
-/// A default of a version's schema: `key` of `container`, wherever that object is.
+/// A default of a version's schema: the value of a field of an object, wherever that object is.
 ///
 /// The API server defaults what a request brings and what storage holds, never what conversion
 /// answers. A default that conversion left out would appear with the next write, as a change of
@@ -105,32 +92,20 @@ pub(super) const DEFAULT_CONTAINER_NAME: &str = "llama-stack";
 ///
 /// Sections that only v1alpha2 has (`storage.kv.type`) need no line: they come out of an object
 /// that the API server has defaulted already.
-pub(super) struct SchemaDefault {
-    pub(super) container: &'static str,
-    pub(super) key: &'static str,
-    pub(super) value: fn() -> Value,
-}
-
-const fn fill(container: &'static str, key: &'static str, value: fn() -> Value) -> SchemaDefault {
-    SchemaDefault {
-        container,
-        key,
-        value,
-    }
-}
+pub(super) type SchemaDefault = (&'static str, &'static str, fn() -> Value);
 
 const V1ALPHA1_DEFAULTS: &[SchemaDefault] = &[
-    fill("/spec", "replicas", || json!(1)),
-    fill("/spec", "server", || json!({})),
-    fill("/spec/server/containerSpec", "name", || {
+    ("/spec", "replicas", || json!(1)),
+    ("/spec", "server", || json!({})),
+    ("/spec/server/containerSpec", "name", || {
         json!(DEFAULT_CONTAINER_NAME)
     }),
-    fill("/spec/network", "exposeRoute", || json!(false)),
+    ("/spec/network", "exposeRoute", || json!(false)),
 ];
 
 const V1ALPHA2_DEFAULTS: &[SchemaDefault] = &[
-    fill("/spec/networking", "port", || json!(8321)),
-    fill("/spec/workload/storage", "deletionPolicy", || {
+    ("/spec/networking", "port", || json!(8321)),
+    ("/spec/workload/storage", "deletionPolicy", || {
         json!("Retain")
     }),
 ];
@@ -144,14 +119,11 @@ pub(super) fn defaults(version: Version) -> &'static [SchemaDefault] {
 
 /// What the schema puts at `path` if nothing is there.
 pub(super) fn default_at(version: Version, path: &str) -> Option<Value> {
+    let (holder, key) = split(path);
     defaults(version)
         .iter()
-        .find(|d| {
-            path.strip_prefix(d.container)
-                .and_then(|rest| rest.strip_prefix('/'))
-                == Some(d.key)
-        })
-        .map(|d| (d.value)())
+        .find(|default| (default.0, default.1) == (holder, key))
+        .map(|(.., value)| value())
 }
 
 /// Whether fields of the other version land below `path`, so that what is carried must be told
@@ -172,31 +144,31 @@ pub(super) fn presence_counts(version: Version, path: &str) -> bool {
     path == "/status"
         || ROWS
             .iter()
-            .any(|row| row.form == Form::Presence && row.path(version) == path)
+            .any(|row| row.0 == Presence && row.path(version) == path)
 }
 
 impl Row {
     pub(super) fn path(&self, version: Version) -> &'static str {
         match version {
-            Version::V1Alpha1 => self.v1alpha1,
-            Version::V1Alpha2 => self.v1alpha2,
+            Version::V1Alpha1 => self.1,
+            Version::V1Alpha2 => self.2,
         }
     }
 
     /// The value as `to` writes it, or nothing if `to` has no way to say it.
     pub(super) fn express(&self, value: &Value, to: Version) -> Option<Value> {
-        match self.form {
-            Form::Same if value.is_null() => None,
-            Form::Same => Some(value.clone()),
-            Form::Presence => value.as_object().map(|_| json!({})),
-            Form::Exposure => match value {
+        match self.0 {
+            Same if value.is_null() => None,
+            Same => Some(value.clone()),
+            Presence => value.as_object().map(|_| json!({})),
+            Exposure => match value {
                 Value::Bool(_) => Some(value.clone()),
                 Value::Object(expose) if to == Version::V1Alpha1 => {
                     Some(json!(expose.get("enabled") != Some(&Value::Bool(false))))
                 }
                 _ => None,
             },
-            Form::Autoscaling => {
+            Autoscaling => {
                 let mut autoscaling = value.as_object()?.clone();
                 if to == Version::V1Alpha1 {
                     lengthen(&mut autoscaling, "targetCPUUtilization");
@@ -204,7 +176,7 @@ impl Row {
                 }
                 Some(Value::Object(autoscaling))
             }
-            Form::ConfigMapName => {
+            ConfigMapName => {
                 let mut reference = value.as_object()?.clone();
                 reference.retain(|key, _| key == "configMapName");
                 Some(Value::Object(reference))

@@ -29,7 +29,7 @@ fn remove(object: &mut Value, key: &str) {
 fn a_port_changed_through_v1alpha1_stays_changed() {
     let spec = json!({"networking": {"port": 8321, "tls": {"enabled": true, "secretName": "s"}}});
     let after = edited_as_v1alpha1(spec, |spec| {
-        spec["server"]["containerSpec"]["port"] = json!(9000)
+        spec["server"]["containerSpec"]["port"] = json!(9000);
     });
     assert_eq!(
         after,
@@ -56,7 +56,7 @@ fn a_new_field_beside_what_was_absent_does_not_make_it_present() {
 fn a_changed_size_keeps_the_deletion_policy() {
     let spec = json!({"workload": {"replicas": 1, "storage": {"size": "1Gi", "deletionPolicy": "Delete"}}});
     let after = edited_as_v1alpha1(spec, |spec| {
-        spec["server"]["storage"]["size"] = json!("2Gi")
+        spec["server"]["storage"]["size"] = json!("2Gi");
     });
     assert_eq!(
         after["workload"]["storage"],

@@ -82,9 +82,8 @@ fn fill(random: &mut Random, shape: &Shape, density: usize) -> Value {
 fn odd_or(random: &mut Random, shape: &Shape, density: usize) -> Value {
     match (random.below(24), shape) {
         (0, _) => Value::Null,
-        (1, Shape::Fields(_)) => json!({}),
-        (1, Shape::Whole) => json!([]),
-        (2, Shape::Whole | Shape::Exposure) => json!({}),
+        (1, Shape::Fields(_) | Shape::Whole | Shape::Exposure) => json!({}),
+        (2, Shape::Whole) => json!([]),
         _ => fill(random, shape, density),
     }
 }
@@ -225,7 +224,7 @@ fn scribbled(random: &mut Random) -> Value {
             .to_string()
             .into(),
         _ => {
-            let entries = (0..1 + random.below(4)).map(|_| {
+            let entries = (0..=random.below(3)).map(|_| {
                 let mut entry = json!({"path": random.pick(&PATHS)});
                 for key in ["was", "is", "beside"] {
                     if random.one_in(2) {

@@ -145,7 +145,7 @@ fn change_wins(random: &mut Random, object: &Value, version: Version) -> Law {
         let arrived = got.get(here).cloned();
         expected.retain(|path, _| !below(path, here));
         got.retain(|path, _| !below(path, here));
-        let told = new.as_ref().and_then(|new| translated(here, new));
+        let told = new.as_ref().map(|new| translated(here, new));
         if arrived != told.filter(|told| !is_nothing(here, told))
             && here != "/spec/workload/storage"
             && here != "/spec/server/storage"
@@ -219,8 +219,8 @@ fn new_value(random: &mut Random, path: &str) -> Value {
 }
 
 /// The new value, as the version that has it at `here` says it.
-fn translated(here: &str, new: &Value) -> Option<Value> {
-    Some(match (here, new) {
+fn translated(here: &str, new: &Value) -> Value {
+    match (here, new) {
         ("/spec/network/exposeRoute", Value::Object(expose)) => {
             json!(expose.get("enabled") != Some(&json!(false)))
         }
@@ -228,7 +228,7 @@ fn translated(here: &str, new: &Value) -> Option<Value> {
             json!({"maxReplicas": 77, "targetCPUUtilizationPercentage": 55})
         }
         _ => new.clone(),
-    })
+    }
 }
 
 fn set(object: &mut Value, path: &str, value: Option<Value>) {
