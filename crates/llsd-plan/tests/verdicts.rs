@@ -135,3 +135,45 @@ fn without_nulls(value: Value) -> Value {
         other => other,
     }
 }
+
+fn v1alpha1(spec: &Value) -> Value {
+    json!({
+        "apiVersion": "llamastack.io/v1alpha1",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": "old"},
+        "spec": spec,
+    })
+}
+
+fn paths(findings: &Findings) -> Vec<String> {
+    findings.problems.iter().map(|problem| problem.path.to_string()).collect()
+}
+
+#[test]
+fn a_v1alpha1_resource_is_judged_by_its_own_schema() {
+    let spec =
+        json!({"replicas": "two", "server": {"distribution": {"name": "starter"}, "prot": 1}});
+    assert_eq!(paths(&validate(&v1alpha1(&spec))), ["spec.replicas", "spec.server.prot"]);
+}
+
+#[test]
+fn what_a_v1alpha1_resource_becomes_is_judged_in_the_fields_of_its_author() {
+    let spec = json!({"server": {
+        "distribution": {},
+        "containerSpec": {"port": 80, "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
+        "autoscaling": {"minReplicas": 3, "maxReplicas": 2},
+    }});
+    let expected = [
+        "spec.server.autoscaling.maxReplicas",
+        "spec.server.containerSpec.env[1]",
+        "spec.server.containerSpec.port",
+        "spec.server.distribution",
+    ];
+    assert_eq!(paths(&validate(&v1alpha1(&spec))), expected);
+}
+
+#[test]
+fn an_empty_disruption_budget_of_v1alpha1_goes_on_being_fine() {
+    let spec = json!({"server": {"distribution": {"name": "starter"}, "podDisruptionBudget": {}}});
+    assert_eq!(validate(&v1alpha1(&spec)).problems, []);
+}

@@ -89,8 +89,8 @@ async fn without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whol
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
     });
-    let text = resource("whole", &spec).to_string();
-    cluster.kubectl(&["create", "-f", "-"], Some(&text)).await.unwrap().expect_success();
+    let object = resource("whole", &spec).to_string();
+    cluster.kubectl(&["create", "-f", "-"], Some(&object)).await.unwrap().expect_success();
     let old_name = "llamastackdistributions.v1alpha1.llamastack.io";
     let read = cluster.kubectl(&["get", old_name, "whole"], None).await.unwrap();
     assert!(!read.success(), "v1alpha1 was served without conversion");

@@ -116,7 +116,7 @@ fn every_sample_and_example_is_valid_to_the_command_line_too() {
 async fn a_field_of_two_shapes_is_stored_as_it_was_written() {
     let test = "a_field_of_two_shapes_is_stored_as_it_was_written";
     let Some(cluster) = installed(test).await else { return };
-    let text = r#"
+    let yaml = r#"
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution
 metadata: {name: shapes}
@@ -130,9 +130,9 @@ spec:
     models: ["llama3.2", {name: bge, modelType: embedding, embeddingDimension: 384}]
   networking: {expose: {}}
 "#;
-    let written: Value = serde_saphyr::from_str(text).unwrap();
+    let written: Value = serde_saphyr::from_str(yaml).unwrap();
     let args = ["apply", "-f", "-"];
-    cluster.kubectl(&args, Some(text)).await.unwrap().expect_success();
+    cluster.kubectl(&args, Some(yaml)).await.unwrap().expect_success();
     let args = ["get", "llsd", "shapes", "-n", NAMESPACE, "-o", "json"];
     let stored = cluster.kubectl(&args, None).await.unwrap().expect_success();
     let stored: Value = serde_json::from_str(&stored).unwrap();

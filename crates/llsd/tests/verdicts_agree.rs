@@ -123,7 +123,7 @@ async fn generated_variations_of_good_resources_get_the_same_verdict_from_both()
         let refusal = dry_run(&client, &resource).await.err().map(|status| status.message);
         let findings = validate(&resource);
         refusals += usize::from(refusal.is_some());
-        if refusal.is_some() != !findings.problems.is_empty() && deliberate(&findings).is_none() {
+        if refusal.is_some() == findings.problems.is_empty() && deliberate(&findings).is_none() {
             faults.push(format!(
                 "variation {round} of {}: {spec}\n  API server: {}\n  Rust: {}",
                 original.name,

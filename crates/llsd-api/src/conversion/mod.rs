@@ -28,12 +28,11 @@ mod table;
 
 use serde_json::{Map, Value};
 
+use crate::KIND;
 pub use annotations::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
 use carried::{difference, restore, still_waiting};
 use fields::{at, moved};
 use table::{CONTAINER_NAME, DEFAULT_CONTAINER_NAME, SECTIONS};
-
-const KIND: &str = "LlamaStackDistribution";
 
 /// A version of the resource that the API server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,9 +53,7 @@ impl Version {
 
     /// The version that a `desiredAPIVersion` or an object's `apiVersion` names.
     pub fn from_api_version(api_version: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|version| version.api_version() == api_version)
+        Self::ALL.into_iter().find(|version| version.api_version() == api_version)
     }
 
     /// The version of an object, if it is of our kind.
@@ -90,6 +87,12 @@ pub fn up(object: Value) -> Value {
 /// A v1alpha2 object as v1alpha1.
 pub fn down(object: Value) -> Value {
     exchange(object, Version::V1Alpha1)
+}
+
+/// The v1alpha1 field that the v1alpha2 field at this JSON pointer comes from, so that findings on
+/// a converted object can be told in the fields that its author wrote.
+pub fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
+    table::v1alpha1_field(v1alpha2)
 }
 
 /// The name that a v1alpha1 object gave to the server's container, if it is not the usual one.

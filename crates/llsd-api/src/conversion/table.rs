@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use self::Form::{Autoscaling, ConfigMapName, Exposure, Presence, Same};
+use self::Form::{Autoscaling, ConfigMapName, DisruptionBudget, Exposure, Presence, Same};
 use super::Version;
 use super::fields::split;
 
@@ -23,6 +23,8 @@ enum Form {
     Exposure,
     /// v1alpha2 has two spellings of the targets, v1alpha1 only the longer one.
     Autoscaling,
+    /// Operator v0.9 takes an empty budget for one pod at a time; v1alpha2 wants it said.
+    DisruptionBudget,
     /// The reference to a `ConfigMap`, whose namespace only v1alpha1 can name.
     ConfigMapName,
 }
@@ -41,7 +43,7 @@ pub(super) const ROWS: &[Row] = &[
     Row(Same,          "/spec/server/podOverrides/terminationGracePeriodSeconds",  "/spec/workload/overrides/terminationGracePeriodSeconds"),
     Row(Same,          "/spec/server/podOverrides/volumes",                        "/spec/workload/overrides/volumes"),
     Row(Same,          "/spec/server/podOverrides/volumeMounts",                   "/spec/workload/overrides/volumeMounts"),
-    Row(Same,          "/spec/server/podDisruptionBudget",                         "/spec/workload/podDisruptionBudget"),
+    Row(DisruptionBudget, "/spec/server/podDisruptionBudget",                      "/spec/workload/podDisruptionBudget"),
     Row(Same,          "/spec/server/topologySpreadConstraints",                   "/spec/workload/topologySpreadConstraints"),
     Row(Autoscaling,   "/spec/server/autoscaling",                                 "/spec/workload/autoscaling"),
     Row(Presence,      "/spec/server/storage",                                     "/spec/workload/storage"),
@@ -60,6 +62,12 @@ pub(super) const ROWS: &[Row] = &[
     Row(Same,          "/status/routeURL",                                         "/status/routeURL"),
 ];
 
+/// The v1alpha1 field that a v1alpha2 field comes from.
+pub(super) fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
+    let row = ROWS.iter().find(|row| row.path(Version::V1Alpha2) == v1alpha2)?;
+    Some(row.path(Version::V1Alpha1))
+}
+
 /// The parts of an object that differ between the versions. Present in both or in neither, and
 /// passed on untouched where they are not objects.
 pub(super) const SECTIONS: [&str; 2] = ["spec", "status"];
@@ -68,12 +76,8 @@ pub(super) const SECTIONS: [&str; 2] = ["spec", "status"];
 pub(super) const OVERRIDE_CONFIG: &str = "/spec/overrideConfig";
 
 /// What v1alpha2 refuses beside [`OVERRIDE_CONFIG`].
-pub(super) const GENERATED_CONFIG: [&str; 4] = [
-    "/spec/providers",
-    "/spec/resources",
-    "/spec/storage",
-    "/spec/disabled",
-];
+pub(super) const GENERATED_CONFIG: [&str; 4] =
+    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled"];
 
 /// Where v1alpha2 says whether and how the server is reachable from outside.
 pub(super) const EXPOSE: &str = "/spec/networking/expose";
@@ -97,17 +101,13 @@ pub(super) type SchemaDefault = (&'static str, &'static str, fn() -> Value);
 const V1ALPHA1_DEFAULTS: &[SchemaDefault] = &[
     ("/spec", "replicas", || json!(1)),
     ("/spec", "server", || json!({})),
-    ("/spec/server/containerSpec", "name", || {
-        json!(DEFAULT_CONTAINER_NAME)
-    }),
+    ("/spec/server/containerSpec", "name", || json!(DEFAULT_CONTAINER_NAME)),
     ("/spec/network", "exposeRoute", || json!(false)),
 ];
 
 const V1ALPHA2_DEFAULTS: &[SchemaDefault] = &[
     ("/spec/networking", "port", || json!(8321)),
-    ("/spec/workload/storage", "deletionPolicy", || {
-        json!("Retain")
-    }),
+    ("/spec/workload/storage", "deletionPolicy", || json!("Retain")),
 ];
 
 pub(super) fn defaults(version: Version) -> &'static [SchemaDefault] {
@@ -132,19 +132,14 @@ pub(super) fn is_container(version: Version, path: &str) -> bool {
     // The object itself is none: an entry must not reach its name or its version.
     !path.is_empty()
         && ROWS.iter().any(|row| {
-            row.path(version)
-                .strip_prefix(path)
-                .is_some_and(|rest| rest.starts_with('/'))
+            row.path(version).strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         })
 }
 
 /// Whether the object at `path` means something by being there, so that carrying a field of it
 /// must not bring it back once the other version removed it.
 pub(super) fn presence_counts(version: Version, path: &str) -> bool {
-    path == "/status"
-        || ROWS
-            .iter()
-            .any(|row| row.0 == Presence && row.path(version) == path)
+    path == "/status" || ROWS.iter().any(|row| row.0 == Presence && row.path(version) == path)
 }
 
 impl Row {
@@ -158,8 +153,6 @@ impl Row {
     /// The value as `to` writes it, or nothing if `to` has no way to say it.
     pub(super) fn express(&self, value: &Value, to: Version) -> Option<Value> {
         match self.0 {
-            Same if value.is_null() => None,
-            Same => Some(value.clone()),
             Presence => value.as_object().map(|_| json!({})),
             Exposure => match value {
                 Value::Bool(_) => Some(value.clone()),
@@ -176,11 +169,15 @@ impl Row {
                 }
                 Some(Value::Object(autoscaling))
             }
+            DisruptionBudget if *value == json!({}) && to == Version::V1Alpha2 => {
+                Some(json!({"maxUnavailable": 1}))
+            }
             ConfigMapName => {
                 let mut reference = value.as_object()?.clone();
                 reference.retain(|key, _| key == "configMapName");
                 Some(Value::Object(reference))
             }
+            Same | DisruptionBudget => Some(value).filter(|value| !value.is_null()).cloned(),
         }
     }
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use llsd_plan::validate::validate;
-use serde_json::Value;
 
 use super::{Exit, Outcome};
-use crate::input::{Finding, Resource, Source, Version, contents};
+use crate::input::{Finding, Resource, Source, contents};
 use crate::report::{Judged, Report};
 
 /// Check resources without a cluster: every problem and warning, with its line in the file
@@ -67,8 +66,8 @@ fn open(files: &[PathBuf]) -> Result<Vec<Source>, String> {
 
 fn judge(resource: Resource) -> Judged {
     let (mut problems, mut warnings) = (resource.problems.clone(), resource.warnings.clone());
-    if let Some(json) = current_form(&resource) {
-        let findings = validate(&json);
+    if resource.version.is_some() {
+        let findings = validate(&resource.to_json());
         let locate = |problem| Finding::locate(problem, &resource.tree);
         problems.extend(findings.problems.into_iter().map(locate));
         warnings.extend(findings.warnings.into_iter().map(locate));
@@ -83,16 +82,5 @@ fn judge(resource: Resource) -> Judged {
         api_version: resource.api_version,
         problems,
         warnings,
-    }
-}
-
-/// The resource in the version that validation judges, if it can be had.
-///
-/// The paths of findings are then those of v1alpha2. For a v1alpha1 file their lines are those of
-/// the nearest ancestor that both versions have, `spec` at the least.
-fn current_form(resource: &Resource) -> Option<Value> {
-    match resource.version? {
-        // v1alpha1 is to be judged after conversion: `llsd_api::conversion::up` belongs here.
-        Version::V1alpha1 | Version::V1alpha2 => Some(resource.to_json()),
     }
 }
