@@ -52,7 +52,7 @@ fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
         let path = path.key(api);
         match present(providers, api) {
             Some(value @ Value::Object(_)) => {
-                entries.push(Entry { api, path, several: false, value })
+                entries.push(Entry { api, path, several: false, value });
             }
             Some(Value::Array(items)) => {
                 for (index, value) in items.iter().enumerate().filter(|(_, item)| item.is_object())
