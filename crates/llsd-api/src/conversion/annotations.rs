@@ -59,18 +59,11 @@ impl Extras {
                 extras.entries.push(entry);
             }
         }
-        extras
-            .entries
-            .iter()
-            .all(|entry| entry.is_possible(version))
-            .then_some(extras)
+        extras.entries.iter().all(|entry| entry.is_possible(version)).then_some(extras)
     }
 
     fn foreign(value: Value) -> Self {
-        Self {
-            foreign: Some(value),
-            ..Self::default()
-        }
+        Self { foreign: Some(value), ..Self::default() }
     }
 
     /// The annotation's value. A foreign value that is alone stands there as it was (`bare`),
@@ -85,21 +78,14 @@ impl Extras {
         for entry in self.entries {
             let mut item = Map::new();
             item.insert("path".to_owned(), Value::String(entry.path));
-            for (key, value) in [
-                ("was", entry.was),
-                ("is", entry.is),
-                ("beside", entry.beside),
-            ] {
+            for (key, value) in [("was", entry.was), ("is", entry.is), ("beside", entry.beside)] {
                 if let Some(value) = value {
                     item.insert(key.to_owned(), value);
                 }
             }
             items.push(Value::Object(item));
         }
-        items.extend(
-            self.blank
-                .map(|blank| json!({"path": ANNOTATIONS, "is": blank})),
-        );
+        items.extend(self.blank.map(|blank| json!({"path": ANNOTATIONS, "is": blank})));
         items.extend(self.foreign.map(|foreign| json!({"kept": foreign})));
         Value::String(Value::Array(items).to_string())
     }

@@ -40,17 +40,9 @@ enum Fate {
 
 /// The entries that turn `plain` into `actual`, in the order in which they must be applied.
 pub(super) fn difference(version: Version, plain: &Value, actual: &Value) -> Vec<Entry> {
-    let mut walk = Walk {
-        version,
-        beside: at(plain, OVERRIDE_CONFIG),
-        entries: Vec::new(),
-    };
+    let mut walk = Walk { version, beside: at(plain, OVERRIDE_CONFIG), entries: Vec::new() };
     for section in SECTIONS {
-        walk.compare(
-            &format!("/{section}"),
-            plain.get(section),
-            actual.get(section),
-        );
+        walk.compare(&format!("/{section}"), plain.get(section), actual.get(section));
     }
     walk.entries
 }
@@ -93,12 +85,7 @@ impl Walk<'_> {
 
     fn note(&mut self, path: &str, was: Option<Value>, is: Option<Value>) {
         let beside = self.beside.filter(|_| excluded_by_override(path)).cloned();
-        self.entries.push(Entry {
-            path: path.to_owned(),
-            was,
-            is,
-            beside,
-        });
+        self.entries.push(Entry { path: path.to_owned(), was, is, beside });
     }
 }
 
@@ -159,12 +146,7 @@ pub(super) fn still_waiting(
 
 impl Entry {
     pub(super) fn new(path: &str, was: Option<Value>, is: Option<Value>) -> Self {
-        Self {
-            path: path.to_owned(),
-            was,
-            is,
-            beside: None,
-        }
+        Self { path: path.to_owned(), was, is, beside: None }
     }
 
     /// Whether conversion could have written an entry for this path. Only such paths are followed,

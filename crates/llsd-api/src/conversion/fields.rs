@@ -46,10 +46,7 @@ pub(super) fn at_mut<'v>(root: &'v mut Value, path: &str) -> Option<&'v mut Valu
 /// something else than an object is in the way.
 pub(super) fn open<'v>(root: &'v mut Value, path: &str) -> Option<&'v mut Map<String, Value>> {
     keys(path).try_fold(root.as_object_mut()?, |object, key| {
-        object
-            .entry(key)
-            .or_insert_with(|| Value::Object(Map::new()))
-            .as_object_mut()
+        object.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
     })
 }
 

@@ -28,12 +28,11 @@ mod table;
 
 use serde_json::{Map, Value};
 
+use crate::KIND;
 pub use annotations::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
 use carried::{difference, restore, still_waiting};
 use fields::{at, moved};
 use table::{CONTAINER_NAME, DEFAULT_CONTAINER_NAME, SECTIONS};
-
-const KIND: &str = "LlamaStackDistribution";
 
 /// A version of the resource that the API server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,9 +53,7 @@ impl Version {
 
     /// The version that a `desiredAPIVersion` or an object's `apiVersion` names.
     pub fn from_api_version(api_version: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|version| version.api_version() == api_version)
+        Self::ALL.into_iter().find(|version| version.api_version() == api_version)
     }
 
     /// The version of an object, if it is of our kind.

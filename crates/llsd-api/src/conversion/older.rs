@@ -53,9 +53,8 @@ pub(super) fn read(
             let mut found = flat.unwrap_or_default();
             if has_spec(sections) {
                 for (field, annotation, _) in FIELDS {
-                    if let Some(value) = annotations
-                        .get(annotation)
-                        .and_then(|v| understand(field, v))
+                    if let Some(value) =
+                        annotations.get(annotation).and_then(|v| understand(field, v))
                     {
                         annotations.shift_remove(annotation);
                         found.push((field, value));
@@ -79,10 +78,7 @@ pub(super) fn would_read(about: Version, annotations: &Value, sections: &Value) 
     about == Version::V1Alpha1
         && has_spec(sections)
         && FIELDS.iter().any(|(field, annotation, _)| {
-            annotations
-                .get(annotation)
-                .and_then(|v| understand(*field, v))
-                .is_some()
+            annotations.get(annotation).and_then(|v| understand(*field, v)).is_some()
         })
 }
 
@@ -114,9 +110,7 @@ fn settle(field: Field, value: Value, sections: &mut Value) -> Option<Entry> {
             Some(Entry::new(USER_CONFIG, Some(was), Some(is)))
         }
         Field::GracePeriod => {
-            open(sections, OVERRIDES)?
-                .entry("terminationGracePeriodSeconds")
-                .or_insert(value);
+            open(sections, OVERRIDES)?.entry("terminationGracePeriodSeconds").or_insert(value);
             None
         }
         Field::CaBundleNamespace | Field::CaBundleKeys => {
@@ -145,10 +139,9 @@ fn understand(field: Field, value: &Value) -> Option<Value> {
             };
             Some(json!(keys))
         }
-        Field::ContainerName | Field::UserConfigNamespace | Field::CaBundleNamespace => value
-            .as_str()
-            .filter(|text| !text.is_empty())
-            .map(Value::from),
+        Field::ContainerName | Field::UserConfigNamespace | Field::CaBundleNamespace => {
+            value.as_str().filter(|text| !text.is_empty()).map(Value::from)
+        }
     }
 }
 
@@ -163,11 +156,9 @@ fn flat_v1alpha1(value: &Value) -> Option<Vec<(Field, Value)>> {
 fn flat_v1alpha2(value: &Value) -> Option<Vec<Entry>> {
     let known = |(key, value): (&String, &Value)| match (key.as_str(), value) {
         ("providers" | "resources" | "storage" | "externalProviders", Value::Object(_))
-        | ("disabled", Value::Array(_)) => Some(Entry::new(
-            &format!("/spec/{key}"),
-            None,
-            Some(value.clone()),
-        )),
+        | ("disabled", Value::Array(_)) => {
+            Some(Entry::new(&format!("/spec/{key}"), None, Some(value.clone())))
+        }
         ("exposeHostname", Value::String(hostname)) => {
             let expose = json!({"enabled": true, "hostname": hostname});
             Some(Entry::new(EXPOSE, Some(json!(true)), Some(expose)))

@@ -68,12 +68,8 @@ pub(super) const SECTIONS: [&str; 2] = ["spec", "status"];
 pub(super) const OVERRIDE_CONFIG: &str = "/spec/overrideConfig";
 
 /// What v1alpha2 refuses beside [`OVERRIDE_CONFIG`].
-pub(super) const GENERATED_CONFIG: [&str; 4] = [
-    "/spec/providers",
-    "/spec/resources",
-    "/spec/storage",
-    "/spec/disabled",
-];
+pub(super) const GENERATED_CONFIG: [&str; 4] =
+    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled"];
 
 /// Where v1alpha2 says whether and how the server is reachable from outside.
 pub(super) const EXPOSE: &str = "/spec/networking/expose";
@@ -96,18 +92,15 @@ pub(super) type SchemaDefault = (&'static str, &'static str, fn() -> Value);
 
 const V1ALPHA1_DEFAULTS: &[SchemaDefault] = &[
     ("/spec", "replicas", || json!(1)),
+    // Required, not defaulted.
     ("/spec", "server", || json!({})),
-    ("/spec/server/containerSpec", "name", || {
-        json!(DEFAULT_CONTAINER_NAME)
-    }),
+    ("/spec/server/containerSpec", "name", || json!(DEFAULT_CONTAINER_NAME)),
     ("/spec/network", "exposeRoute", || json!(false)),
 ];
 
 const V1ALPHA2_DEFAULTS: &[SchemaDefault] = &[
     ("/spec/networking", "port", || json!(8321)),
-    ("/spec/workload/storage", "deletionPolicy", || {
-        json!("Retain")
-    }),
+    ("/spec/workload/storage", "deletionPolicy", || json!("Retain")),
 ];
 
 pub(super) fn defaults(version: Version) -> &'static [SchemaDefault] {
@@ -132,19 +125,14 @@ pub(super) fn is_container(version: Version, path: &str) -> bool {
     // The object itself is none: an entry must not reach its name or its version.
     !path.is_empty()
         && ROWS.iter().any(|row| {
-            row.path(version)
-                .strip_prefix(path)
-                .is_some_and(|rest| rest.starts_with('/'))
+            row.path(version).strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         })
 }
 
 /// Whether the object at `path` means something by being there, so that carrying a field of it
 /// must not bring it back once the other version removed it.
 pub(super) fn presence_counts(version: Version, path: &str) -> bool {
-    path == "/status"
-        || ROWS
-            .iter()
-            .any(|row| row.0 == Presence && row.path(version) == path)
+    path == "/status" || ROWS.iter().any(|row| row.0 == Presence && row.path(version) == path)
 }
 
 impl Row {

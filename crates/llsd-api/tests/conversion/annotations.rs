@@ -51,10 +51,7 @@ fn other_metadata_is_never_touched() {
         json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]);
     object["metadata"]["labels"] = json!({"a": "b"});
     let mut converted = up(object.clone());
-    converted["metadata"]
-        .as_object_mut()
-        .unwrap()
-        .remove("annotations");
+    converted["metadata"].as_object_mut().unwrap().remove("annotations");
     assert_eq!(converted["metadata"], object["metadata"]);
 }
 
@@ -93,12 +90,7 @@ fn the_empty_map_is_remembered_while_something_waits() {
 #[case::deep(r#"[{"path":"/spec/providers/inference","is":{}}]"#)]
 fn what_somebody_else_wrote_under_our_names_stays(#[case] value: &str) {
     for name in [V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS] {
-        for object in [
-            named(),
-            plain(),
-            v1alpha2(json!({"disabled": []})),
-            v1alpha2(json!({})),
-        ] {
+        for object in [named(), plain(), v1alpha2(json!({"disabled": []})), v1alpha2(json!({}))] {
             let object = noted(object, name, value);
             assert_comes_back(&object);
         }
@@ -120,23 +112,13 @@ fn a_foreign_value_that_looks_like_ours_is_wrapped() {
     // The predecessors' form, on the version that it does not concern.
     let object = noted(plain(), V1ALPHA1_EXTRAS, r#"{"containerName":"x"}"#);
     assert_comes_back(&object);
-    let object = noted(
-        v1alpha2(json!({})),
-        V1ALPHA2_EXTRAS,
-        r#"{"disabled":["x"]}"#,
-    );
+    let object = noted(v1alpha2(json!({})), V1ALPHA2_EXTRAS, r#"{"disabled":["x"]}"#);
     assert_comes_back(&object);
 }
 
 #[test]
 fn no_annotation_reaches_beyond_spec_and_status() {
-    for path in [
-        "/metadata/name",
-        "/apiVersion",
-        "/kind",
-        "/spec/a/b/c",
-        "/status/phase/x",
-    ] {
+    for path in ["/metadata/name", "/apiVersion", "/kind", "/spec/a/b/c", "/status/phase/x"] {
         let value = json!([{"path": path, "is": "evil"}]).to_string();
         let object = noted(plain(), V1ALPHA2_EXTRAS, value);
         let new = up(object.clone());
@@ -151,10 +133,7 @@ fn a_spec_that_is_gone_for_a_moment_keeps_what_it_carries() {
     old["spec"] = json!(null);
     let new = up(old.clone());
     assert_eq!(new["spec"], json!(null));
-    assert_eq!(
-        annotation(&new, V1ALPHA2_EXTRAS),
-        annotation(&old, V1ALPHA2_EXTRAS)
-    );
+    assert_eq!(annotation(&new, V1ALPHA2_EXTRAS), annotation(&old, V1ALPHA2_EXTRAS));
     assert_eq!(down(new), old);
 }
 

@@ -58,10 +58,7 @@ fn a_changed_size_keeps_the_deletion_policy() {
     let after = edited_as_v1alpha1(spec, |spec| {
         spec["server"]["storage"]["size"] = json!("2Gi");
     });
-    assert_eq!(
-        after["workload"]["storage"],
-        json!({"size": "2Gi", "deletionPolicy": "Delete"})
-    );
+    assert_eq!(after["workload"]["storage"], json!({"size": "2Gi", "deletionPolicy": "Delete"}));
 }
 
 #[test]
@@ -105,10 +102,7 @@ fn exposure_switched_off_is_off_and_switched_on_again_has_its_hostname() {
     let mut old = down(new.clone());
     old["spec"]["network"]["exposeRoute"] = json!(false);
     let off = up(old);
-    assert_eq!(
-        off["spec"]["networking"],
-        json!({"port": 8321, "expose": false})
-    );
+    assert_eq!(off["spec"]["networking"], json!({"port": 8321, "expose": false}));
     assert_comes_back(&off);
 
     let mut old = down(off.clone());
@@ -140,20 +134,14 @@ fn env_changed_through_v1alpha2_stays_changed_and_the_container_keeps_its_name()
         json!({"replicas": 1, "server": {"containerSpec": {"name": "mine", "env": [{"name": "A"}]}}}),
         |spec| spec["workload"]["overrides"]["env"] = json!([]),
     );
-    assert_eq!(
-        after["server"]["containerSpec"],
-        json!({"name": "mine", "env": []})
-    );
+    assert_eq!(after["server"]["containerSpec"], json!({"name": "mine", "env": []}));
 }
 
 #[test]
 fn the_container_keeps_its_name_when_its_neighbours_come_and_go() {
     let named = json!({"replicas": 1, "server": {"containerSpec": {"name": "mine"}}});
     let after = edited_as_v1alpha2(named, |spec| spec["networking"] = json!({"port": 9000}));
-    assert_eq!(
-        after["server"]["containerSpec"],
-        json!({"name": "mine", "port": 9000})
-    );
+    assert_eq!(after["server"]["containerSpec"], json!({"name": "mine", "port": 9000}));
 
     let with_port =
         json!({"replicas": 1, "server": {"containerSpec": {"name": "mine", "port": 9000}}});
@@ -243,24 +231,15 @@ fn a_field_in_the_way_of_a_carried_one_stays() {
     let spec = json!({"networking": {"port": 8321, "tls": {"enabled": true}}});
     let mut old = down(v1alpha2(spec));
     old["spec"] = json!({"server": "gone"});
-    assert_eq!(
-        up(old.clone())["spec"]["networking"],
-        json!({"tls": {"enabled": true}})
-    );
+    assert_eq!(up(old.clone())["spec"]["networking"], json!({"tls": {"enabled": true}}));
     assert_eq!(down(up(old.clone()))["spec"], old["spec"]);
 }
 
 #[test]
 fn the_container_name_is_known_to_v1alpha2() {
     let named = |name: &str| v1alpha1(json!({"server": {"containerSpec": {"name": name}}}));
-    assert_eq!(
-        carried_container_name(&up(named("mine"))).as_deref(),
-        Some("mine")
-    );
-    assert_eq!(
-        carried_container_name(&named("mine")).as_deref(),
-        Some("mine")
-    );
+    assert_eq!(carried_container_name(&up(named("mine"))).as_deref(), Some("mine"));
+    assert_eq!(carried_container_name(&named("mine")).as_deref(), Some("mine"));
     assert_eq!(carried_container_name(&up(named("llama-stack"))), None);
     assert_eq!(carried_container_name(&up(named(""))), None);
     assert_eq!(carried_container_name(&v1alpha2(json!({}))), None);

@@ -8,10 +8,7 @@ use crate::support::shapes::PAIRS;
 use crate::{annotation, assert_carries_nothing, assert_comes_back, v1alpha1, v1alpha2};
 
 fn set(mut object: Value, path: &str, value: Value) -> Value {
-    let place = path
-        .split('/')
-        .skip(1)
-        .fold(&mut object, |v, key| &mut v[key]);
+    let place = path.split('/').skip(1).fold(&mut object, |v, key| &mut v[key]);
     *place = value;
     object
 }
@@ -27,31 +24,17 @@ fn sample(path: &str) -> Value {
 
 #[test]
 fn every_field_of_the_tables_moves_up() {
-    for (old, new) in PAIRS
-        .into_iter()
-        .filter(|(old, _)| *old != "/spec/server/storage")
-    {
-        let object = set(
-            v1alpha1(json!({"replicas": 1, "server": {}})),
-            old,
-            sample(old),
-        );
+    for (old, new) in PAIRS.into_iter().filter(|(old, _)| *old != "/spec/server/storage") {
+        let object = set(v1alpha1(json!({"replicas": 1, "server": {}})), old, sample(old));
         let converted = up(object.clone());
-        assert_eq!(
-            converted.pointer(new),
-            object.pointer(old),
-            "{old} to {new}"
-        );
+        assert_eq!(converted.pointer(new), object.pointer(old), "{old} to {new}");
         assert_comes_back(&object);
     }
 }
 
 #[test]
 fn every_field_of_the_tables_moves_down() {
-    for (old, new) in PAIRS
-        .into_iter()
-        .filter(|(old, _)| *old != "/spec/server/storage")
-    {
+    for (old, new) in PAIRS.into_iter().filter(|(old, _)| *old != "/spec/server/storage") {
         let object = set(v1alpha2(json!({})), new, sample(old));
         let converted = down(object.clone());
         let moved = converted.pointer(old);
@@ -69,10 +52,7 @@ fn every_field_of_the_tables_moves_down() {
 #[case(json!(false), false)]
 fn an_exposure_is_a_boolean_in_v1alpha1(#[case] expose: Value, #[case] exposed: bool) {
     let object = v1alpha2(json!({"networking": {"expose": expose}}));
-    assert_eq!(
-        down(object.clone())["spec"]["network"]["exposeRoute"],
-        exposed
-    );
+    assert_eq!(down(object.clone())["spec"]["network"]["exposeRoute"], exposed);
     assert_comes_back(&object);
 }
 
@@ -139,9 +119,8 @@ fn zero_replicas_stay_zero_and_a_low_port_stays_low() {
 
 #[test]
 fn no_networking_gains_no_port() {
-    let object = up(v1alpha1(
-        json!({"replicas": 1, "server": {"distribution": {"name": "starter"}}}),
-    ));
+    let object =
+        up(v1alpha1(json!({"replicas": 1, "server": {"distribution": {"name": "starter"}}})));
     let expected = json!({"workload": {"replicas": 1}, "distribution": {"name": "starter"}});
     assert_eq!(object["spec"], expected);
     assert_carries_nothing(&object);
@@ -156,10 +135,7 @@ fn schema_defaults_of_the_other_version_are_there() {
     }));
     let spec = &up(object)["spec"];
     assert_eq!(spec["networking"], json!({"expose": true, "port": 8321}));
-    assert_eq!(
-        spec["workload"]["storage"],
-        json!({"size": "1Gi", "deletionPolicy": "Retain"})
-    );
+    assert_eq!(spec["workload"]["storage"], json!({"size": "1Gi", "deletionPolicy": "Retain"}));
 
     let object =
         v1alpha2(json!({"networking": {"port": 9000, "allowedFrom": {"namespaces": ["a"]}}}));
@@ -269,9 +245,6 @@ fn the_version_asked_for_is_what_comes() {
     assert_eq!(convert(new.clone(), Version::V1Alpha2), new);
     assert_eq!(convert(old.clone(), Version::V1Alpha2), new);
     assert_eq!(convert(new, Version::V1Alpha1), old);
-    assert_eq!(
-        Version::from_api_version("llamastack.io/v1alpha2"),
-        Some(Version::V1Alpha2)
-    );
+    assert_eq!(Version::from_api_version("llamastack.io/v1alpha2"), Some(Version::V1Alpha2));
     assert_eq!(Version::from_api_version("llamastack.io/v1"), None);
 }

@@ -38,14 +38,8 @@ fn a_bare_object_gets_version_and_kind() {
 
 #[test]
 fn any_shape_of_a_section_comes_back() {
-    for shape in [
-        json!(null),
-        json!(false),
-        json!(7),
-        json!("text"),
-        json!([{"a": 1}]),
-        json!({}),
-    ] {
+    for shape in [json!(null), json!(false), json!(7), json!("text"), json!([{"a": 1}]), json!({})]
+    {
         for mut object in [v1alpha1(json!({})), v1alpha2(json!({}))] {
             object["spec"] = shape.clone();
             assert_comes_back(&object);
@@ -102,9 +96,8 @@ fn any_shape_of_a_field_comes_back() {
         ] {
             for field in fields {
                 let mut object = object.clone();
-                let place = field
-                    .split('/')
-                    .fold(&mut object["spec"], |place, key| &mut place[key]);
+                let place =
+                    field.split('/').fold(&mut object["spec"], |place, key| &mut place[key]);
                 *place = shape.clone();
                 assert_comes_back(&object);
             }
@@ -148,16 +141,9 @@ fn entries_that_were_never_carried_do_no_harm() {
         {"path": "/spec/networking/tls/secretName"},
     ]);
     let storage = json!({"replicas": 1, "server": {"storage": {"size": "1Gi"}}});
-    let object = noted(
-        v1alpha1(storage.clone()),
-        V1ALPHA2_EXTRAS,
-        entries.to_string(),
-    );
+    let object = noted(v1alpha1(storage.clone()), V1ALPHA2_EXTRAS, entries.to_string());
     let new = up(object);
-    assert_eq!(
-        new["spec"],
-        json!({"workload": {"replicas": 1}, "networking": {"tls": "text"}})
-    );
+    assert_eq!(new["spec"], json!({"workload": {"replicas": 1}, "networking": {"tls": "text"}}));
     assert_eq!(down(new)["spec"], storage);
 }
 

@@ -7,23 +7,18 @@ mod hostile;
 mod laws;
 mod migration_guide;
 mod older_spellings;
+mod schemas;
 mod support;
 
 use llsd_api::conversion::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS, Version, down, up};
 use serde_json::{Value, json};
 
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "written as `v1alpha1(json!(…))`"
-)]
+#[allow(clippy::needless_pass_by_value, reason = "written as `v1alpha1(json!(…))`")]
 fn v1alpha1(spec: Value) -> Value {
     object(Version::V1Alpha1, &spec)
 }
 
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "written as `v1alpha2(json!(…))`"
-)]
+#[allow(clippy::needless_pass_by_value, reason = "written as `v1alpha2(json!(…))`")]
 fn v1alpha2(spec: Value) -> Value {
     object(Version::V1Alpha2, &spec)
 }

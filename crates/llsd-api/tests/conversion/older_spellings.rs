@@ -64,14 +64,8 @@ fn v1alpha1_fields_return_from_both_spellings(#[case] object: Value) {
     assert_eq!(old["metadata"].get("annotations"), None);
 
     let new = up(old);
-    assert_eq!(
-        new["spec"]["workload"]["overrides"]["terminationGracePeriodSeconds"],
-        45
-    );
-    assert_eq!(
-        new["spec"]["networking"]["tls"]["caBundle"]["configMapNamespace"],
-        "team-c"
-    );
+    assert_eq!(new["spec"]["workload"]["overrides"]["terminationGracePeriodSeconds"], 45);
+    assert_eq!(new["spec"]["networking"]["tls"]["caBundle"]["configMapNamespace"], "team-c");
     assert_eq!(carried_container_name(&new).as_deref(), Some("mine"));
     assert_comes_back(&new);
 }
@@ -83,10 +77,7 @@ fn what_a_field_says_already_wins() {
     object["spec"]["networking"]["tls"]["caBundle"]["configMapNamespace"] = json!("team-d");
     let server = down(object)["spec"]["server"].take();
     assert_eq!(server["podOverrides"]["terminationGracePeriodSeconds"], 5);
-    assert_eq!(
-        server["tlsConfig"]["caBundle"]["configMapNamespace"],
-        "team-d"
-    );
+    assert_eq!(server["tlsConfig"]["caBundle"]["configMapNamespace"], "team-d");
 }
 
 #[test]
@@ -112,11 +103,8 @@ fn what_has_lost_its_field_is_dropped() {
 
 #[test]
 fn the_usual_container_name_needs_no_carrying() {
-    let object = noted(
-        v1alpha2(json!({"workload": {"replicas": 1}})),
-        CONTAINER_NAME,
-        "llama-stack",
-    );
+    let object =
+        noted(v1alpha2(json!({"workload": {"replicas": 1}})), CONTAINER_NAME, "llama-stack");
     let old = down(object);
     assert_eq!(old["spec"], json!({"replicas": 1, "server": {}}));
     assert_carries_nothing(&old);
@@ -181,9 +169,8 @@ fn flat_v1alpha2(spec: Value) -> Value {
 
 #[test]
 fn v1alpha2_sections_return_from_flat_json() {
-    let new = up(flat_v1alpha2(
-        json!({"replicas": 1, "server": {}, "network": {"exposeRoute": true}}),
-    ));
+    let new =
+        up(flat_v1alpha2(json!({"replicas": 1, "server": {}, "network": {"exposeRoute": true}})));
     assert_eq!(
         new["spec"],
         json!({
@@ -199,9 +186,7 @@ fn v1alpha2_sections_return_from_flat_json() {
 #[test]
 fn an_older_hostname_does_not_switch_exposure_on() {
     for network in [json!(null), json!({"exposeRoute": false})] {
-        let new = up(flat_v1alpha2(
-            json!({"replicas": 1, "server": {}, "network": network}),
-        ));
+        let new = up(flat_v1alpha2(json!({"replicas": 1, "server": {}, "network": network})));
         assert_ne!(new["spec"]["networking"]["expose"], true);
         assert!(!new["spec"]["networking"]["expose"].is_object());
     }
@@ -209,9 +194,8 @@ fn an_older_hostname_does_not_switch_exposure_on() {
 
 #[test]
 fn older_sections_do_not_stand_beside_an_override() {
-    let new = up(flat_v1alpha2(
-        json!({"replicas": 1, "server": {"userConfig": {"configMapName": "c"}}}),
-    ));
+    let new =
+        up(flat_v1alpha2(json!({"replicas": 1, "server": {"userConfig": {"configMapName": "c"}}})));
     assert_eq!(
         new["spec"],
         json!({

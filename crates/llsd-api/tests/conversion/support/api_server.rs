@@ -8,24 +8,14 @@ pub(crate) fn with_defaults(mut object: Value, version: Version) -> Value {
     match version {
         Version::V1Alpha1 => {
             fill(&mut object, "/spec", "replicas", json!(1));
-            fill(
-                &mut object,
-                "/spec/server/containerSpec",
-                "name",
-                json!("llama-stack"),
-            );
+            fill(&mut object, "/spec/server/containerSpec", "name", json!("llama-stack"));
             fill(&mut object, "/spec/network", "exposeRoute", json!(false));
         }
         Version::V1Alpha2 => {
             fill(&mut object, "/spec/networking", "port", json!(8321));
             fill(&mut object, "/spec/storage/kv", "type", json!("sqlite"));
             fill(&mut object, "/spec/storage/sql", "type", json!("sqlite"));
-            fill(
-                &mut object,
-                "/spec/workload/storage",
-                "deletionPolicy",
-                json!("Retain"),
-            );
+            fill(&mut object, "/spec/workload/storage", "deletionPolicy", json!("Retain"));
         }
     }
     object

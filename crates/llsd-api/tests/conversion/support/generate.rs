@@ -108,9 +108,7 @@ pub(crate) fn json_value(random: &mut Random, depth: usize) -> Value {
         3 => json!(random.next().cast_signed()),
         4 => float(random),
         5 | 6 => json!(random.pick(&WORDS)),
-        7 => (0..random.below(4))
-            .map(|_| json_value(random, depth - 1))
-            .collect(),
+        7 => (0..random.below(4)).map(|_| json_value(random, depth - 1)).collect(),
         _ => {
             let entries = (0..random.below(4)).map(|_| {
                 let key = (*random.pick(&WORDS)).to_owned();
@@ -140,11 +138,7 @@ pub(crate) fn garble(random: &mut Random, object: &mut Value) {
                 .cloned()
                 .collect();
             if keys.is_empty() || random.one_in(6) {
-                let key = if random.one_in(3) {
-                    "spec"
-                } else {
-                    *random.pick(&UNKNOWN)
-                };
+                let key = if random.one_in(3) { "spec" } else { *random.pick(&UNKNOWN) };
                 fields.insert(key.to_owned(), graft);
                 break;
             }
@@ -217,12 +211,8 @@ fn scribbled(random: &mut Random) -> Value {
         1 => json_value(random, 2).to_string().into(),
         2 => json!("[]"),
         3 => json!("[{\"kept\":\"[]\"}]"),
-        4 => json!({"containerName": "custom", "terminationGracePeriod": 5})
-            .to_string()
-            .into(),
-        5 => json!({"providers": {"inference": {}}, "exposeHostname": "h"})
-            .to_string()
-            .into(),
+        4 => json!({"containerName": "custom", "terminationGracePeriod": 5}).to_string().into(),
+        5 => json!({"providers": {"inference": {}}, "exposeHostname": "h"}).to_string().into(),
         _ => {
             let entries = (0..=random.below(3)).map(|_| {
                 let mut entry = json!({"path": random.pick(&PATHS)});

@@ -64,11 +64,7 @@ pub(crate) fn comes_back(object: &Value, version: Version) -> Law {
 fn comes_back_through_defaults(object: &Value, version: Version) -> Law {
     let there = with_defaults(convert(object.clone(), other(version)), other(version));
     let back = convert(there.clone(), version);
-    same(
-        object,
-        &back,
-        &format!("there, defaulted, and back over {there}"),
-    )
+    same(object, &back, &format!("there, defaulted, and back over {there}"))
 }
 
 /// Without metadata nothing can be carried, but there is an answer, in the version asked for.
@@ -90,16 +86,8 @@ fn settles(object: &Value, version: Version) -> Law {
     if once.get("metadata").is_some_and(Value::is_object) {
         same(&once, &twice, &format!("the second round trip of {object}"))?;
         if version == Version::V1Alpha1 {
-            same(
-                &object["spec"],
-                &once["spec"],
-                &format!("the spec of {object}"),
-            )?;
-            same(
-                &object["status"],
-                &once["status"],
-                &format!("the status of {object}"),
-            )?;
+            same(&object["spec"], &once["spec"], &format!("the spec of {object}"))?;
+            same(&object["status"], &once["status"], &format!("the status of {object}"))?;
         }
     }
     Ok(())
@@ -126,12 +114,8 @@ fn change_wins(random: &mut Random, object: &Value, version: Version) -> Law {
         return Ok(());
     }
     let mut seen = convert(object.clone(), other(version));
-    let said = |object: &Value| {
-        object
-            .pointer(there)
-            .filter(|value| !is_nothing(there, value))
-            .cloned()
-    };
+    let said =
+        |object: &Value| object.pointer(there).filter(|value| !is_nothing(there, value)).cloned();
     let old = said(&seen);
     let new = (!random.one_in(4)).then(|| new_value(random, there));
     set(&mut seen, there, new);
@@ -168,12 +152,8 @@ fn change_wins(random: &mut Random, object: &Value, version: Version) -> Law {
     }
 }
 
-const EXCLUDED: [&str; 4] = [
-    "/spec/providers",
-    "/spec/resources",
-    "/spec/storage",
-    "/spec/disabled",
-];
+const EXCLUDED: [&str; 4] =
+    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled"];
 
 /// None of them stands beside `overrideConfig`, and all return when v1alpha1 gives it up.
 fn displaced_sections_wait(displaced: &Value, expected: &BTreeMap<String, Value>) -> Law {
@@ -183,17 +163,14 @@ fn displaced_sections_wait(displaced: &Value, expected: &BTreeMap<String, Value>
     let returned = fields(&convert(v1alpha1, Version::V1Alpha2), Version::V1Alpha2);
     for path in EXCLUDED {
         if shown.contains_key(path) || returned.get(path) != expected.get(path) {
-            return Err(format!(
-                "{path} did not wait: {displaced}, then {returned:?}"
-            ));
+            return Err(format!("{path} did not wait: {displaced}, then {returned:?}"));
         }
     }
     Ok(())
 }
 
 fn below(path: &str, parent: &str) -> bool {
-    path.strip_prefix(parent)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn new_value(random: &mut Random, path: &str) -> Value {
@@ -234,10 +211,7 @@ fn translated(here: &str, new: &Value) -> Value {
 fn set(object: &mut Value, path: &str, value: Option<Value>) {
     let (holder, key) = path.rsplit_once('/').expect("a path has a slash");
     if let Some(value) = value {
-        let holder = holder
-            .split('/')
-            .skip(1)
-            .fold(object, |place, key| &mut place[key]);
+        let holder = holder.split('/').skip(1).fold(object, |place, key| &mut place[key]);
         holder[key] = value;
     } else if let Some(Value::Object(holder)) = object.pointer_mut(holder) {
         holder.shift_remove(key);

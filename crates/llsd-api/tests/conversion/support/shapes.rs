@@ -56,17 +56,11 @@ pub(crate) const V1ALPHA1_SPEC: Shape = Fields(&[
                 ]),
             ),
             ("storage", Fields(&[("size", Text), ("mountPath", Text)])),
-            (
-                "userConfig",
-                Fields(&[("configMapName", Text), ("configMapNamespace", Text)]),
-            ),
+            ("userConfig", Fields(&[("configMapName", Text), ("configMapNamespace", Text)])),
             ("tlsConfig", Fields(&[("caBundle", CA_BUNDLE)])),
         ]),
     ),
-    (
-        "network",
-        Fields(&[("exposeRoute", Flag), ("allowedFrom", ALLOWED_FROM)]),
-    ),
+    ("network", Fields(&[("exposeRoute", Flag), ("allowedFrom", ALLOWED_FROM)])),
 ]);
 
 pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
@@ -77,10 +71,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
         "storage",
         Fields(&[
             ("kv", Fields(&[("type", Text), ("endpoint", Text)])),
-            (
-                "sql",
-                Fields(&[("type", Text), ("connectionString", Whole)]),
-            ),
+            ("sql", Fields(&[("type", Text), ("connectionString", Whole)])),
         ]),
     ),
     ("disabled", Whole),
@@ -88,14 +79,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
         "networking",
         Fields(&[
             ("port", Count),
-            (
-                "tls",
-                Fields(&[
-                    ("enabled", Flag),
-                    ("secretName", Text),
-                    ("caBundle", CA_BUNDLE),
-                ]),
-            ),
+            ("tls", Fields(&[("enabled", Flag), ("secretName", Text), ("caBundle", CA_BUNDLE)])),
             ("expose", Exposure),
             ("allowedFrom", ALLOWED_FROM),
         ]),
@@ -117,14 +101,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
                     ("targetMemoryUtilizationPercentage", Count),
                 ]),
             ),
-            (
-                "storage",
-                Fields(&[
-                    ("size", Text),
-                    ("mountPath", Text),
-                    ("deletionPolicy", Text),
-                ]),
-            ),
+            ("storage", Fields(&[("size", Text), ("mountPath", Text), ("deletionPolicy", Text)])),
             ("podDisruptionBudget", Whole),
             ("topologySpreadConstraints", Whole),
             (
@@ -153,11 +130,8 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
     ("overrideConfig", Fields(&[("configMapName", Text)])),
 ]);
 
-const CA_BUNDLE: Shape = Fields(&[
-    ("configMapName", Text),
-    ("configMapNamespace", Text),
-    ("configMapKeys", Whole),
-]);
+const CA_BUNDLE: Shape =
+    Fields(&[("configMapName", Text), ("configMapNamespace", Text), ("configMapKeys", Whole)]);
 
 const ALLOWED_FROM: Shape = Fields(&[("namespaces", Whole), ("labels", Whole)]);
 
