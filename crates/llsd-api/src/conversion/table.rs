@@ -100,6 +100,7 @@ pub(super) type SchemaDefault = (&'static str, &'static str, fn() -> Value);
 
 const V1ALPHA1_DEFAULTS: &[SchemaDefault] = &[
     ("/spec", "replicas", || json!(1)),
+    // Required, not defaulted.
     ("/spec", "server", || json!({})),
     ("/spec/server/containerSpec", "name", || json!(DEFAULT_CONTAINER_NAME)),
     ("/spec/network", "exposeRoute", || json!(false)),

@@ -77,6 +77,16 @@ fn the_empty_map_is_remembered_while_something_waits() {
     assert_comes_back(&waiting);
 }
 
+#[test]
+fn entries_about_the_objects_own_version_are_no_news_to_it() {
+    let entries = json!([
+        {"path": "/spec/server/containerSpec/name", "is": "other"},
+        {"path": "/metadata/annotations", "is": {}},
+    ]);
+    let new = up(noted(plain(), V1ALPHA1_EXTRAS, entries.to_string()));
+    assert_eq!(new, up(plain()));
+}
+
 #[rstest]
 #[case::text("nonsense")]
 #[case::number("5")]

@@ -7,6 +7,7 @@ mod hostile;
 mod laws;
 mod migration_guide;
 mod older_spellings;
+mod schemas;
 mod support;
 
 use llsd_api::conversion::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS, Version, down, up};
