@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+pub mod keyring;
+
+pub use keyring::Keyring;
+
 /// One way to authenticate to a registry.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Credential {
