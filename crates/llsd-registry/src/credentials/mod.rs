@@ -3,8 +3,10 @@
 use std::fmt;
 
 pub mod keyring;
+pub mod pull_secret;
 
 pub use keyring::Keyring;
+pub use pull_secret::PullSecret;
 
 /// One way to authenticate to a registry.
 #[derive(Clone, PartialEq, Eq, Hash)]
