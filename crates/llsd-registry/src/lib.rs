@@ -1,3 +1,4 @@
 //! Reads a distribution's base configuration out of its image in a registry.
 
 pub mod credentials;
+pub mod settings;
