@@ -21,7 +21,7 @@ const PLUGINS: [(&str, &str); 11] = [
     ("registry", r#"answer Registry '"registry.example.com"'"#),
     ("global", r#"answer Global '"*.example.com"'"#),
     ("no-cache-key", r#"answer Never '"registry.example.com"'"#),
-    ("slow", "sleep 60"),
+    ("slow", r#"echo $$ > "$RUNS"; exec sleep 60"#),
     ("slow-answer", r#"sleep 0.3; answer Image '"registry.example.com"'"#),
     ("failing", "echo hunter2 >&2; echo hunter2; exit 3"),
     ("endless", "exec yes hunter2"),
@@ -217,12 +217,18 @@ async fn a_failure_is_typed_and_repeats_nothing(
 #[tokio::test]
 async fn a_plugin_that_hangs_is_ended() {
     let bed = Bed::new("slow", "1h", None);
-    let limit = Duration::from_millis(200);
+    let limit = Duration::from_secs(3);
     let plugins = Arc::into_inner(bed.plugins).unwrap().with_time_limit(limit);
     let started = Instant::now();
     let lookup = plugins.candidates("registry.example.com/x").await;
     assert_eq!(lookup.errors[0].failure, PluginFailure::TimedOut(limit));
     assert!(started.elapsed() < Duration::from_secs(20));
+    let process = fs::read_to_string(&bed.runs).unwrap();
+    let process = Path::new("/proc").join(process.trim());
+    while process.exists() {
+        assert!(started.elapsed() < Duration::from_secs(30), "the process is still there");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]

@@ -189,6 +189,16 @@ fn a_secret_of_another_type_is_not_looked_into() {
 }
 
 #[test]
+fn a_users_own_docker_config_is_read_the_same_way() {
+    let document = json!({"auths": {"registry.example.com": {"auth": "%%%"}}}).to_string();
+    let config = PullSecret::docker_config("config.json", document.as_bytes());
+    assert_eq!(
+        config.notes()[0].to_string(),
+        "config.json, entry 1: `auth` is not base64 of user:password"
+    );
+}
+
+#[test]
 fn a_note_names_secret_key_and_entry() {
     let secret = entry(&json!({"auth": "%%%"}));
     assert_eq!(

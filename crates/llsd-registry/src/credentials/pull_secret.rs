@@ -35,11 +35,13 @@ pub struct PullSecret {
     notes: Vec<Note>,
 }
 
-/// Something in a pull Secret that was left out. Names the Secret, its data key and the entry's
+/// Something in a docker config that was left out. Names the Secret, its data key and the entry's
 /// position; never what stands there, not even the host, because people put tokens in odd places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    pub secret: String,
+    /// `Secret <name>`, or the file.
+    pub source: String,
+    /// The Secret's data key; empty where there is none to name.
     pub key: &'static str,
     /// Counted from 1; absent when the whole document is meant.
     pub entry: Option<usize>,
@@ -61,7 +63,7 @@ pub enum Reason {
     NotJson,
     #[error("entries after the first {MAX_ENTRIES} are ignored")]
     TooManyEntries,
-    #[error("credential helpers named in a Secret are never run; write the credential itself")]
+    #[error("credential helpers are never run; write the credential itself")]
     Helper,
     #[error("the registry is not of the form host[:port][/path]")]
     BadRegistry,
@@ -75,7 +77,7 @@ pub enum Reason {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secret {}", self.secret)?;
+        f.write_str(&self.source)?;
         if !self.key.is_empty() {
             write!(f, ", key {}", self.key)?;
         }
@@ -102,21 +104,23 @@ impl PullSecret {
         secret_type: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,
     ) -> Self {
+        let source = format!("Secret {name}");
         let (key, below_auths) = match secret_type {
             "kubernetes.io/dockerconfigjson" => (".dockerconfigjson", true),
             "kubernetes.io/dockercfg" => (".dockercfg", false),
             _ => {
                 let mut read = Self::default();
-                read.note(name, "", None, Reason::WrongType);
+                read.note(&source, "", None, Reason::WrongType);
                 return read;
             }
         };
-        Self::parse(name, key, data(key).unwrap_or_default(), below_auths)
+        Self::parse(&source, key, data(key).unwrap_or_default(), below_auths)
     }
 
-    /// Reads a document that is not in a Secret: a user's own docker `config.json`.
-    pub fn docker_config(name: &str, document: &[u8]) -> Self {
-        Self::parse(name, "config.json", document, true)
+    /// Reads a document that is not in a Secret: a user's own docker `config.json`, which notes
+    /// call `file`.
+    pub fn docker_config(file: &str, document: &[u8]) -> Self {
+        Self::parse(file, "", document, true)
     }
 
     /// Credentials by docker config key, for [`Keyring::add`].
@@ -136,23 +140,23 @@ impl PullSecret {
         }
     }
 
-    fn parse(name: &str, key: &'static str, document: &[u8], below_auths: bool) -> Self {
+    fn parse(source: &str, key: &'static str, document: &[u8], below_auths: bool) -> Self {
         let mut read = Self::default();
         match registries(document, below_auths) {
-            Err(reason) => read.note(name, key, None, reason),
+            Err(reason) => read.note(source, key, None, reason),
             Ok((auths, helpers)) => {
                 if helpers {
-                    read.note(name, key, None, Reason::Helper);
+                    read.note(source, key, None, Reason::Helper);
                 }
                 if auths.len() > MAX_ENTRIES {
-                    read.note(name, key, None, Reason::TooManyEntries);
+                    read.note(source, key, None, Reason::TooManyEntries);
                 }
                 for (position, (registry, entry)) in auths.iter().take(MAX_ENTRIES).enumerate() {
                     match credentials(registry, entry) {
                         Ok(found) => read
                             .entries
                             .extend(found.into_iter().map(|one| (registry.clone(), one))),
-                        Err(reason) => read.note(name, key, Some(position + 1), reason),
+                        Err(reason) => read.note(source, key, Some(position + 1), reason),
                     }
                 }
             }
@@ -160,8 +164,8 @@ impl PullSecret {
         read
     }
 
-    fn note(&mut self, secret: &str, key: &'static str, entry: Option<usize>, reason: Reason) {
-        self.notes.push(Note { secret: secret.to_owned(), key, entry, reason });
+    fn note(&mut self, source: &str, key: &'static str, entry: Option<usize>, reason: Reason) {
+        self.notes.push(Note { source: source.to_owned(), key, entry, reason });
     }
 }
 
