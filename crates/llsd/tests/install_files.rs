@@ -4,7 +4,7 @@ mod cluster;
 
 use std::time::Duration;
 
-use cluster::{installed, installed_on, repository, resource};
+use cluster::{install, installed, repository, resource};
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use kube::Api;
 use llsd_testkit::ControlPlane;
@@ -34,14 +34,14 @@ async fn kubectl_explains_the_fields_of_a_provider() {
     let test = "kubectl_explains_the_fields_of_a_provider";
     let Some(cluster) = installed(test).await else { return };
     let args = ["explain", "llsd.spec.providers.inference", "--recursive"];
-    let explained = explained(&cluster, &args).await;
+    let explained = explained(cluster, &args).await;
     for field in
         ["provider", "endpoint", "apiKey", "secretKeyRef", "host", "secretRefs", "settings"]
     {
         assert!(explained.contains(&format!("{field}\t<")), "{field} is missing:\n{explained}");
     }
     let args = ["explain", "llsd.spec.networking.expose"];
-    let explained = self::explained(&cluster, &args).await;
+    let explained = self::explained(cluster, &args).await;
     assert!(
         explained.contains("hostname") && explained.contains("host name that clients use"),
         "{explained}"
@@ -66,7 +66,8 @@ async fn explained(cluster: &ControlPlane, args: &[&str]) -> String {
 async fn the_policy_type_checks_without_a_warning() {
     let test = "the_policy_type_checks_without_a_warning";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = installed_on(builder, test).await else { return };
+    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    install(&cluster).await;
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(cluster.client());
     for _ in 0..300 {
         let policy = policies.get(llsd_api::policy::NAME).await.unwrap();

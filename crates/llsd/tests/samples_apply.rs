@@ -40,10 +40,10 @@ async fn every_sample_is_applied_either_way_and_applying_it_again_changes_nothin
     for file in &files {
         let file = file.to_str().unwrap();
         for how in [&["--server-side"][..], &[][..]] {
-            apply(&cluster, file, how).await;
-            let first = stored(&cluster, file).await;
-            let again = apply(&cluster, file, how).await;
-            let second = stored(&cluster, file).await;
+            apply(cluster, file, how).await;
+            let first = stored(cluster, file).await;
+            let again = apply(cluster, file, how).await;
+            let second = stored(cluster, file).await;
             assert_eq!(
                 first["metadata"]["generation"], second["metadata"]["generation"],
                 "{again}"
@@ -63,8 +63,8 @@ async fn every_example_of_the_documents_is_accepted_as_it_stands_there() {
     assert!(files.len() >= 10, "{} examples", files.len());
     for file in &files {
         let file = file.to_str().unwrap();
-        apply(&cluster, file, &["--server-side", "--dry-run=server"]).await;
-        apply(&cluster, file, &["--dry-run=server"]).await;
+        apply(cluster, file, &["--server-side", "--dry-run=server"]).await;
+        apply(cluster, file, &["--dry-run=server"]).await;
     }
 }
 

@@ -94,6 +94,7 @@ fn every_v1alpha1_field_but_two_has_a_place_in_v1alpha2() {
         let place = path.split('/').skip(1).fold(&mut object, |place, key| &mut place[key]);
         *place = match path.as_str() {
             "/spec/network/exposeRoute" => json!(true),
+            "/spec/server/podDisruptionBudget" => json!({"minAvailable": 1}),
             _ => json!({}),
         };
         let new = up(with_defaults(object, Version::V1Alpha1));

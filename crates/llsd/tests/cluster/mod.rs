@@ -8,9 +8,10 @@ use std::time::Duration;
 use http::Request;
 use kube::Client;
 use kube::core::Status;
-use llsd_testkit::{Builder, ControlPlane};
+use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 /// The namespace of all test resources.
 pub const NAMESPACE: &str = "default";
@@ -20,21 +21,25 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// A cluster with the CRD and the admission policy, both at work.
-pub async fn installed(test: &str) -> Option<ControlPlane> {
-    installed_on(ControlPlane::builder(), test).await
+/// One control plane for all tests of a file; starting one takes seconds.
+static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
+static INSTALLED: OnceCell<()> = OnceCell::const_new();
+
+/// A cluster with the CRD and the admission policy, both at work. Other tests use it too.
+pub async fn installed(test: &str) -> Option<&'static ControlPlane> {
+    let cluster = CLUSTER.get_or_skip(test).await?;
+    INSTALLED.get_or_init(|| install(cluster)).await;
+    Some(cluster)
 }
 
-/// The same on a control plane of the test's own making.
-pub async fn installed_on(builder: Builder, test: &str) -> Option<ControlPlane> {
-    let cluster = builder.start_or_skip(test).await?;
+/// Applies the committed install files and waits until they are at work.
+pub async fn install(cluster: &ControlPlane) {
     for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
         let path = repository(file);
         let args = ["apply", "--server-side", "-f", path.to_str().unwrap()];
         cluster.kubectl(&args, None).await.unwrap().expect_success();
     }
     wait_until_judged(&cluster.client()).await;
-    Some(cluster)
 }
 
 /// The API server compiles a policy some time after it was created; until then everything passes.
