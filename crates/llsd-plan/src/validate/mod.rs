@@ -7,6 +7,7 @@ mod rules;
 mod shape;
 mod suggest;
 mod v1alpha1;
+mod value;
 
 use std::sync::LazyLock;
 

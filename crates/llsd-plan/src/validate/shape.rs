@@ -6,10 +6,12 @@ use llsd_api::rules::{
     EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, UNKNOWN_FIELDS,
 };
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
-use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::suggest::nearest;
+use super::value::{
+    article, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
+};
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// Checks `value` against the described `schema`.
@@ -181,87 +183,6 @@ fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut 
     }
 }
 
-fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
-    check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
-    let pattern = schema["pattern"].as_str();
-    if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64())) {
-        let pattern = Regex::new(pattern).expect("patterns of the schema are valid");
-        if !pattern.is_match(text) {
-            findings.problem(
-                path,
-                Reason::Invalid,
-                format!("`{}` is not well-formed", shortened(text)),
-                format!("write a value that matches {}", pattern.as_str()),
-            );
-        }
-    }
-    if let Some(allowed) = schema["enum"].as_array()
-        && !allowed.iter().any(|value| value == text)
-    {
-        let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
-        findings.problem(
-            path,
-            Reason::Invalid,
-            format!("`{}` is not supported", shortened(text)),
-            format!("use one of {}", allowed.join(", ")),
-        );
-    }
-}
-
-fn check_number(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {
-    // Read as the Rust type would be: beyond it the typed resource could not be read at all.
-    let (mut low, mut high) = match schema["format"].as_str() {
-        Some("int32") => (f64::from(i32::MIN), f64::from(i32::MAX)),
-        _ => (f64::MIN, f64::MAX),
-    };
-    low = schema["minimum"].as_f64().unwrap_or(low);
-    high = schema["maximum"].as_f64().unwrap_or(high);
-    let number = value.as_f64().unwrap_or(f64::NAN);
-    if !(low..=high).contains(&number) {
-        let (at_least, at_most) = (schema["minimum"].is_number(), high < f64::MAX);
-        let bounds = match (at_least, at_most) {
-            (true, true) if high < f64::from(i32::MAX) => format!("from {low} to {high}"),
-            (true, _) if number < low => format!("of at least {low}"),
-            _ => format!("of at most {high}"),
-        };
-        findings.problem(
-            path,
-            Reason::Invalid,
-            format!("{value} is out of range"),
-            format!("use a number {bounds}"),
-        );
-    }
-}
-
-fn check_bounds(
-    schema: &Value,
-    what: &str,
-    count: usize,
-    unit: &str,
-    path: &FieldPath,
-    findings: &mut Findings,
-) {
-    let bound = |end: &str| {
-        schema[format!("{end}{what}")].as_u64().and_then(|bound| usize::try_from(bound).ok())
-    };
-    if let Some(min) = bound("min").filter(|min| count < *min) {
-        let message = if count == 0 {
-            "must not be empty".into()
-        } else {
-            format!("has fewer than {min} {unit}")
-        };
-        findings.problem(path, Reason::Invalid, message, "write a value or remove the field");
-    }
-    if let Some(max) = bound("max").filter(|max| count > *max) {
-        findings.problem(
-            path,
-            Reason::Invalid,
-            format!("has more than {max} {unit}"),
-            format!("keep at most {max}"),
-        );
-    }
-}
-
 fn unknown_field<'a>(
     path: &FieldPath,
     field: &str,
@@ -273,55 +194,4 @@ fn unknown_field<'a>(
         None => UNKNOWN_FIELDS.remedy.into(),
     };
     findings.problem(path, Reason::UnknownField, UNKNOWN_FIELDS.message, remedy);
-}
-
-fn misshapen(shape: Shape, remedy: &str, value: &Value, path: &FieldPath, findings: &mut Findings) {
-    let message = format!("must be {}, not {}", shape.expects(), kind(value));
-    findings.problem(path, Reason::WrongType, message, remedy);
-}
-
-fn wrong_type(expected: &str, value: &Value, path: &FieldPath, findings: &mut Findings) {
-    let message = format!("must be {expected}, not {}", kind(value));
-    let remedy = match value {
-        Value::Bool(_) | Value::Number(_) if expected == "a string" => {
-            "put the value in quotes".to_owned()
-        }
-        Value::String(_) => "remove the quotes, or write the value that is meant".to_owned(),
-        _ => format!("write {expected}"),
-    };
-    findings.problem(path, Reason::WrongType, message, remedy);
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
-fn article(kind: &str) -> &'static str {
-    match kind {
-        "object" => "an object",
-        "array" => "a list",
-        "string" => "a string",
-        "boolean" => "true or false",
-        "integer" => "a whole number",
-        _ => "a number",
-    }
-}
-
-fn is_integer(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
-}
-
-/// Enough of a value to recognise it; a misplaced certificate should not fill the screen.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
