@@ -1,3 +1,13 @@
 //! Reads a distribution's base configuration out of its image in a registry.
 
+mod config;
 pub mod credentials;
+mod digest;
+mod error;
+mod reference;
+
+pub use config::{Config, HostRules, Limits};
+pub use credentials::Credential;
+pub use digest::Digest;
+pub use error::Error;
+pub use reference::Reference;
