@@ -90,7 +90,7 @@ impl Memory {
             let mut own = false;
             let reading = async {
                 own = true;
-                read().await.map(Arc::new)
+                Box::pin(read()).await.map(Arc::new)
             };
             match self.images.try_get_with_by_ref(place, reading).await {
                 Ok(image) => return Ok(image),

@@ -53,7 +53,7 @@ impl Registry {
             (candidate.reference.clone(), Identity::of_all(candidate.credentials))
         });
         let question = Question(places.collect());
-        let asking = async {
+        let asking = Box::pin(async {
             let mut last = Error::InvalidReference("there is no place to look for it");
             for candidate in candidates {
                 match self.look_in(*candidate).await {
@@ -66,7 +66,7 @@ impl Registry {
             }
             self.memory.remember(question.clone(), last.clone()).await;
             Err(last)
-        };
+        });
         self.memory.ask(question.clone(), asking).await
     }
 

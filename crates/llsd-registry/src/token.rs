@@ -106,7 +106,7 @@ impl Tokens {
             self.known.invalidate(&key).await;
         }
         // Asks for the same token at the same time are one request.
-        let fetch = fetch(transport, &key, asker);
+        let fetch = Box::pin(fetch(transport, &key, asker));
         let token = self.known.try_get_with_by_ref(&key, fetch).await;
         token.map(|token| token.header).map_err(|error| (*error).clone())
     }
@@ -199,4 +199,38 @@ fn secret_header(text: &str) -> Result<HeaderValue, Error> {
         .map_err(|_| Error::malformed("a credential", "it does not fit into a header"))?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Config, HostRules};
+
+    #[test]
+    fn a_token_service_is_encrypted_unless_it_and_the_registry_are_configured_otherwise() {
+        let plain = HostRules { plain_http: true, ..HostRules::default() };
+        let hosts = ["plain:1", "tokens:2"].map(|host| (host.to_owned(), plain.clone()));
+        let config = Config { hosts: hosts.into(), ..Config::default() };
+        let transport = Transport::new(Arc::new(config));
+        let accepts = |host: &str, service: &str| {
+            let key = Key {
+                host: host.to_owned(),
+                realm: service.to_owned(),
+                service: None,
+                scope: String::new(),
+                identity: Identity::of(None),
+            };
+            realm(&transport, &key).is_ok()
+        };
+        assert!(accepts("quay.io", "https://auth.quay.io/token"));
+        assert!(accepts("plain:1", "http://plain:1/token"));
+        assert!(accepts("plain:1", "http://tokens:2/token"));
+        assert!(!accepts("quay.io", "http://auth.quay.io/token"));
+        assert!(!accepts("quay.io", "http://tokens:2/token"));
+        assert!(!accepts("plain:1", "http://plain:3/token"));
+        assert!(!accepts("plain:1", "file:///etc/passwd"));
+        assert!(!accepts("plain:1", "/token"));
+    }
 }

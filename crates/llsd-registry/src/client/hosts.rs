@@ -59,11 +59,11 @@ impl Hosts {
             }
             self.dead.invalidate(host).await;
         }
-        let ping = async {
+        let ping = Box::pin(async {
             let url = transport.url(host, "/v2/")?;
             let response = self.watched(host, transport.send(Ask::get(url))).await?;
             Ok(challenge::strongest(response.headers()))
-        };
+        });
         let answer = self.alive.try_get_with_by_ref(host, ping).await;
         answer.map_err(|error: Arc<Error>| (*error).clone())
     }

@@ -157,6 +157,11 @@ impl Repository<'_> {
         let host = self.reference.api_host();
         let _turn = hosts.turn(host).await;
         let known = hosts.challenge(transport, host).await?;
+        let at = || self.reference.to_string();
+        let refused = |error| match error {
+            Error::Unauthorised { .. } => Error::Unauthorised { at: at() },
+            error => error,
+        };
         let asker = Asker {
             host,
             repository: self.reference.repository(),
@@ -165,18 +170,21 @@ impl Repository<'_> {
         };
         let url = transport.url(host, path)?;
         let mut ask = Ask { method, accept, long, ..Ask::get(url) };
-        ask.authorization = tokens.authorization(transport, asker, known.as_ref(), false).await?;
+        ask.authorization =
+            tokens.authorization(transport, asker, known.as_ref(), false).await.map_err(refused)?;
         let mut response = hosts.watched(host, transport.send(ask.clone())).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
             // The repository may ask for more than the ping did, or the token was revoked.
             let asked = challenge::strongest(response.headers()).or(known);
-            let again = tokens.authorization(transport, asker, asked.as_ref(), true).await?;
+            let again = tokens
+                .authorization(transport, asker, asked.as_ref(), true)
+                .await
+                .map_err(refused)?;
             if again.is_some() && again != ask.authorization {
                 ask.authorization = again;
                 response = hosts.watched(host, transport.send(ask)).await?;
             }
         }
-        let at = || self.reference.to_string();
         match response.status() {
             StatusCode::OK => Ok(response),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {

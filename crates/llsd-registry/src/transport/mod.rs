@@ -73,7 +73,9 @@ impl Transport {
         let mut pause = Duration::from_millis(200);
         let mut attempt = 1;
         loop {
-            let response = self.follow(ask.clone()).await?;
+            // Boxed, as all futures between a lookup and the HTTP client are: unboxed they add up to
+            // more than a thread's stack in an unoptimised build.
+            let response = Box::pin(self.follow(ask.clone())).await?;
             let status = response.status();
             if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
                 return Ok(response);
@@ -101,7 +103,7 @@ impl Transport {
                 let (host, status) = (host_of(&ask.url), response.status().as_u16());
                 return Err(Error::Unexpected { host, status });
             }
-            if ask.url.scheme() == "https" && target.scheme() != "https" {
+            if leaves_encryption(&ask.url, &target) {
                 let host = host_of(&target);
                 return Err(Error::NotEncrypted { host, why: "a redirect from https" });
             }
@@ -175,6 +177,11 @@ fn redirect_target(response: &Response) -> Result<Option<Url>, Error> {
     Ok(Some(target))
 }
 
+/// Even to a host that is configured as plain http: the first one was not.
+fn leaves_encryption(from: &Url, to: &Url) -> bool {
+    from.scheme() == "https" && to.scheme() != "https"
+}
+
 /// Seconds or a date; what lies in the past means now.
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
@@ -183,4 +190,19 @@ fn retry_after(response: &Response) -> Option<Duration> {
     }
     let at: SystemTime = jiff::fmt::rfc2822::parse(text).ok()?.timestamp().into();
     Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_never_leaves_encryption() {
+        let leaves =
+            |from: &str, to: &str| leaves_encryption(&from.parse().unwrap(), &to.parse().unwrap());
+        assert!(leaves("https://a/", "http://a/"));
+        assert!(leaves("https://a/", "ftp://a/"));
+        assert!(!leaves("https://a/", "https://b/"));
+        assert!(!leaves("http://a/", "https://b/"));
+    }
 }
