@@ -36,7 +36,7 @@ pub(crate) struct Memory {
     tags: Cache<Reference, ()>,
     under_way: Cache<Question, Arc<Image>>,
     failures: Cache<Question, (Error, Instant)>,
-    failure_memory: Duration,
+    forget_after: Duration,
 }
 
 impl Memory {
@@ -50,7 +50,7 @@ impl Memory {
             tags: Cache::new(10_000),
             under_way: Cache::new(10_000),
             failures: Cache::new(10_000),
-            failure_memory: limits.failure_memory,
+            forget_after: limits.failure_memory,
         }
     }
 
@@ -124,7 +124,7 @@ impl Memory {
             Error::Busy { retry_after, .. } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        let memory = asked_for.clamp(self.failure_memory, self.failure_memory * 10);
+        let memory = asked_for.clamp(self.forget_after, self.forget_after * 10);
         self.failures.insert(question, (error, Instant::now() + memory)).await;
     }
 }

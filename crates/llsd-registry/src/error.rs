@@ -64,7 +64,7 @@ impl Error {
         )
     }
 
-    pub(crate) fn malformed(what: impl Into<String>, reason: impl ToString) -> Self {
-        Self::Malformed { what: what.into(), reason: reason.to_string() }
+    pub(crate) fn malformed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+        Self::Malformed { what: what.into(), reason: format!("{reason}") }
     }
 }

@@ -100,7 +100,7 @@ pub(crate) async fn read(
                     Ok(_) => {}
                     // Only a comparison: it must not cost the platform that can be read.
                     Err(error) => {
-                        tracing::debug!(platform = other.platform, %error, "not compared")
+                        tracing::debug!(platform = other.platform, %error, "not compared");
                     }
                 }
             }

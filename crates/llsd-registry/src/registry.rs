@@ -128,7 +128,7 @@ impl Registry {
                 // A registry that hides what may not be seen says that it is not there. What a
                 // credential was told weighs more than what everybody is told.
                 Err(error @ Error::NotFound { .. }) if credential.is_some() => {
-                    failure = Some(error)
+                    failure = Some(error);
                 }
                 Err(error @ (Error::Unauthorised { .. } | Error::NotFound { .. })) => {
                     failure.get_or_insert(error);

@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// What registries mean when they do not say how long a token lives.
-const DEFAULT_LIFE: Duration = Duration::from_secs(60);
-const LONGEST_LIFE: Duration = Duration::from_secs(3600);
+const DEFAULT_LIFE: Duration = Duration::from_mins(1);
+const LONGEST_LIFE: Duration = Duration::from_hours(1);
 /// A token is renewed this long before its end, for clocks and slow requests.
 const MARGIN: Duration = Duration::from_secs(10);
 /// Docker's convention: with this user name, the password is an identity token.

@@ -18,6 +18,8 @@ use crate::{
 
 /// Hosts come from tenants: their number is bounded.
 const HOSTS: u64 = 1_000;
+/// A registry may ask for patience, but not for ever.
+const MAX_BUSY: Duration = Duration::from_mins(5);
 
 #[derive(Debug)]
 pub(super) struct Hosts {
@@ -82,7 +84,7 @@ impl Hosts {
                 Some(self.failure_memory)
             }
             Err(Error::Busy { host: at, retry_after, .. }) if at == host => {
-                Some(retry_after.unwrap_or_default().clamp(self.failure_memory, MAX_BUSY))
+                Some(retry_after.unwrap_or_default().min(MAX_BUSY).max(self.failure_memory))
             }
             _ => None,
         };
@@ -93,6 +95,3 @@ impl Hosts {
         answer
     }
 }
-
-/// A registry may ask for patience, but not for ever.
-const MAX_BUSY: Duration = Duration::from_secs(300);

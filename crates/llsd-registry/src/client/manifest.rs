@@ -11,7 +11,7 @@ use crate::{Digest, Error};
 #[derive(Clone, Debug)]
 pub enum Manifest {
     Image(Box<ImageManifest>),
-    Index(ImageIndex),
+    Index(Box<ImageIndex>),
 }
 
 /// An entry of an index that can be used.
@@ -35,9 +35,9 @@ impl Manifest {
         let unclear = |reason: &dyn ToString| Error::malformed(what, reason.to_string());
         let shape: Shape = serde_json::from_slice(content).map_err(|error| unclear(&error))?;
         match (shape.manifests.is_some(), shape.config.is_some() || shape.layers.is_some()) {
-            (true, false) => {
-                serde_json::from_slice(content).map(Self::Index).map_err(|error| unclear(&error))
-            }
+            (true, false) => serde_json::from_slice(content)
+                .map(|index| Self::Index(Box::new(index)))
+                .map_err(|error| unclear(&error)),
             (false, true) => serde_json::from_slice(content)
                 .map(|manifest| Self::Image(Box::new(manifest)))
                 .map_err(|error| unclear(&error)),

@@ -175,9 +175,9 @@ impl Repository<'_> {
         let mut response = hosts.watched(host, transport.send(ask.clone())).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
             // The repository may ask for more than the ping did, or the token was revoked.
-            let asked = challenge::strongest(response.headers()).or(known);
+            let newer = challenge::strongest(response.headers()).or(known);
             let again = tokens
-                .authorization(transport, asker, asked.as_ref(), true)
+                .authorization(transport, asker, newer.as_ref(), true)
                 .await
                 .map_err(refused)?;
             if again.is_some() && again != ask.authorization {

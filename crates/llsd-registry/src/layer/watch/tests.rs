@@ -59,28 +59,31 @@ fn find_in(wanted: &str, layer: &[u8]) -> Result<(String, usize), Error> {
     panic!("it never ends");
 }
 
-fn found(text: &str, passes: usize) -> Result<(String, usize), Error> {
-    Ok((text.to_owned(), passes))
+fn found(text: &str, passes: usize) -> (String, usize) {
+    (text.to_owned(), passes)
 }
 
 #[test]
 fn a_file_is_found_however_its_path_is_written() {
     for path in ["app/c", "./app/c", "/app/c", ".//app/./c"] {
-        assert_eq!(find("/app/c", &[File("x", "1"), File(path, "2")]), found("2", 1));
+        assert_eq!(find("/app/c", &[File("x", "1"), File(path, "2")]), Ok(found("2", 1)));
     }
-    assert_eq!(find("a", &[File("a", "old"), File("b", "x"), File("./a", "new")]), found("new", 1));
+    assert_eq!(
+        find("a", &[File("a", "old"), File("b", "x"), File("./a", "new")]),
+        Ok(found("new", 1))
+    );
 }
 
 #[test]
 fn links_are_followed_forward_in_one_pass_and_back_in_another() {
-    assert_eq!(find("a", &[Symbolic("a", "d/b"), File("d/b", "x")]), found("x", 1));
-    assert_eq!(find("a", &[File("d/b", "x"), Symbolic("a", "/d/b")]), found("x", 2));
-    assert_eq!(find("d/a", &[File("d/b", "x"), Symbolic("d/a", "b")]), found("x", 2));
-    assert_eq!(find("a", &[File("b", "x"), Hard("a", "b")]), found("x", 2));
+    assert_eq!(find("a", &[Symbolic("a", "d/b"), File("d/b", "x")]), Ok(found("x", 1)));
+    assert_eq!(find("a", &[File("d/b", "x"), Symbolic("a", "/d/b")]), Ok(found("x", 2)));
+    assert_eq!(find("d/a", &[File("d/b", "x"), Symbolic("d/a", "b")]), Ok(found("x", 2)));
+    assert_eq!(find("a", &[File("b", "x"), Hard("a", "b")]), Ok(found("x", 2)));
     let folders = [Symbolic("app", "opt/v1"), Symbolic("opt/v1", "v2"), File("opt/v2/c", "x")];
-    assert_eq!(find("app/c", &folders), found("x", 1));
+    assert_eq!(find("app/c", &folders), Ok(found("x", 1)));
     let back = [File("3", "x"), Hard("2", "3"), Symbolic("1", "2")];
-    assert_eq!(find("1", &back), found("x", 3));
+    assert_eq!(find("1", &back), Ok(found("x", 3)));
 }
 
 #[test]
@@ -113,9 +116,9 @@ fn a_deleted_file_is_gone() {
     assert_eq!(find("app/c", &[File("app/.wh.c", "")]), deleted);
     assert_eq!(find("app/c", &[File(".wh.app", "")]), deleted);
     // Whiteouts hide what lies below this layer, not what it holds itself.
-    assert_eq!(find("app/c", &[File("app/.wh.c", ""), File("app/c", "x")]), found("x", 1));
+    assert_eq!(find("app/c", &[File("app/.wh.c", ""), File("app/c", "x")]), Ok(found("x", 1)));
     let opaque = [File("app/.wh..wh..opq", ""), File("app/c", "x")];
-    assert_eq!(find("app/c", &opaque), found("x", 1));
+    assert_eq!(find("app/c", &opaque), Ok(found("x", 1)));
     let other = Err(Error::NotInLayer { path: "app/c".into() });
     assert_eq!(find("app/c", &[File("app/.wh.d", ""), Folder("app")]), other);
 }
@@ -126,7 +129,7 @@ fn only_regular_files_of_a_fair_size_are_taken() {
     let large = "x".repeat(101);
     let too_large = Error::TooLarge { what: "a".into(), limit: LIMIT };
     assert_eq!(find("a", &[File("a", &large)]), Err(too_large));
-    assert_eq!(find("a", &[File("b", &large), File("a", "x")]), found("x", 1));
+    assert_eq!(find("a", &[File("b", &large), File("a", "x")]), Ok(found("x", 1)));
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn long_names_are_read_and_endless_ones_are_not() {
     let mut header = Header::new_gnu();
     header.set_size(1);
     archive.append_data(&mut header, &path, &b"x"[..]).unwrap();
-    assert_eq!(find_in(&path, &archive.into_inner().unwrap()), found("x", 1));
+    assert_eq!(find_in(&path, &archive.into_inner().unwrap()), Ok(found("x", 1)));
 
     let mut archive = Builder::new(Vec::new());
     archive.append_pax_extensions([("path", path.as_bytes())]).unwrap();
@@ -146,7 +149,7 @@ fn long_names_are_read_and_endless_ones_are_not() {
     header.set_size(1);
     header.set_cksum();
     archive.append(&header, &b"y"[..]).unwrap();
-    assert_eq!(find_in(&path, &archive.into_inner().unwrap()), found("y", 1));
+    assert_eq!(find_in(&path, &archive.into_inner().unwrap()), Ok(found("y", 1)));
 
     for kind in [EntryType::GNULongName, EntryType::GNULongLink, EntryType::XHeader] {
         let mut header = Header::new_gnu();
