@@ -16,13 +16,10 @@ impl EnvName {
         let mut name = String::from("LLSD");
         for part in parts {
             name.push('_');
-            name.extend(part.chars().map(|c| {
-                if c.is_ascii_alphanumeric() {
-                    c.to_ascii_uppercase()
-                } else {
-                    '_'
-                }
-            }));
+            name.extend(
+                part.chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }),
+            );
         }
         Self(name)
     }
@@ -48,9 +45,6 @@ mod tests {
             EnvName::from_parts(["vllm-primary", "api_key"]).as_str(),
             "LLSD_VLLM_PRIMARY_API_KEY"
         );
-        assert_eq!(
-            EnvName::from_parts(["é.1", "host"]).to_string(),
-            "LLSD___1_HOST"
-        );
+        assert_eq!(EnvName::from_parts(["é.1", "host"]).to_string(), "LLSD___1_HOST");
     }
 }

@@ -1,6 +1,7 @@
 //! The `LlamaStackDistribution` resource: both versions, their schemas, the admission policy, and
 //! the conversion between the versions. No client and no I/O live here.
 
+pub mod conversion;
 pub mod crd;
 pub mod env_name;
 pub mod expose;

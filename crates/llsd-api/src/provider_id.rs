@@ -26,9 +26,7 @@ impl ProviderId {
 /// The short name of a provider type, which is the id of a provider that names none:
 /// `vllm` for `remote::vllm`.
 pub fn short_name(provider_type: &str) -> &str {
-    provider_type
-        .rsplit_once("::")
-        .map_or(provider_type, |(_, short)| short)
+    provider_type.rsplit_once("::").map_or(provider_type, |(_, short)| short)
 }
 
 impl TryFrom<String> for ProviderId {
@@ -40,11 +38,7 @@ impl TryFrom<String> for ProviderId {
             && id.chars().all(inner)
             && id.starts_with(|c: char| c.is_ascii_alphanumeric())
             && id.ends_with(|c: char| c.is_ascii_alphanumeric());
-        if well_formed {
-            Ok(Self(id))
-        } else {
-            Err(format!("`{id}` is not a provider id"))
-        }
+        if well_formed { Ok(Self(id)) } else { Err(format!("`{id}` is not a provider id")) }
     }
 }
 

@@ -167,18 +167,12 @@ pub const IDS_UNIQUE: Words = Words {
     message: "provider ids must be unique over all APIs",
     remedy: "give each provider an id of its own",
 };
-pub const PROVIDER_FIELDS: Words = Words {
-    message: "unknown provider field",
-    remedy: "correct the spelling, or move it below settings if the provider knows it",
-};
 pub const HOST_SHAPE: Words = Words {
-    message: "host must be a string or a secret reference",
+    message: "must be a string or a secret reference",
     remedy: "put the host in quotes, or name the Secret and the key",
 };
-pub const DEPLOYMENT_NAME_IS_FOR_AZURE: Words = Words {
-    message: "deploymentName is only for provider azure",
-    remedy: "remove deploymentName",
-};
+pub const DEPLOYMENT_NAME_IS_FOR_AZURE: Words =
+    Words { message: "deploymentName is only for provider azure", remedy: "remove deploymentName" };
 pub const ONE_API_KEY: Words = Words {
     message: "apiKey and secretRefs.api_key set the same field",
     remedy: "keep one of the two",
@@ -191,10 +185,8 @@ pub const NAME_OR_OBJECT: Words = Words {
     message: "must be a name or an object",
     remedy: "write the name as a string, or an object with a name",
 };
-pub const RESOURCE_FIELDS: Words = Words {
-    message: "unknown field",
-    remedy: "correct the spelling or remove it",
-};
+pub const UNKNOWN_FIELDS: Words =
+    Words { message: "unknown field", remedy: "correct the spelling or remove it" };
 pub const EMBEDDING_DIMENSION: Words = Words {
     message: "modelType embedding needs embeddingDimension",
     remedy: "set embeddingDimension to the length of the model's vectors",

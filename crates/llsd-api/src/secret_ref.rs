@@ -104,13 +104,7 @@ mod tests {
             json!({"name": "creds", "key": "token"}),
         ] {
             let read: SecretRef = serde_json::from_value(written.clone()).unwrap();
-            assert_eq!(
-                read.target(),
-                &SecretKey {
-                    name: "creds".into(),
-                    key: "token".into()
-                }
-            );
+            assert_eq!(read.target(), &SecretKey { name: "creds".into(), key: "token".into() });
             assert_eq!(serde_json::to_value(&read).unwrap(), written);
         }
     }

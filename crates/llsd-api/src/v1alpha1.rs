@@ -155,10 +155,7 @@ pub struct AutoscalingSpec {
     /// The most pods.
     pub max_replicas: i32,
     /// The CPU use to aim for, in percent of the request.
-    #[serde(
-        rename = "targetCPUUtilizationPercentage",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "targetCPUUtilizationPercentage", skip_serializing_if = "Option::is_none")]
     pub target_cpu_utilization_percentage: Option<i32>,
     /// The memory use to aim for, in percent of the request.
     #[serde(skip_serializing_if = "Option::is_none")]

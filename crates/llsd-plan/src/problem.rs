@@ -157,19 +157,10 @@ mod tests {
 
     #[test]
     fn paths_read_as_the_api_server_writes_them() {
-        let path = FieldPath::spec()
-            .key("providers")
-            .key("inference")
-            .index(1)
-            .key("id");
+        let path = FieldPath::spec().key("providers").key("inference").index(1).key("id");
         assert_eq!(path.to_string(), "spec.providers.inference[1].id");
-        let annotation = FieldPath::root()
-            .key("metadata")
-            .key("annotations")
-            .key("llamastack.io/refresh");
-        assert_eq!(
-            annotation.to_string(),
-            "metadata.annotations[llamastack.io/refresh]"
-        );
+        let annotation =
+            FieldPath::root().key("metadata").key("annotations").key("llamastack.io/refresh");
+        assert_eq!(annotation.to_string(), "metadata.annotations[llamastack.io/refresh]");
     }
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use llsd_registry::{Candidate, Config, Credential, HostRules, Reference, Registry};
+use llsd_registry::{Attempt, Config, Credential, HostRules, Reference, Registry};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
 /// About as long as the starter's configuration.
@@ -71,7 +71,7 @@ async fn measure(kind: &str, server: &RegistryServer, credentials: &[Credential]
 }
 
 async fn look_up(registry: &Registry, reference: &Reference, credentials: &[Credential]) {
-    let image = registry.look_up(&[Candidate { reference, credentials }]).await.expect("an image");
+    let image = registry.look_up(&[Attempt { reference, credentials }]).await.expect("an image");
     assert!(matches!(image.base, Ok(Some(_))), "no configuration");
 }
 

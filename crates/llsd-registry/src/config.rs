@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use crate::mirrors::Registries;
+
 /// How to treat one registry host beyond the defaults, which are: https only, public trust, no
 /// addresses of the machine itself or of a cloud's metadata service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,29 +20,36 @@ pub struct HostRules {
 /// The operator's configuration of the client.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Keyed by `host:port`, or by `host` for every port of it.
+    /// The operator ConfigMap's `registries`: mirrors, authorities, insecure and private hosts.
+    pub registries: Registries,
+    /// What is allowed beyond that, as a command line would say it. Keyed by `host:port`, or by
+    /// `host` for every port of it.
     pub hosts: BTreeMap<String, HostRules>,
     pub limits: Limits,
 }
 
 impl Config {
-    pub(crate) fn rules(&self, host: &str) -> Option<(&str, &HostRules)> {
+    fn rules(&self, host: &str) -> Option<&HostRules> {
         let without_port = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
         };
-        [host, without_port]
-            .into_iter()
-            .find_map(|key| self.hosts.get_key_value(key))
-            .map(|(key, rules)| (key.as_str(), rules))
+        self.hosts.get(host).or_else(|| self.hosts.get(without_port))
     }
 
     pub(crate) fn plain_http(&self, host: &str) -> bool {
-        self.rules(host).is_some_and(|(_, rules)| rules.plain_http)
+        self.rules(host).is_some_and(|rules| rules.plain_http) || self.registries.is_insecure(host)
     }
 
     pub(crate) fn allows_private(&self, host: &str) -> bool {
-        self.rules(host).is_some_and(|(_, rules)| rules.allow_private)
+        self.rules(host).is_some_and(|rules| rules.allow_private)
+            || self.registries.may_be_private(host)
+    }
+
+    pub(crate) fn authorities(&self, host: &str) -> Vec<&str> {
+        let own = self.rules(host).map(|rules| rules.extra_cas.as_slice()).unwrap_or_default();
+        let configured = self.registries.certificate_authorities(host);
+        own.iter().map(String::as_str).chain(configured).collect()
     }
 }
 
@@ -119,5 +128,15 @@ mod tests {
             allowed.map(|host| config.allows_private(host)),
             [true, false, false, true, true, false]
         );
+    }
+
+    #[test]
+    fn the_registries_document_counts_beside_them() {
+        let text = "insecureHosts: [lab:5000]\nprivateHosts: ['*.internal']";
+        let registries = Registries::parse(text).unwrap();
+        let config = Config { registries, ..Config::default() };
+        assert!(config.plain_http("lab:5000") && !config.plain_http("lab"));
+        assert!(config.allows_private("a.internal") && !config.allows_private("lab:5000"));
+        assert!(config.authorities("lab:5000").is_empty());
     }
 }

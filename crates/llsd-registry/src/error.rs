@@ -48,6 +48,8 @@ pub enum Error {
     NotAFile { path: String },
     #[error("{path} in the layer is a link that leads outside of it, or nowhere")]
     BadLink { path: String },
+    #[error("{at}: the operator's configuration has no mirror for it and forbids its source")]
+    Blocked { at: String },
     #[error("the registry configuration is not usable: {0}")]
     Configuration(String),
 }

@@ -12,8 +12,10 @@ mod identity;
 mod image;
 pub mod labels;
 mod layer;
+pub mod mirrors;
 mod reference;
 mod registry;
+pub mod settings;
 mod token;
 mod transport;
 
@@ -25,4 +27,4 @@ pub use error::Error;
 pub use image::{BaseConfig, Image};
 pub use labels::Source;
 pub use reference::Reference;
-pub use registry::{Candidate, Registry};
+pub use registry::{Attempt, Registry};

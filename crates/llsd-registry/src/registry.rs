@@ -18,7 +18,7 @@ use crate::{
 /// One place to look, and what may be shown there. With mirrors there are several, and a credential
 /// for one host is never shown to another.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct Attempt<'a> {
     pub reference: &'a Reference,
     /// Tried in this order; anonymous access comes last by itself.
     pub credentials: &'a [Credential],
@@ -46,20 +46,43 @@ impl Registry {
         self.client.requests_sent()
     }
 
+    /// The image and its configuration, from the source or a configured mirror. `credentials` is
+    /// asked with each `host[:port]/repository` before that place is.
+    pub async fn find(
+        &self,
+        image: &Reference,
+        credentials: impl AsyncFn(&str) -> Vec<Credential>,
+    ) -> Result<Arc<Image>, Error> {
+        let places = self.client.config().registries.candidates(&image.to_string());
+        let mut found = Vec::new();
+        for place in places {
+            let reference: Reference = place.reference.parse()?;
+            found.push((reference, credentials(&place.repository).await));
+        }
+        if found.is_empty() {
+            return Err(Error::Blocked { at: image.to_string() });
+        }
+        let attempts: Vec<Attempt<'_>> = found
+            .iter()
+            .map(|(reference, credentials)| Attempt { reference, credentials })
+            .collect();
+        self.look_up(&attempts).await
+    }
+
     /// The image and its configuration, from the first place that has it. When all fail, the last
     /// place's error is the answer: that is the source itself, mirrors come before it.
-    pub async fn look_up(&self, candidates: &[Candidate<'_>]) -> Result<Arc<Image>, Error> {
-        let places = candidates.iter().map(|candidate| {
-            (candidate.reference.clone(), Identity::of_all(candidate.credentials))
-        });
+    pub async fn look_up(&self, attempts: &[Attempt<'_>]) -> Result<Arc<Image>, Error> {
+        let places = attempts
+            .iter()
+            .map(|attempt| (attempt.reference.clone(), Identity::of_all(attempt.credentials)));
         let question = Question(places.collect());
         let asking = Box::pin(async {
             let mut last = Error::InvalidReference("there is no place to look for it");
-            for candidate in candidates {
-                match self.look_in(*candidate).await {
+            for attempt in attempts {
+                match self.look_in(*attempt).await {
                     Ok(image) => return Ok(image),
                     Err(error) => {
-                        tracing::debug!(image = %candidate.reference, %error, "not read");
+                        tracing::debug!(image = %attempt.reference, %error, "not read");
                         last = error;
                     }
                 }
@@ -70,13 +93,13 @@ impl Registry {
         self.memory.ask(question.clone(), asking).await
     }
 
-    async fn look_in(&self, candidate: Candidate<'_>) -> Result<Arc<Image>, Error> {
+    async fn look_in(&self, attempt: Attempt<'_>) -> Result<Arc<Image>, Error> {
         let limit = self.client.config().limits.lookup;
         let timed_out = Error::TimedOut {
-            host: candidate.reference.host().to_owned(),
+            host: attempt.reference.host().to_owned(),
             what: "the whole lookup took too long",
         };
-        tokio::time::timeout(limit, self.look_as_each(candidate, limit))
+        tokio::time::timeout(limit, self.look_as_each(attempt, limit))
             .await
             .unwrap_or(Err(timed_out))
     }
@@ -84,10 +107,10 @@ impl Registry {
     /// With each credential in turn, until one of them opens the repository.
     async fn look_as_each(
         &self,
-        candidate: Candidate<'_>,
+        attempt: Attempt<'_>,
         limit: Duration,
     ) -> Result<Arc<Image>, Error> {
-        let Candidate { reference, credentials } = candidate;
+        let Attempt { reference, credentials } = attempt;
         let deadline = Instant::now() + limit;
         let mut tried = HashSet::new();
         let askers: Vec<(Option<&Credential>, Identity)> = credentials

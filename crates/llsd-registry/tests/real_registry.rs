@@ -2,8 +2,10 @@
 
 mod bed;
 
-use bed::{ask, basic, config, encoded, labelled, plain, registry, text};
-use llsd_registry::{Candidate, Credential, Error, Reference, Registry, Source};
+use std::cell::RefCell;
+
+use bed::{ask, basic, config, encoded, labelled, registry, text};
+use llsd_registry::{Config, Credential, Error, Reference, Registry, Source, mirrors::Registries};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
 const PATH: &str = "io.llamastack.config.path";
@@ -209,15 +211,26 @@ async fn a_mirror_comes_first_and_the_source_when_it_fails() {
     mirror.push("mirrored/a", "1", &labelled("from the mirror")).await.unwrap();
     source.push("a", "1", &labelled("from the source")).await.unwrap();
     source.push("a", "2", &labelled("only the source")).await.unwrap();
-    let mut config = config(&mirror);
-    config.hosts.insert(source.host().to_owned(), plain());
-    let registry = Registry::new(config);
+    // The mirror may be private because the operator named it; the source needs a word of its own.
+    let document = format!(
+        "mirrors: [{{source: '{source}', mirrors: ['{mirror}/mirrored']}}]
+insecureHosts: ['{mirror}', '{source}']
+privateHosts: ['{source}']",
+        source = source.host(),
+        mirror = mirror.host(),
+    );
+    let registries = Registries::parse(&document).unwrap();
+    let registry = Registry::new(Config { registries, ..Config::default() });
     for (tag, expected) in [("1", "from the mirror"), ("2", "only the source")] {
-        let original: Reference = format!("{}/a:{tag}", source.host()).parse().unwrap();
-        let mirrored = original.relocated(&format!("{}/mirrored/a", mirror.host())).unwrap();
-        let candidates =
-            [&mirrored, &original].map(|reference| Candidate { reference, credentials: &[] });
-        let image = registry.look_up(&candidates).await.unwrap();
-        assert_eq!(image.base.clone().unwrap().unwrap().text, expected);
+        let image: Reference = format!("{}/a:{tag}", source.host()).parse().unwrap();
+        let asked = RefCell::new(Vec::new());
+        let credentials = async |repository: &str| {
+            asked.borrow_mut().push(repository.to_owned());
+            Vec::new()
+        };
+        let found = registry.find(&image, credentials).await.unwrap();
+        assert_eq!(found.base.clone().unwrap().unwrap().text, expected);
+        let places = [format!("{}/mirrored/a", mirror.host()), format!("{}/a", source.host())];
+        assert_eq!(asked.into_inner(), places);
     }
 }

@@ -129,8 +129,6 @@ impl Kubectl {
 }
 
 fn path_text(path: &Path) -> anyhow::Result<String> {
-    let text = path
-        .to_str()
-        .context("the temporary folder's path is not text")?;
+    let text = path.to_str().context("the temporary folder's path is not text")?;
     Ok(text.to_owned())
 }

@@ -67,10 +67,7 @@ impl<'a> Audit<'a> {
             if let Some(request) = found {
                 return Ok(Mark(request.position));
             }
-            ensure!(
-                asked.elapsed() < Duration::from_secs(20),
-                "{name} was not recorded"
-            );
+            ensure!(asked.elapsed() < Duration::from_secs(20), "{name} was not recorded");
             sleep(Duration::from_millis(20)).await;
         }
     }

@@ -94,9 +94,7 @@ impl Builder {
         let mut attempt = 1;
         loop {
             match self.attempt(kubernetes, &programs).await {
-                Err(Failed {
-                    lost_a_port: true, ..
-                }) if attempt < ATTEMPTS => attempt += 1,
+                Err(Failed { lost_a_port: true, .. }) if attempt < ATTEMPTS => attempt += 1,
                 Err(failed) => return Err(failed.error),
                 Ok(control_plane) => return Ok(control_plane),
             }
@@ -109,12 +107,7 @@ impl Builder {
         programs: &Programs,
     ) -> Result<ControlPlane, Failed> {
         let mut control_plane = self.launch(kubernetes, programs)?;
-        let ControlPlane {
-            access,
-            etcd,
-            api_server,
-            ..
-        } = &mut control_plane;
+        let ControlPlane { access, etcd, api_server, .. } = &mut control_plane;
         if let Err(error) = readiness::api_server(access, &mut [etcd, api_server]).await {
             let lost_a_port = etcd.lost_its_port() || api_server.lost_its_port();
             return Err(Failed { error, lost_a_port });
@@ -134,17 +127,11 @@ impl Builder {
 
     /// etcd and kube-apiserver start side by side; the second waits for the first by itself.
     fn launch(&self, kubernetes: Kubernetes, programs: &Programs) -> anyhow::Result<ControlPlane> {
-        let temporary = tempfile::Builder::new()
-            .prefix("llsd-control-plane-")
-            .tempdir()?;
+        let temporary = tempfile::Builder::new().prefix("llsd-control-plane-").tempdir()?;
         let watchdog = Watchdog::guard(temporary.path())?;
         let dir = temporary.path();
         let [port, etcd_port] = free_ports()?;
-        let access = Access {
-            pki: Pki::create(dir.join("pki"))?,
-            dir: dir.to_owned(),
-            port,
-        };
+        let access = Access { pki: Pki::create(dir.join("pki"))?, dir: dir.to_owned(), port };
         let policy = serde_json::to_vec_pretty(&flags::audit_policy())?;
         std::fs::write(flags::audit_policy_file(dir), policy)?;
 
@@ -184,18 +171,10 @@ impl Builder {
         to: &ControlPlane,
     ) -> anyhow::Result<Component> {
         let [port] = free_ports()?;
-        let kubeconfig = to
-            .access
-            .kubeconfig("system:kube-controller-manager", &[])?;
+        let kubeconfig = to.access.kubeconfig("system:kube-controller-manager", &[])?;
         let pki = &to.access.pki;
         let flags = flags::controller_manager(&kubeconfig, port, pki, &self.controller_manager);
-        Component::spawn(
-            "kube-controller-manager",
-            program,
-            &flags,
-            to.dir(),
-            &to.watchdog,
-        )
+        Component::spawn("kube-controller-manager", program, &flags, to.dir(), &to.watchdog)
     }
 }
 
@@ -218,10 +197,7 @@ struct Failed {
 
 impl From<anyhow::Error> for Failed {
     fn from(error: anyhow::Error) -> Self {
-        Self {
-            error,
-            lost_a_port: false,
-        }
+        Self { error, lost_a_port: false }
     }
 }
 

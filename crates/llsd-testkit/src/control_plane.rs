@@ -61,16 +61,12 @@ impl ControlPlane {
     /// A client with a certificate of its own. Two groups at most. Must be called inside a tokio
     /// runtime, which the client then belongs to.
     pub fn client_for(&self, user: &str, groups: &[&str]) -> Client {
-        self.access
-            .client(user, groups)
-            .expect("a client certificate can be issued")
+        self.access.client(user, groups).expect("a client certificate can be issued")
     }
 
     /// The configuration behind [`client_for`](Self::client_for), for clients with own timeouts.
     pub fn config_for(&self, user: &str, groups: &[&str]) -> kube::Config {
-        self.access
-            .config(user, groups)
-            .expect("a client certificate can be issued")
+        self.access.config(user, groups).expect("a client certificate can be issued")
     }
 
     /// A kubeconfig of the user `admin`, who may do everything.
@@ -80,9 +76,7 @@ impl ControlPlane {
 
     /// A new kubeconfig with a certificate of its own. Two groups at most.
     pub fn kubeconfig_for(&self, user: &str, groups: &[&str]) -> PathBuf {
-        self.access
-            .kubeconfig(user, groups)
-            .expect("a kubeconfig can be written")
+        self.access.kubeconfig(user, groups).expect("a kubeconfig can be written")
     }
 
     /// The address of the API server.
@@ -109,9 +103,7 @@ impl ControlPlane {
         let namespaces: Api<Namespace> = Api::all(self.client());
         let mut namespace = Namespace::default();
         namespace.metadata.generate_name = Some(format!("{prefix}-"));
-        let namespace = namespaces
-            .create(&PostParams::default(), &namespace)
-            .await?;
+        let namespace = namespaces.create(&PostParams::default(), &namespace).await?;
         let name = namespace.name_any();
         if self.controller_manager.is_some() {
             readiness::default_account(&self.client(), &name).await?;

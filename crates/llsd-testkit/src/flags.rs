@@ -54,10 +54,7 @@ impl ApiServer<'_> {
             "--advertise-address=127.0.0.1".into(),
             flag("secure-port", self.port),
             "--endpoint-reconciler-type=none".into(),
-            flag(
-                "etcd-servers",
-                format_args!("https://127.0.0.1:{}", self.etcd_port),
-            ),
+            flag("etcd-servers", format_args!("https://127.0.0.1:{}", self.etcd_port)),
             flag("etcd-cafile", authority.display()),
             flag("etcd-certfile", self.etcd_client.certificate.display()),
             flag("etcd-keyfile", self.etcd_client.key.display()),
@@ -68,10 +65,7 @@ impl ApiServer<'_> {
             flag("tls-private-key-file", self.serving.key.display()),
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
             flag("service-account-key-file", service_accounts.display()),
-            flag(
-                "service-account-signing-key-file",
-                self.pki.service_account_key().display(),
-            ),
+            flag("service-account-signing-key-file", self.pki.service_account_key().display()),
             // A /24 is full after 253 Services.
             "--service-cluster-ip-range=10.0.0.0/16".into(),
             "--allow-privileged=true".into(),
@@ -102,10 +96,7 @@ pub(crate) fn controller_manager(
         flag("kubeconfig", kubeconfig.display()),
         flag("authentication-kubeconfig", kubeconfig.display()),
         flag("authorization-kubeconfig", kubeconfig.display()),
-        flag(
-            "service-account-private-key-file",
-            pki.service_account_key().display(),
-        ),
+        flag("service-account-private-key-file", pki.service_account_key().display()),
         flag("root-ca-file", pki.authority_file().display()),
         "--use-service-account-credentials=true".into(),
         "--leader-elect=false".into(),

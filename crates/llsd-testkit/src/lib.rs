@@ -50,7 +50,7 @@ pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
-pub use skip::skipped;
+pub use skip::{skip, skipped};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.

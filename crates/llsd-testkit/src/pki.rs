@@ -34,21 +34,14 @@ impl Pki {
         fs::create_dir_all(&dir)?;
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         params.distinguished_name = subject("test control plane");
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         let service_accounts = KeyPair::generate()?;
         fs::write(dir.join("ca.crt"), authority.pem())?;
         fs::write(dir.join("sa.pub"), service_accounts.public_key_pem())?;
         fs::write(dir.join("sa.key"), service_accounts.serialize_pem())?;
-        Ok(Self {
-            dir,
-            authority,
-            issued: AtomicUsize::new(0),
-        })
+        Ok(Self { dir, authority, issued: AtomicUsize::new(0) })
     }
 
     pub(crate) fn authority_file(&self) -> PathBuf {
@@ -80,10 +73,8 @@ impl Pki {
         ];
         let mut params = CertificateParams::new(names.map(String::from))?;
         params.distinguished_name = subject(name);
-        params.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.issue(name, params)
     }
 
@@ -91,15 +82,9 @@ impl Pki {
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> anyhow::Result<Identity> {
         // A subject can hold any number of organizations, but rcgen keeps one value per attribute
         // type; its two spellings of the same type make two. A service account needs just as many.
-        ensure!(
-            groups.len() <= 2,
-            "{user}: a test certificate holds two groups at most"
-        );
+        ensure!(groups.len() <= 2, "{user}: a test certificate holds two groups at most");
         let mut name = subject(user);
-        let spellings = [
-            DnType::OrganizationName,
-            DnType::CustomDnType(ORGANIZATION.to_vec()),
-        ];
+        let spellings = [DnType::OrganizationName, DnType::CustomDnType(ORGANIZATION.to_vec())];
         for (spelling, group) in spellings.into_iter().zip(groups) {
             name.push(spelling, *group);
         }
@@ -127,9 +112,7 @@ impl Pki {
 
 impl std::fmt::Debug for Pki {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pki")
-            .field("dir", &self.dir)
-            .finish_non_exhaustive()
+        f.debug_struct("Pki").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

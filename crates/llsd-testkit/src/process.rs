@@ -29,11 +29,7 @@ impl Watchdog {
         let shell = Command::new("sh")
             // The folder goes first, because the shell dies together with its group. An open file
             // does not mind.
-            .args([
-                "-c",
-                r#"read -r _; rm -rf -- "$1"; kill -KILL 0"#,
-                "watchdog",
-            ])
+            .args(["-c", r#"read -r _; rm -rf -- "$1"; kill -KILL 0"#, "watchdog"])
             .arg(folder)
             .current_dir("/")
             .stdin(Stdio::piped())

@@ -29,10 +29,7 @@ pub struct SharedControlPlane {
 
 impl SharedControlPlane {
     pub const fn new(builder: fn() -> Builder) -> Self {
-        Self {
-            builder,
-            started: OnceCell::const_new(),
-        }
+        Self { builder, started: OnceCell::const_new() }
     }
 
     /// As [`Builder::start_or_skip`], for the one that all tests share. Every test that goes

@@ -19,23 +19,17 @@ async fn work(client: Client) {
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     for number in 0..7 {
         let name = format!("map-{number}");
-        maps.create(&PostParams::default(), &config_map(&name))
-            .await
-            .unwrap();
+        maps.create(&PostParams::default(), &config_map(&name)).await.unwrap();
     }
     for number in 0..5 {
         let change = Patch::Merge(json!({ "data": { "n": number.to_string() } }));
-        maps.patch("map-0", &PatchParams::default(), &change)
-            .await
-            .unwrap();
+        maps.patch("map-0", &PatchParams::default(), &change).await.unwrap();
     }
     for _ in 0..3 {
         maps.get("map-0").await.unwrap();
     }
     maps.list(&ListParams::default()).await.unwrap();
-    maps.delete("map-1", &DeleteParams::default())
-        .await
-        .unwrap();
+    maps.delete("map-1", &DeleteParams::default()).await.unwrap();
     // Refused, and still asked.
     maps.get("no-such-map").await.unwrap_err();
 }
@@ -46,24 +40,12 @@ async fn a_users_requests_are_counted_by_verb() {
     else {
         return;
     };
-    tokio::join!(
-        work(cluster.client_for("counted", &["system:masters"])),
-        async {
-            let other: Api<ConfigMap> = Api::namespaced(cluster.client(), "kube-public");
-            other
-                .create(&PostParams::default(), &config_map("other"))
-                .await
-                .unwrap();
-        }
-    );
+    tokio::join!(work(cluster.client_for("counted", &["system:masters"])), async {
+        let other: Api<ConfigMap> = Api::namespaced(cluster.client(), "kube-public");
+        other.create(&PostParams::default(), &config_map("other")).await.unwrap();
+    });
     let requests = cluster.audit().requests_of("counted").await.unwrap();
-    let expected = [
-        ("create", 7),
-        ("delete", 1),
-        ("get", 4),
-        ("list", 1),
-        ("patch", 5),
-    ];
+    let expected = [("create", 7), ("delete", 1), ("get", 4), ("list", 1), ("patch", 5)];
     assert_eq!(requests.by_verb(), BTreeMap::from(expected));
     assert_eq!((requests.writes().len(), requests.reads().len()), (13, 5));
     assert_eq!(requests.by_verb_and_resource()["create configmaps"], 7);
@@ -82,9 +64,7 @@ async fn a_mark_divides_what_was_before_from_what_came_after() {
     };
     let client = cluster.client_for("operator", &["system:masters"]);
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
-    maps.create(&PostParams::default(), &config_map("before"))
-        .await
-        .unwrap();
+    maps.create(&PostParams::default(), &config_map("before")).await.unwrap();
     let mark = cluster.audit().mark().await.unwrap();
     let at_rest = cluster.audit().requests_of("operator").await.unwrap();
     assert!(at_rest.since(mark).is_empty());
@@ -93,22 +73,11 @@ async fn a_mark_divides_what_was_before_from_what_came_after() {
     let lease = serde_json::from_value(json!({ "metadata": { "name": "leader" } })).unwrap();
     leases.create(&PostParams::default(), &lease).await.unwrap();
     // One request, of which the start and the end are recorded.
-    let watch = maps
-        .watch(&WatchParams::default().timeout(1), "0")
-        .await
-        .unwrap();
+    let watch = maps.watch(&WatchParams::default().timeout(1), "0").await.unwrap();
     watch.for_each(async |_| {}).await;
 
-    let after = cluster
-        .audit()
-        .requests_of("operator")
-        .await
-        .unwrap()
-        .since(mark);
-    assert_eq!(
-        after.by_verb(),
-        BTreeMap::from([("create", 1), ("watch", 1)])
-    );
+    let after = cluster.audit().requests_of("operator").await.unwrap().since(mark);
+    assert_eq!(after.by_verb(), BTreeMap::from([("create", 1), ("watch", 1)]));
     assert!(after.except_leases().writes().is_empty());
     assert!(after.except_leases().except_watches().is_empty());
 }
@@ -130,13 +99,9 @@ async fn subresources_are_told_apart() {
             },
         },
     }));
-    maps.create(&PostParams::default(), &deployment.unwrap())
-        .await
-        .unwrap();
+    maps.create(&PostParams::default(), &deployment.unwrap()).await.unwrap();
     let status = Patch::Merge(json!({ "status": { "readyReplicas": 1, "replicas": 1 } }));
-    maps.patch_status("web", &PatchParams::default(), &status)
-        .await
-        .unwrap();
+    maps.patch_status("web", &PatchParams::default(), &status).await.unwrap();
     let requests = cluster.audit().requests_of("operator").await.unwrap();
     let expected = [("create deployments", 1), ("patch deployments/status", 1)];
     let expected = expected.map(|(key, count)| (key.to_owned(), count));

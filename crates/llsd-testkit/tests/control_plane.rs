@@ -32,13 +32,8 @@ async fn starts_and_serves() {
     }
 
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
-    maps.create(&PostParams::default(), &config_map("one"))
-        .await
-        .unwrap();
-    let listed = cluster
-        .kubectl(&["get", "configmap", "one", "-o", "name"], None)
-        .await
-        .unwrap();
+    maps.create(&PostParams::default(), &config_map("one")).await.unwrap();
+    let listed = cluster.kubectl(&["get", "configmap", "one", "-o", "name"], None).await.unwrap();
     assert_eq!(listed.expect_success().trim(), "configmap/one");
 }
 
@@ -50,15 +45,9 @@ async fn kubectl_reads_what_it_is_given() {
     let mut map = serde_json::to_value(config_map("piped")).unwrap();
     map["apiVersion"] = json!("v1");
     map["kind"] = json!("ConfigMap");
-    let applied = cluster
-        .kubectl(&["apply", "-f", "-"], Some(&map.to_string()))
-        .await
-        .unwrap();
+    let applied = cluster.kubectl(&["apply", "-f", "-"], Some(&map.to_string())).await.unwrap();
     assert_eq!(applied.expect_success().trim(), "configmap/piped created");
-    let refused = cluster
-        .kubectl(&["get", "configmap", "other"], None)
-        .await
-        .unwrap();
+    let refused = cluster.kubectl(&["get", "configmap", "other"], None).await.unwrap();
     assert!(!refused.success());
     assert!(refused.stderr.contains("NotFound"), "{}", refused.stderr);
 }
@@ -73,9 +62,7 @@ async fn two_at_once_do_not_meet() {
     let two = two.unwrap();
     let here: Api<ConfigMap> = Api::namespaced(one.client(), "default");
     let there: Api<ConfigMap> = Api::namespaced(two.client(), "default");
-    here.create(&PostParams::default(), &config_map("here"))
-        .await
-        .unwrap();
+    here.create(&PostParams::default(), &config_map("here")).await.unwrap();
     assert!(here.get_opt("here").await.unwrap().is_some());
     assert!(there.get_opt("here").await.unwrap().is_none());
     // The certificates of one authority are worth nothing to the other.
@@ -92,19 +79,12 @@ async fn a_user_without_rights_is_refused() {
         return;
     };
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client_for("nobody", &[]), "default");
-    let refused = maps
-        .create(&PostParams::default(), &config_map("one"))
-        .await
-        .unwrap_err();
+    let refused = maps.create(&PostParams::default(), &config_map("one")).await.unwrap_err();
     let kube::Error::Api(status) = refused else {
         panic!("{refused}");
     };
     assert_eq!(status.code, 403);
-    assert!(
-        status.message.contains("User \"nobody\" cannot create"),
-        "{}",
-        status.message
-    );
+    assert!(status.message.contains("User \"nobody\" cannot create"), "{}", status.message);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,9 +113,7 @@ async fn a_frozen_api_server_answers_again_after_it_is_let_go() {
     namespaces.get("default").await.unwrap();
 
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
-    maps.create(&PostParams::default(), &config_map("kept"))
-        .await
-        .unwrap();
+    maps.create(&PostParams::default(), &config_map("kept")).await.unwrap();
     cluster.restart_api_server().await.unwrap();
     maps.get("kept").await.unwrap();
 }
@@ -147,10 +125,7 @@ async fn a_start_that_fails_shows_the_log() {
     if ControlPlane::start_or_skip(name).await.is_none() {
         return;
     }
-    let started = ControlPlane::builder()
-        .api_server_flag("--no-such-flag")
-        .start()
-        .await;
+    let started = ControlPlane::builder().api_server_flag("--no-such-flag").start().await;
     let error = format!("{:#}", started.unwrap_err());
     assert!(error.contains("kube-apiserver ended with"), "{error}");
     assert!(error.contains("unknown flag: --no-such-flag"), "{error}");
@@ -164,10 +139,8 @@ async fn a_port_that_stays_taken_is_given_up_on() {
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let started = ControlPlane::builder()
-        .api_server_flag(format!("--secure-port={port}"))
-        .start()
-        .await;
+    let started =
+        ControlPlane::builder().api_server_flag(format!("--secure-port={port}")).start().await;
     let error = format!("{:#}", started.unwrap_err());
     assert!(error.contains("address already in use"), "{error}");
 }

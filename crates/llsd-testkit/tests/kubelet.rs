@@ -50,11 +50,7 @@ async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
         let slices = slices.list(&of_web).await.unwrap();
         let endpoints = slices.items.iter().flat_map(|slice| &slice.endpoints);
         let ready = endpoints.filter(|endpoint| {
-            endpoint
-                .conditions
-                .as_ref()
-                .and_then(|conditions| conditions.ready)
-                == Some(true)
+            endpoint.conditions.as_ref().and_then(|conditions| conditions.ready) == Some(true)
         });
         (ready.count() == 2).then_some(())
     })
@@ -68,33 +64,19 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
         return;
     };
     let client = cluster.client();
-    let kubelet = cluster
-        .kubelet(|_| PodFate::crash_loop("no such model"))
-        .await
-        .unwrap();
+    let kubelet = cluster.kubelet(|_| PodFate::crash_loop("no such model")).await.unwrap();
     create::<Deployment>(&client, "default", deployment("web", 1)).await;
 
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
     let crashed = until("the pod crashes", async || {
-        let pod = pods
-            .list(&ListParams::default())
-            .await
-            .unwrap()
-            .items
-            .pop()?;
+        let pod = pods.list(&ListParams::default()).await.unwrap().items.pop()?;
         pod.status?.container_statuses?.pop()
     })
     .await;
     let waiting = crashed.state.and_then(|state| state.waiting).unwrap();
     assert_eq!(waiting.reason.as_deref(), Some("CrashLoopBackOff"));
-    let last = crashed
-        .last_state
-        .and_then(|state| state.terminated)
-        .unwrap();
-    assert_eq!(
-        (last.exit_code, last.message.as_deref()),
-        (1, Some("no such model"))
-    );
+    let last = crashed.last_state.and_then(|state| state.terminated).unwrap();
+    assert_eq!((last.exit_code, last.message.as_deref()), (1, Some("no such model")));
     assert!(!crashed.ready && crashed.restart_count > 0);
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
     until("the deployment counts it as unavailable", async || {
@@ -109,18 +91,9 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
         (status.available_replicas == Some(1)).then_some(())
     })
     .await;
-    let healed = pods
-        .list(&ListParams::default())
-        .await
-        .unwrap()
-        .items
-        .pop()
-        .unwrap();
+    let healed = pods.list(&ListParams::default()).await.unwrap().items.pop().unwrap();
     let ready = healed.status.unwrap().conditions.unwrap();
-    let ready = ready
-        .into_iter()
-        .find(|condition| condition.type_ == "Ready")
-        .unwrap();
+    let ready = ready.into_iter().find(|condition| condition.type_ == "Ready").unwrap();
     assert_eq!((ready.reason, ready.message), (None, None));
 }
 
@@ -134,9 +107,7 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
         .kubelet(|pod| match pod.metadata.name.as_deref() {
             Some("good") => PodFate::Ready,
             Some("done") => PodFate::Succeeded,
-            Some("absent") => PodFate::ImagePull {
-                message: "no such image".into(),
-            },
+            Some("absent") => PodFate::ImagePull { message: "no such image".into() },
             _ => PodFate::NeverReady,
         })
         .await
@@ -155,11 +126,7 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
         let pods = pods.list(&ListParams::default()).await.unwrap().items;
         pods.into_iter()
             .map(|pod| {
-                assert!(
-                    pod.spec?
-                        .node_name
-                        .is_none_or(|node| node == kubelet.node_name())
-                );
+                assert!(pod.spec?.node_name.is_none_or(|node| node == kubelet.node_name()));
                 let status = pod.status?;
                 let container = status.container_statuses?.pop()?;
                 Some((pod.metadata.name?, status.phase?, container.ready))
@@ -167,10 +134,7 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
             .collect::<Option<Vec<_>>>()
     })
     .await;
-    let seen: Vec<_> = seen
-        .iter()
-        .map(|(n, p, r)| (n.as_str(), p.as_str(), *r))
-        .collect();
+    let seen: Vec<_> = seen.iter().map(|(n, p, r)| (n.as_str(), p.as_str(), *r)).collect();
     let expected = [
         ("absent", "Pending", false),
         ("done", "Succeeded", true),
@@ -191,20 +155,12 @@ async fn deletion_finishes() {
     create::<Deployment>(&client, &namespace, deployment("web", 1)).await;
     let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     until("the pod runs", async || {
-        let pod = pods
-            .list(&ListParams::default())
-            .await
-            .unwrap()
-            .items
-            .pop()?;
+        let pod = pods.list(&ListParams::default()).await.unwrap().items.pop()?;
         (pod.status?.phase? == "Running").then_some(())
     })
     .await;
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), &namespace);
-    deployments
-        .delete("web", &DeleteParams::foreground())
-        .await
-        .unwrap();
+    deployments.delete("web", &DeleteParams::foreground()).await.unwrap();
     until("pods and deployment are gone", async || {
         let pods = pods.list(&ListParams::default()).await.unwrap().items;
         let gone = pods.is_empty() && deployments.get_opt("web").await.unwrap().is_none();
@@ -213,10 +169,7 @@ async fn deletion_finishes() {
     .await;
 
     let namespaces: Api<Namespace> = Api::all(client);
-    namespaces
-        .delete(&namespace, &DeleteParams::default())
-        .await
-        .unwrap();
+    namespaces.delete(&namespace, &DeleteParams::default()).await.unwrap();
     until("the namespace is gone", async || {
         let left = namespaces.get_opt(&namespace).await.unwrap();
         left.is_none().then_some(())
@@ -268,10 +221,7 @@ async fn until<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         if let Some(seen) = look().await {
             return seen;
         }
-        assert!(
-            started.elapsed() < Duration::from_mins(1),
-            "waited in vain: {what}"
-        );
+        assert!(started.elapsed() < Duration::from_mins(1), "waited in vain: {what}");
         sleep(Duration::from_millis(100)).await;
     }
 }

@@ -5,7 +5,7 @@ mod cluster;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cluster::{NAMESPACE, repository, resource};
+use cluster::{NAMESPACE, create_when_served, repository, resource};
 use futures::StreamExt;
 use kube::Api;
 use kube::core::DeserializeGuard;
@@ -25,7 +25,8 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
     let good = resource("good", &json!({"distribution": {"name": "starter"}})).to_string();
     create_when_served(&cluster, &good).await;
 
-    let objects: Api<DeserializeGuard<LlamaStackDistribution>> = Api::namespaced(cluster.client(), NAMESPACE);
+    let objects: Api<DeserializeGuard<LlamaStackDistribution>> =
+        Api::namespaced(cluster.client(), NAMESPACE);
     let mut seen: BTreeMap<String, bool> = BTreeMap::new();
     let mut watch = watcher(objects, watcher::Config::default()).touched_objects().boxed();
     let later = resource("later", &json!({"distribution": {"name": "starter"}})).to_string();
@@ -37,7 +38,11 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
                 Err(unread) => seen.insert(unread.metadata.name.unwrap(), false),
             };
             if seen.len() == 2 {
-                cluster.kubectl(&["create", "-f", "-"], Some(&later)).await.unwrap().expect_success();
+                cluster
+                    .kubectl(&["create", "-f", "-"], Some(&later))
+                    .await
+                    .unwrap()
+                    .expect_success();
             }
         }
     };
@@ -59,17 +64,4 @@ async fn store_malformed(cluster: &ControlPlane) {
     cluster.kubectl(&args, Some(&crd.to_string())).await.unwrap().expect_success();
     let spec = json!({"distribution": {"name": "starter"}, "networking": {"port": "not a number"}});
     create_when_served(cluster, &resource("bad", &spec).to_string()).await;
-}
-
-async fn create_when_served(cluster: &ControlPlane, object: &str) {
-    let mut last = None;
-    for _ in 0..100 {
-        let created = cluster.kubectl(&["create", "-f", "-"], Some(object)).await.unwrap();
-        if created.success() {
-            return;
-        }
-        last = Some(created);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("not created within 20 s: {last:?}");
 }

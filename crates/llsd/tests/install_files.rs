@@ -13,7 +13,8 @@ use serde_json::json;
 #[test]
 fn the_committed_files_are_what_the_code_generates() {
     for file in llsd::manifests::files() {
-        let committed = std::fs::read_to_string(repository("deploy").join(file.name)).unwrap_or_default();
+        let committed =
+            std::fs::read_to_string(repository("deploy").join(file.name)).unwrap_or_default();
         assert!(
             committed == file.text(),
             "deploy/{} is not what the code generates; run `make generate` and commit it",
@@ -34,12 +35,17 @@ async fn kubectl_explains_the_fields_of_a_provider() {
     let Some(cluster) = installed(test).await else { return };
     let args = ["explain", "llsd.spec.providers.inference", "--recursive"];
     let explained = explained(&cluster, &args).await;
-    for field in ["provider", "endpoint", "apiKey", "secretKeyRef", "host", "secretRefs", "settings"] {
+    for field in
+        ["provider", "endpoint", "apiKey", "secretKeyRef", "host", "secretRefs", "settings"]
+    {
         assert!(explained.contains(&format!("{field}\t<")), "{field} is missing:\n{explained}");
     }
     let args = ["explain", "llsd.spec.networking.expose"];
     let explained = self::explained(&cluster, &args).await;
-    assert!(explained.contains("hostname") && explained.contains("host name that clients use"), "{explained}");
+    assert!(
+        explained.contains("hostname") && explained.contains("host name that clients use"),
+        "{explained}"
+    );
 }
 
 /// The API server publishes the documentation of a new kind a moment after it serves it.
@@ -83,8 +89,8 @@ async fn without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whol
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
     });
-    let text = resource("whole", &spec).to_string();
-    cluster.kubectl(&["create", "-f", "-"], Some(&text)).await.unwrap().expect_success();
+    let object = resource("whole", &spec).to_string();
+    cluster.kubectl(&["create", "-f", "-"], Some(&object)).await.unwrap().expect_success();
     let old_name = "llamastackdistributions.v1alpha1.llamastack.io";
     let read = cluster.kubectl(&["get", old_name, "whole"], None).await.unwrap();
     assert!(!read.success(), "v1alpha1 was served without conversion");

@@ -11,36 +11,23 @@ use support::{resource, run, validate_stdin};
 
 #[test]
 fn another_kind_is_passed_over_with_a_warning() {
-    let text = format!(
-        "apiVersion: v1\nkind: ConfigMap\n---\n{}",
-        resource("demo", "a")
-    );
+    let text = format!("apiVersion: v1\nkind: ConfigMap\n---\n{}", resource("demo", "a"));
     let run = validate_stdin(&text);
     assert_eq!(run.code, 0);
     assert_eq!(
         run.stderr,
         "-:2:7: warning: kind: ConfigMap is not a LlamaStackDistribution and was passed over\n"
     );
-    assert!(
-        run.stdout.ends_with("1 resource, 0 problems, 1 warning\n"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.ends_with("1 resource, 0 problems, 1 warning\n"), "{}", run.stdout);
 }
 
 #[test]
 fn a_file_without_any_resource_of_ours_is_a_problem() {
-    for text in [
-        "",
-        "# only a comment\n",
-        "---\n---\n",
-        "apiVersion: v1\nkind: ConfigMap\n",
-    ] {
+    for text in ["", "# only a comment\n", "---\n---\n", "apiVersion: v1\nkind: ConfigMap\n"] {
         let run = validate_stdin(text);
         assert_eq!(run.code, 1, "{text:?}");
         assert!(
-            run.stderr
-                .contains("-:1:1: the file holds no LlamaStackDistribution\n"),
+            run.stderr.contains("-:1:1: the file holds no LlamaStackDistribution\n"),
             "{}",
             run.stderr
         );
@@ -52,12 +39,7 @@ fn text_that_is_no_object_is_a_problem() {
     for text in ["hello\n", "- a\n- b\n", "42\n", "[]\n"] {
         let run = validate_stdin(text);
         assert_eq!(run.code, 1, "{text:?}");
-        assert!(
-            run.stderr
-                .starts_with("-:1:1: this is no Kubernetes object"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.starts_with("-:1:1: this is no Kubernetes object"), "{}", run.stderr);
     }
 }
 
@@ -69,15 +51,10 @@ fn a_missing_kind_or_api_version_is_a_problem() {
         "-:1:1: apiVersion: missing\n    → write `apiVersion: llamastack.io/v1alpha2`\n"
     ));
     assert!(
-        run.stderr
-            .contains("-:3:1: kind: missing\n    → write `kind: LlamaStackDistribution`\n")
+        run.stderr.contains("-:3:1: kind: missing\n    → write `kind: LlamaStackDistribution`\n")
     );
     let wrong = validate_stdin("apiVersion: llamastack.io/v1alpha2\nkind: [x]\n");
-    assert!(
-        wrong.stderr.starts_with("-:2:1: kind: not a string\n"),
-        "{}",
-        wrong.stderr
-    );
+    assert!(wrong.stderr.starts_with("-:2:1: kind: not a string\n"), "{}", wrong.stderr);
 }
 
 #[test]
@@ -85,8 +62,7 @@ fn a_kind_in_the_wrong_case_is_named() {
     let run = validate_stdin(&resource("demo", "a").replace("LlamaStack", "LLamaStack"));
     assert_eq!(run.code, 1);
     assert!(
-        run.stderr
-            .starts_with("-:2:7: kind: \"LLamaStackDistribution\" is spelled differently\n")
+        run.stderr.starts_with("-:2:7: kind: \"LLamaStackDistribution\" is spelled differently\n")
     );
 }
 
@@ -95,9 +71,9 @@ fn former_groups_are_read_with_a_warning() {
     for group in ["llamastack.ai", "llama.meta.com"] {
         let run = validate_stdin(&resource("demo", "a").replace("llamastack.io", group));
         assert_eq!(run.code, 0);
-        assert!(run.stderr.starts_with(&format!(
-            "-:1:13: warning: apiVersion: the group \"{group}\""
-        )));
+        assert!(
+            run.stderr.starts_with(&format!("-:1:13: warning: apiVersion: the group \"{group}\""))
+        );
         assert!(run.stdout.starts_with("demo/a: valid\n"));
     }
 }
@@ -105,28 +81,15 @@ fn former_groups_are_read_with_a_warning() {
 #[test]
 fn other_groups_and_versions_are_problems() {
     for (api_version, words) in [
-        (
-            "example.com/v1alpha2",
-            "belongs to the group \"llamastack.io\", not \"example.com\"",
-        ),
-        (
-            "v1alpha2",
-            "belongs to the group \"llamastack.io\", not \"\"",
-        ),
-        (
-            "llamastack.io/v1",
-            "unknown version \"v1\"; known are v1alpha1 and v1alpha2",
-        ),
+        ("example.com/v1alpha2", "belongs to the group \"llamastack.io\", not \"example.com\""),
+        ("v1alpha2", "belongs to the group \"llamastack.io\", not \"\""),
+        ("llamastack.io/v1", "unknown version \"v1\"; known are v1alpha1 and v1alpha2"),
     ] {
         let run =
             validate_stdin(&resource("demo", "a").replace("llamastack.io/v1alpha2", api_version));
         assert_eq!(run.code, 1);
         assert!(run.stderr.contains(words), "{}", run.stderr);
-        assert!(
-            run.stderr.starts_with("-:1:13: apiVersion: "),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.starts_with("-:1:13: apiVersion: "), "{}", run.stderr);
     }
 }
 
@@ -138,10 +101,8 @@ fn v1alpha1_is_read() {
 
 #[test]
 fn a_key_written_twice_is_a_problem_at_the_second_one() {
-    let text = format!(
-        "{}  distribution:\n    name: other\n    name: starter\n",
-        resource("demo", "a")
-    );
+    let text =
+        format!("{}  distribution:\n    name: other\n    name: starter\n", resource("demo", "a"));
     let run = validate_stdin(&text);
     assert_eq!(run.code, 1);
     assert_eq!(
@@ -157,38 +118,22 @@ fn broken_yaml_is_a_problem_with_line_and_column() {
     for (text, place) in [
         ("a: b\nc: [1, 2\n", "-:2:4: not valid YAML: "),
         ("a: b\n  c: d\n", "-:2:4: not valid YAML: "),
-        (
-            "a:\n  \tb: c\n",
-            "-:2:4: a tab in the indentation\n    → indent with spaces\n",
-        ),
+        ("a:\n  \tb: c\n", "-:2:4: a tab in the indentation\n    → indent with spaces\n"),
         ("a:\n\tb: c\n", "-:2:"),
         ("a: *x\n", "-:1:4: not valid YAML: "),
         ("a: 'x\n", "-:2:1: not valid YAML: "),
         ("a: \u{7}\n", "-:1:4: not valid YAML: "),
-        (
-            "a: 1\n? [b]\n: 2\n",
-            "-:2:3: a list or mapping cannot be a key\n",
-        ),
-        (
-            "a: &a [*a]\n",
-            "-:1:8: this alias stands inside the value it points to\n",
-        ),
+        ("a: 1\n? [b]\n: 2\n", "-:2:3: a list or mapping cannot be a key\n"),
+        ("a: &a [*a]\n", "-:1:8: this alias stands inside the value it points to\n"),
         ("a: .inf\n", "-:1:4: infinity"),
         ("~: 1\n", "-:1:1: null"),
-        (
-            "--- {a: 1}\n",
-            "-:1:1: kubectl takes no text on the line of a `---`\n",
-        ),
+        ("--- {a: 1}\n", "-:1:1: kubectl takes no text on the line of a `---`\n"),
         ("{\"a\": 1,,}\n", "-:1:9: not valid YAML: "),
     ] {
         let run = validate_stdin(text);
         assert_eq!(run.code, 1, "{text:?}");
         assert!(run.stderr.starts_with(place), "{text:?}: {}", run.stderr);
-        assert!(
-            run.stderr.ends_with("0 resources, 1 problem, 0 warnings\n"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.ends_with("0 resources, 1 problem, 0 warnings\n"), "{}", run.stderr);
     }
 }
 
@@ -200,11 +145,8 @@ fn findings_stand_in_the_order_of_the_file_and_name_their_resource() {
         resource("demo", "b").replace("v1alpha2", "v2"),
     );
     let run = validate_stdin(&text);
-    let heads: Vec<String> = run
-        .stderr
-        .lines()
-        .map(|line| line.chars().take(30).collect())
-        .collect();
+    let heads: Vec<String> =
+        run.stderr.lines().map(|line| line.chars().take(30).collect()).collect();
     assert_eq!(heads[0], "-:1:13: warning: demo/a: apiVe");
     assert_eq!(heads[1], "-:7:7: warning: kind: Other is");
     assert_eq!(heads[2], "-:10:13: demo/b: apiVersion: u");
@@ -238,19 +180,15 @@ fn json_output_is_one_document_with_all_findings() {
     assert_eq!(report["documents"][0]["warnings"][0]["reason"], "Ignored");
     assert_eq!(report["documents"][1]["document"], 3);
     assert_eq!(report["documents"][1]["problems"][0]["line"], 10);
-    assert_eq!(
-        report["summary"],
-        json!({"resources": 1, "problems": 2, "warnings": 1})
-    );
+    assert_eq!(report["summary"], json!({"resources": 1, "problems": 2, "warnings": 1}));
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("many.yaml");
-    let many: String = (0..5000)
-        .map(|number| resource("demo", &format!("a{number}")) + "---\n")
-        .collect();
+    let many: String =
+        (0..5000).map(|number| resource("demo", &format!("a{number}")) + "---\n").collect();
     std::fs::write(&file, many).unwrap();
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("llsd"))
         .args(["validate", "-f"])
@@ -259,15 +197,7 @@ fn a_reader_that_goes_away_is_no_error() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_exact(&mut [0; 10])
-        .unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), output.stderr.as_slice()),
-        (Some(0), &b""[..])
-    );
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }

@@ -3,6 +3,7 @@
 mod cluster;
 
 use cluster::{Case, RefusedBy, cases, dry_run, installed, resource};
+use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_plan::problem::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
@@ -27,32 +28,40 @@ async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
         }
         let findings = validate(&resource);
         if !findings.problems.is_empty() {
-            faults.push(format!(
-                "{}: Rust refuses: {}",
-                case.name,
-                listed(&findings)
-            ));
+            faults.push(format!("{}: Rust refuses: {}", case.name, listed(&findings)));
         }
     }
     let refused = cases("refused");
-    assert!(
-        refused.len() >= 60,
-        "the table holds {} resources",
-        refused.len()
-    );
+    assert!(refused.len() >= 60, "the table holds {} resources", refused.len());
     for case in refused {
         let verdict = dry_run(&client, &case.resource()).await;
-        faults.extend(faults_of_refusal(
-            &case,
-            verdict.err().map(|status| status.message),
-        ));
+        faults.extend(faults_of_refusal(&case, verdict.err().map(|status| status.message)));
     }
-    assert!(
-        faults.is_empty(),
-        "{} faults:\n{}",
-        faults.len(),
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// CEL has a budget: a resource as large as the schema allows must still be judged, not refused.
+#[tokio::test]
+async fn the_largest_resource_that_the_schema_allows_is_accepted() {
+    let test = "the_largest_resource_that_the_schema_allows_is_accepted";
+    let Some(cluster) = installed(test).await else { return };
+    let list = |api: &str| -> Value {
+        let entry = |n| json!({"id": format!("{api}-provider-{n}"), "provider": "remote::vllm"});
+        (0..32).map(entry).collect()
+    };
+    let apis = PROVIDER_APIS.into_iter().filter(|api| *api != "agents");
+    let named = |what: &str, count: usize| -> Value {
+        (0..count).map(|n| json!({"name": format!("{what}-{n}")})).collect()
+    };
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "providers": apis.map(|api| (api.to_owned(), list(api))).collect::<Value>(),
+        "resources": {
+            "models": named("model", 256), "tools": named("tool", 128), "shields": named("shield", 128),
+        },
+    });
+    let verdict = dry_run(&cluster.client(), &resource("largest", &spec)).await;
+    assert!(verdict.is_ok(), "{}", verdict.unwrap_err().message);
 }
 
 /// Compares what the API server and the Rust validation said with what the table wants.
@@ -74,30 +83,21 @@ fn faults_of_refusal(case: &Case, refusal: Option<String>) -> Vec<String> {
         Some(_) => {}
     }
     let findings = validate(&case.resource());
-    let at_the_path = findings
-        .problems
-        .iter()
-        .any(|problem| is_at_or_below(&problem.path.to_string(), path));
+    let at_the_path =
+        findings.problems.iter().any(|problem| is_at_or_below(&problem.path.to_string(), path));
     if !at_the_path {
-        faults.push(format!(
-            "{name}: Rust finds nothing at {path}: {}",
-            listed(&findings)
-        ));
+        faults.push(format!("{name}: Rust finds nothing at {path}: {}", listed(&findings)));
     }
     faults
 }
 
 fn is_at_or_below(path: &str, ancestor: &str) -> bool {
-    path.strip_prefix(ancestor)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    path.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 fn listed(findings: &Findings) -> String {
-    let problems: Vec<String> = findings
-        .problems
-        .iter()
-        .map(|p| format!("{}: {}", p.path, p.message))
-        .collect();
+    let problems: Vec<String> =
+        findings.problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
     problems.join(" | ")
 }
 
@@ -120,13 +120,10 @@ async fn generated_variations_of_good_resources_get_the_same_verdict_from_both()
             vary(&mut spec, &mut random);
         }
         let resource = resource("variation", &spec);
-        let refusal = dry_run(&client, &resource)
-            .await
-            .err()
-            .map(|status| status.message);
+        let refusal = dry_run(&client, &resource).await.err().map(|status| status.message);
         let findings = validate(&resource);
         refusals += usize::from(refusal.is_some());
-        if refusal.is_some() != !findings.problems.is_empty() && deliberate(&findings).is_none() {
+        if refusal.is_some() == findings.problems.is_empty() && deliberate(&findings).is_none() {
             faults.push(format!(
                 "variation {round} of {}: {spec}\n  API server: {}\n  Rust: {}",
                 original.name,
@@ -140,30 +137,20 @@ async fn generated_variations_of_good_resources_get_the_same_verdict_from_both()
         (variations / 10..variations).contains(&refusals),
         "{refusals} of {variations} refused"
     );
-    assert!(
-        faults.is_empty(),
-        "{} faults, seed {seed}:\n{}",
-        faults.len(),
-        faults.join("\n")
-    );
+    assert!(faults.is_empty(), "{} faults, seed {seed}:\n{}", faults.len(), faults.join("\n"));
 }
 
 fn setting(variable: &str, default: usize) -> usize {
     let given = std::env::var(variable).ok();
     given.map_or(default, |number| {
-        number
-            .parse()
-            .unwrap_or_else(|_| panic!("{variable} is no number"))
+        number.parse().unwrap_or_else(|_| panic!("{variable} is no number"))
     })
 }
 
 /// Where the two are meant to differ, with the reason.
 fn deliberate(findings: &Findings) -> Option<&'static str> {
     let only_beyond_32_bits = !findings.problems.is_empty()
-        && findings
-            .problems
-            .iter()
-            .all(|p| p.message.ends_with("is out of range"));
+        && findings.problems.iter().all(|p| p.message.ends_with("is out of range"));
     only_beyond_32_bits.then_some(
         "the API server does not hold numbers of embedded Kubernetes types to their 32 bits; \
          the typed resource could not be read with them",
@@ -174,16 +161,10 @@ fn deliberate(findings: &Findings) -> Option<&'static str> {
 fn vary(spec: &mut Value, random: &mut Random) {
     let mut places = Vec::new();
     collect(spec, String::new(), &mut places);
-    let place = spec
-        .pointer_mut(&places[random.below(places.len())])
-        .expect("collected above");
+    let place = spec.pointer_mut(&places[random.below(places.len())]).expect("collected above");
     match place {
         Value::Object(object) if !object.is_empty() && random.below(3) > 0 => {
-            let key = object
-                .keys()
-                .nth(random.below(object.len()))
-                .expect("not empty")
-                .clone();
+            let key = object.keys().nth(random.below(object.len())).expect("not empty").clone();
             match random.below(4) {
                 0 => drop(object.shift_remove(&key)),
                 1 => {

@@ -54,14 +54,8 @@ fn policy() -> Value {
 fn variables() -> Value {
     let mut variables = vec![
         variable("spec", "has(object.spec) ? object.spec : dyn({})"),
-        variable(
-            "providers",
-            "has(variables.spec.providers) ? variables.spec.providers : dyn({})",
-        ),
-        variable(
-            "resources",
-            "has(variables.spec.resources) ? variables.spec.resources : dyn({})",
-        ),
+        variable("providers", "has(variables.spec.providers) ? variables.spec.providers : dyn({})"),
+        variable("resources", "has(variables.spec.resources) ? variables.spec.resources : dyn({})"),
         variable(
             "networking",
             "has(variables.spec.networking) ? variables.spec.networking : dyn({})",

@@ -18,11 +18,7 @@ struct Validation {
 impl Validation {
     /// `message` is what the API server falls back to should the expression's text be too long.
     fn to_json(&self) -> Value {
-        let Self {
-            at,
-            words,
-            offenders,
-        } = self;
+        let Self { at, words, offenders } = self;
         let quoted = |text: &str| text.replace('\'', "\\'");
         json!({
             "expression": format!("{offenders}.size() == 0"),
@@ -92,15 +88,11 @@ fn of_provider_entries(providers: &Value) -> Vec<Validation> {
     let strangers = format!("n.api + '.' + n.entry.filter(k, !(k in {known})).join(' and ')");
     let named = "n.api + '/' + n.entry.provider";
     [
-        (
-            rules::PROVIDER_FIELDS,
-            format!("n.entry.exists(k, !(k in {known}))"),
-            strangers.as_str(),
-        ),
+        (rules::UNKNOWN_FIELDS, format!("n.entry.exists(k, !(k in {known}))"), strangers.as_str()),
         (
             rules::HOST_SHAPE,
             "has(n.entry.host) && type(n.entry.host) != string && type(n.entry.host) != map".into(),
-            named,
+            "n.api + '.host'",
         ),
         (
             rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
@@ -115,11 +107,7 @@ fn of_provider_entries(providers: &Value) -> Vec<Validation> {
                 .into(),
             named,
         ),
-        (
-            rules::SETTINGS_OR_CONFIG,
-            "has(n.entry.settings) && has(n.entry.config)".into(),
-            named,
-        ),
+        (rules::SETTINGS_OR_CONFIG, "has(n.entry.settings) && has(n.entry.config)".into(), named),
     ]
     .map(|(words, wrong, named)| Validation {
         at: "spec.providers",
@@ -148,7 +136,7 @@ fn of_resources(resources: &Value) -> Vec<Validation> {
         });
         validations.push(Validation {
             at,
-            words: rules::RESOURCE_FIELDS,
+            words: rules::UNKNOWN_FIELDS,
             offenders: format!(
                 "variables.{list}.filter(m, type(m) == map && m.exists(k, !(k in {known})))\
                  .map(m, m.name + '.' + m.filter(k, !(k in {known})).join(' and '))"
@@ -181,7 +169,7 @@ fn of_expose(described: &Value) -> [Validation; 2] {
         },
         Validation {
             at,
-            words: rules::RESOURCE_FIELDS,
+            words: rules::UNKNOWN_FIELDS,
             offenders: format!(
                 "(has({expose}) && type({expose}) == map ? \
                  {expose}.filter(k, !(k in {known})) : [])"

@@ -18,10 +18,8 @@ const QUANTITY: &str =
 
 /// The described schema of `T`.
 pub fn described<T: JsonSchema>() -> Value {
-    let mut root = SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
+    let mut root =
+        SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
     let definitions = match root.get_mut("$defs").map(Value::take) {
         Some(Value::Object(definitions)) => definitions,
         _ => Map::new(),
@@ -55,10 +53,7 @@ fn resolve(node: Value, definitions: &Map<String, Value>, embedded: bool) -> Val
     if embedded {
         object.remove("description");
     }
-    if object
-        .get("format")
-        .and_then(Value::as_str)
-        .is_some_and(|format| !FORMATS.contains(&format))
+    if object.get("format").and_then(Value::as_str).is_some_and(|format| !FORMATS.contains(&format))
     {
         object.remove("format");
     }
@@ -94,10 +89,7 @@ fn resolve_children(
             object.insert(ANYTHING.into(), true.into());
         }
         Some(values) => {
-            object.insert(
-                "additionalProperties".into(),
-                resolve(values, definitions, embedded),
-            );
+            object.insert("additionalProperties".into(), resolve(values, definitions, embedded));
         }
     }
 }
@@ -132,10 +124,7 @@ fn single_alternative(object: &mut Map<String, Value>) -> Option<Value> {
     let Some(Value::Array(alternatives)) = object.get("anyOf") else {
         return None;
     };
-    let mut rest: Vec<&Value> = alternatives
-        .iter()
-        .filter(|one| one["type"] != "null")
-        .collect();
+    let mut rest: Vec<&Value> = alternatives.iter().filter(|one| one["type"] != "null").collect();
     let only = rest.pop().filter(|_| rest.is_empty())?.clone();
     object.remove("anyOf");
     Some(only)

@@ -25,10 +25,7 @@ fn expand(node: &Value, untyped: bool) -> Value {
     let Value::Object(object) = node else {
         return node.clone();
     };
-    match object
-        .get(SHAPE)
-        .and_then(|shape| serde_json::from_value(shape.clone()).ok())
-    {
+    match object.get(SHAPE).and_then(|shape| serde_json::from_value(shape.clone()).ok()) {
         Some(shape) => expand_shape(object, shape, untyped),
         None => Value::Object(expand_children(object, untyped)),
     }
@@ -64,10 +61,7 @@ fn expand_shape(object: &Map<String, Value>, shape: Shape, untyped: bool) -> Val
             if untyped {
                 out.insert("oneOf".into(), secret_spellings());
             } else {
-                out.insert(
-                    "x-kubernetes-validations".into(),
-                    validations(&[ONE_SECRET_SPELLING]),
-                );
+                out.insert("x-kubernetes-validations".into(), validations(&[ONE_SECRET_SPELLING]));
             }
         }
         Shape::StringOrSecret => {
@@ -146,10 +140,7 @@ fn undescribed(mut schema: Value) -> Value {
 /// Both spellings side by side; the field's own description speaks for them.
 fn secret(key: &Value) -> Map<String, Value> {
     let nested = undescribed(key.clone());
-    let mut properties = nested["properties"]
-        .as_object()
-        .cloned()
-        .unwrap_or_default();
+    let mut properties = nested["properties"].as_object().cloned().unwrap_or_default();
     properties.insert("secretKeyRef".into(), nested);
     let mut out = Map::new();
     out.insert("properties".into(), properties.into());

@@ -85,11 +85,8 @@ mod tests {
             schema::described::<crate::v1alpha2::ProvidersSpec>(),
             schema::described::<crate::v1alpha2::ExternalProvidersSpec>(),
         ] {
-            let fields: Vec<&String> = described["properties"]
-                .as_object()
-                .unwrap()
-                .keys()
-                .collect();
+            let fields: Vec<&String> =
+                described["properties"].as_object().unwrap().keys().collect();
             assert_eq!(fields, PROVIDER_APIS);
         }
     }

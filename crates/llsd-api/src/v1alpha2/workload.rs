@@ -64,17 +64,11 @@ pub struct AutoscalingSpec {
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub max_replicas: i32,
     /// The CPU use to aim for, in percent of the request. Default: 80 where no target is given.
-    #[serde(
-        rename = "targetCPUUtilization",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "targetCPUUtilization", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization: Option<i32>,
     /// Another name of `targetCPUUtilization`.
-    #[serde(
-        rename = "targetCPUUtilizationPercentage",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "targetCPUUtilizationPercentage", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization_percentage: Option<i32>,
     /// The memory use to aim for, in percent of the request.

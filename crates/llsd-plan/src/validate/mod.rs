@@ -6,9 +6,11 @@ mod resources;
 mod rules;
 mod shape;
 mod suggest;
+mod v1alpha1;
 
 use std::sync::LazyLock;
 
+use llsd_api::conversion::Version;
 use llsd_api::crd::described_v1alpha2;
 use llsd_api::rules::RESOURCE_NAME;
 use serde_json::Value;
@@ -17,8 +19,20 @@ use crate::problem::{FieldPath, Findings, Reason};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha2);
 
-/// All problems and warnings of a v1alpha2 resource, in the order of their paths.
+/// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {
+    let mut findings = match Version::of(resource) {
+        Some(Version::V1Alpha1) => v1alpha1::check(resource),
+        _ => check(resource),
+    };
+    findings.problems.sort();
+    findings.problems.dedup();
+    findings.warnings.sort();
+    findings.warnings.dedup();
+    findings
+}
+
+fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     resource_name(resource, &mut findings);
     match present(resource, "spec") {
@@ -29,19 +43,10 @@ pub fn validate(resource: &Value) -> Findings {
             "add a spec with a distribution",
         ),
         Some(spec) => {
-            shape::check(
-                &SCHEMA["properties"]["spec"],
-                spec,
-                &FieldPath::spec(),
-                &mut findings,
-            );
+            shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
             rules::check(spec, &mut findings);
         }
     }
-    findings.problems.sort();
-    findings.problems.dedup();
-    findings.warnings.sort();
-    findings.warnings.dedup();
     findings
 }
 
@@ -63,9 +68,7 @@ fn resource_name(resource: &Value, findings: &mut Findings) {
         name.len() <= 55
             && name.starts_with(|c: char| c.is_ascii_lowercase())
             && name.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-            && name
-                .chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     });
     if !well_formed {
         findings.problem(

@@ -36,12 +36,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     };
     let path = FieldPath::spec().key("providers");
     if present(providers, "agents").is_some() && present(providers, "responses").is_some() {
-        broken(
-            rules::AGENTS_OR_RESPONSES,
-            &path.key("responses"),
-            Reason::Conflict,
-            findings,
-        );
+        broken(rules::AGENTS_OR_RESPONSES, &path.key("responses"), Reason::Conflict, findings);
     }
     let entries = entries(providers, &path);
     for entry in &entries {
@@ -56,17 +51,11 @@ fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
     for api in PROVIDER_APIS {
         let path = path.key(api);
         match present(providers, api) {
-            Some(value @ Value::Object(_)) => entries.push(Entry {
-                api,
-                path,
-                several: false,
-                value,
-            }),
+            Some(value @ Value::Object(_)) => {
+                entries.push(Entry { api, path, several: false, value });
+            }
             Some(Value::Array(items)) => {
-                for (index, value) in items
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, item)| item.is_object())
+                for (index, value) in items.iter().enumerate().filter(|(_, item)| item.is_object())
                 {
                     entries.push(Entry {
                         api,
@@ -85,17 +74,10 @@ fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
 fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
     let has = |field: &str| present(entry.value, field).is_some();
     if entry.several && !has("id") {
-        broken(
-            rules::IDS_REQUIRED,
-            &entry.path.key("id"),
-            Reason::Required,
-            findings,
-        );
+        broken(rules::IDS_REQUIRED, &entry.path.key("id"), Reason::Required, findings);
     }
     if has("deploymentName")
-        && entry
-            .provider()
-            .is_some_and(|provider| short_name(provider) != "azure")
+        && entry.provider().is_some_and(|provider| short_name(provider) != "azure")
     {
         broken(
             rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
@@ -111,12 +93,7 @@ fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
         broken(rules::ONE_API_KEY, &path, Reason::Conflict, findings);
     }
     if has("settings") && has("config") {
-        broken(
-            rules::SETTINGS_OR_CONFIG,
-            &entry.path.key("config"),
-            Reason::Conflict,
-            findings,
-        );
+        broken(rules::SETTINGS_OR_CONFIG, &entry.path.key("config"), Reason::Conflict, findings);
     }
 }
 
@@ -168,16 +145,8 @@ fn disabled(spec: &Value, entries: &[Entry<'_>], findings: &mut Findings) {
 /// One spelling for an API, however it was written: `vectorIo` and `vector_io` are the same, and
 /// so are `agents` and `responses`.
 pub(super) fn canonical_api(name: &str) -> String {
-    let plain: String = name
-        .chars()
-        .filter(|c| *c != '_')
-        .flat_map(char::to_lowercase)
-        .collect();
-    if plain == "agents" {
-        "responses".into()
-    } else {
-        plain
-    }
+    let plain: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
+    if plain == "agents" { "responses".into() } else { plain }
 }
 
 fn broken(words: Words, path: &FieldPath, reason: Reason, findings: &mut Findings) {

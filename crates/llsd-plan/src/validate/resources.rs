@@ -32,12 +32,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
 fn embedding_models(spec: &Value, findings: &mut Findings) {
     let models = present(spec, "resources").and_then(|resources| present(resources, "models"));
     let path = FieldPath::spec().key("resources").key("models");
-    for (index, model) in models
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    for (index, model) in models.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let in_metadata = present(model, "metadata")
             .is_some_and(|metadata| present(metadata, "embedding_dimension").is_some());
         if model["modelType"] == "embedding"
@@ -56,23 +51,12 @@ fn embedding_models(spec: &Value, findings: &mut Findings) {
 
 /// A name that no release knows is probably a slip, but disabling nothing does no harm.
 fn disabled(spec: &Value, findings: &mut Findings) {
-    let known: Vec<&str> = PROVIDER_APIS
-        .into_iter()
-        .chain(APIS_WITHOUT_PROVIDERS)
-        .collect();
-    for (index, name) in spec["disabled"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    let known: Vec<&str> = PROVIDER_APIS.into_iter().chain(APIS_WITHOUT_PROVIDERS).collect();
+    for (index, name) in spec["disabled"].as_array().into_iter().flatten().enumerate() {
         let Some(name) = name.as_str().filter(|name| !name.is_empty()) else {
             continue;
         };
-        if !known
-            .iter()
-            .any(|api| canonical_api(api) == canonical_api(name))
-        {
+        if !known.iter().any(|api| canonical_api(api) == canonical_api(name)) {
             findings.warning(
                 &FieldPath::spec().key("disabled").index(index),
                 Reason::NotFound,

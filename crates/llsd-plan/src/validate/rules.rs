@@ -25,20 +25,12 @@ fn distribution(spec: &Value, findings: &mut Findings) {
     let Some(distribution @ Value::Object(_)) = present(spec, "distribution") else {
         return;
     };
-    let reason = match (
-        present(distribution, "name"),
-        present(distribution, "image"),
-    ) {
+    let reason = match (present(distribution, "name"), present(distribution, "image")) {
         (Some(_), Some(_)) => Reason::Conflict,
         (None, None) => Reason::Required,
         _ => return,
     };
-    broken(
-        &rules::NAME_XOR_IMAGE,
-        &FieldPath::spec().key("distribution"),
-        reason,
-        findings,
-    );
+    broken(&rules::NAME_XOR_IMAGE, &FieldPath::spec().key("distribution"), reason, findings);
 }
 
 fn override_config(spec: &Value, findings: &mut Findings) {
@@ -47,12 +39,7 @@ fn override_config(spec: &Value, findings: &mut Findings) {
     }
     for (section, rule) in OVERRIDE_EXCLUDES {
         if present(spec, section).is_some() {
-            broken(
-                &rule,
-                &FieldPath::spec().key(section),
-                Reason::Conflict,
-                findings,
-            );
+            broken(&rule, &FieldPath::spec().key(section), Reason::Conflict, findings);
         }
     }
     if present(spec, "externalProviders").is_some() {
@@ -76,12 +63,7 @@ fn storage(spec: &Value, findings: &mut Findings) {
         let sqlite = is_sqlite(kv);
         let endpoint = present(kv, "endpoint");
         if redis && endpoint.is_none() {
-            broken(
-                &rules::REDIS_NEEDS_ENDPOINT,
-                &path.key("endpoint"),
-                Reason::Required,
-                findings,
-            );
+            broken(&rules::REDIS_NEEDS_ENDPOINT, &path.key("endpoint"), Reason::Required, findings);
         }
         if sqlite && endpoint.is_some() {
             broken(
@@ -99,10 +81,7 @@ fn storage(spec: &Value, findings: &mut Findings) {
                 findings,
             );
         }
-        if endpoint
-            .and_then(Value::as_str)
-            .is_some_and(|endpoint| endpoint.contains('@'))
-        {
+        if endpoint.and_then(Value::as_str).is_some_and(|endpoint| endpoint.contains('@')) {
             broken(
                 &rules::ENDPOINT_WITHOUT_CREDENTIALS,
                 &path.key("endpoint"),
@@ -115,20 +94,10 @@ fn storage(spec: &Value, findings: &mut Findings) {
         let path = path.key("sql").key("connectionString");
         let connection_string = present(sql, "connectionString");
         if sql["type"] == "postgres" && connection_string.is_none() {
-            broken(
-                &rules::POSTGRES_NEEDS_CONNECTION_STRING,
-                &path,
-                Reason::Required,
-                findings,
-            );
+            broken(&rules::POSTGRES_NEEDS_CONNECTION_STRING, &path, Reason::Required, findings);
         }
         if is_sqlite(sql) && connection_string.is_some() {
-            broken(
-                &rules::CONNECTION_STRING_IS_FOR_POSTGRES,
-                &path,
-                Reason::Conflict,
-                findings,
-            );
+            broken(&rules::CONNECTION_STRING_IS_FOR_POSTGRES, &path, Reason::Conflict, findings);
         }
     }
 }
@@ -145,10 +114,7 @@ fn networking(spec: &Value, findings: &mut Findings) {
         return;
     };
     if tls["enabled"] == true && present(tls, "secretName").is_none() {
-        let path = FieldPath::spec()
-            .key("networking")
-            .key("tls")
-            .key("secretName");
+        let path = FieldPath::spec().key("networking").key("tls").key("secretName");
         broken(&rules::TLS_NEEDS_SECRET, &path, Reason::Required, findings);
     }
 }
@@ -176,24 +142,11 @@ fn workload(spec: &Value, findings: &mut Findings) {
     if let (Some(min), Some(max)) = (number("minReplicas"), number("maxReplicas"))
         && max < min
     {
-        broken(
-            &rules::MAX_NOT_BELOW_MIN,
-            &path.key("maxReplicas"),
-            Reason::Conflict,
-            findings,
-        );
+        broken(&rules::MAX_NOT_BELOW_MIN, &path.key("maxReplicas"), Reason::Conflict, findings);
     }
     for (short, long, rule) in [
-        (
-            "targetCPUUtilization",
-            "targetCPUUtilizationPercentage",
-            rules::ONE_CPU_TARGET,
-        ),
-        (
-            "targetMemoryUtilization",
-            "targetMemoryUtilizationPercentage",
-            rules::ONE_MEMORY_TARGET,
-        ),
+        ("targetCPUUtilization", "targetCPUUtilizationPercentage", rules::ONE_CPU_TARGET),
+        ("targetMemoryUtilization", "targetMemoryUtilizationPercentage", rules::ONE_MEMORY_TARGET),
     ] {
         if let (Some(short_value), Some(long_value)) =
             (present(autoscaling, short), present(autoscaling, long))

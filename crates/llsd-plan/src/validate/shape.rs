@@ -2,7 +2,9 @@
 //! by hand because no JSON Schema crate speaks the API server's dialect (`null` as absent, list
 //! keys, fields of two shapes), and because every finding needs a remedy.
 
-use llsd_api::rules::{EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE};
+use llsd_api::rules::{
+    EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, UNKNOWN_FIELDS,
+};
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
 use regex_lite::Regex;
 use serde_json::{Map, Value};
@@ -90,11 +92,8 @@ fn check_secret(
     findings: &mut Findings,
 ) {
     let has = |field: &str| object.get(field).is_some_and(|value| !value.is_null());
-    let well_spelt = if has("secretKeyRef") {
-        !has("name") && !has("key")
-    } else {
-        has("name") && has("key")
-    };
+    let well_spelt =
+        if has("secretKeyRef") { !has("name") && !has("key") } else { has("name") && has("key") };
     if !well_spelt {
         findings.problem(
             path,
@@ -120,12 +119,7 @@ fn check_object(
     findings: &mut Findings,
 ) {
     let properties = schema["properties"].as_object();
-    for required in schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if object.get(required).is_none_or(Value::is_null) {
             findings.problem(
                 &path.key(required),
@@ -139,10 +133,7 @@ fn check_object(
     let open = schema["x-kubernetes-preserve-unknown-fields"] == true;
     for (field, value) in object {
         let path = path.key(field);
-        match (
-            properties.and_then(|known| known.get(field)),
-            schema.get("additionalProperties"),
-        ) {
+        match (properties.and_then(|known| known.get(field)), schema.get("additionalProperties")) {
             // The API server drops such nulls before it validates.
             (Some(_), _) | (None, Some(_)) if value.is_null() => {}
             (Some(property), _) => check(property, value, &path, findings),
@@ -152,9 +143,7 @@ fn check_object(
                 unknown_field(
                     &path,
                     field,
-                    properties
-                        .into_iter()
-                        .flat_map(|p| p.keys().map(String::as_str)),
+                    properties.into_iter().flat_map(|p| p.keys().map(String::as_str)),
                     findings,
                 );
             }
@@ -181,11 +170,7 @@ fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut 
     let identities: Vec<Option<Value>> = items.iter().map(identity).collect();
     for (index, identity) in identities.iter().enumerate() {
         if identity.is_some() && identities[..index].contains(identity) {
-            let named = if keys.is_empty() {
-                "this value".to_owned()
-            } else {
-                keys.join(" and ")
-            };
+            let named = if keys.is_empty() { "this value".to_owned() } else { keys.join(" and ") };
             findings.problem(
                 &path.index(index),
                 Reason::Duplicate,
@@ -197,14 +182,7 @@ fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut 
 }
 
 fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
-    check_bounds(
-        schema,
-        "Length",
-        text.chars().count(),
-        "characters",
-        path,
-        findings,
-    );
+    check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
     let pattern = schema["pattern"].as_str();
     if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64())) {
         let pattern = Regex::new(pattern).expect("patterns of the schema are valid");
@@ -264,9 +242,7 @@ fn check_bounds(
     findings: &mut Findings,
 ) {
     let bound = |end: &str| {
-        schema[format!("{end}{what}")]
-            .as_u64()
-            .and_then(|bound| usize::try_from(bound).ok())
+        schema[format!("{end}{what}")].as_u64().and_then(|bound| usize::try_from(bound).ok())
     };
     if let Some(min) = bound("min").filter(|min| count < *min) {
         let message = if count == 0 {
@@ -274,12 +250,7 @@ fn check_bounds(
         } else {
             format!("has fewer than {min} {unit}")
         };
-        findings.problem(
-            path,
-            Reason::Invalid,
-            message,
-            "write a value or remove the field",
-        );
+        findings.problem(path, Reason::Invalid, message, "write a value or remove the field");
     }
     if let Some(max) = bound("max").filter(|max| count > *max) {
         findings.problem(
@@ -299,9 +270,9 @@ fn unknown_field<'a>(
 ) {
     let remedy = match nearest(field, known) {
         Some(meant) => format!("did you mean {meant}?"),
-        None => "correct the spelling or remove it".into(),
+        None => UNKNOWN_FIELDS.remedy.into(),
     };
-    findings.problem(path, Reason::UnknownField, "unknown field", remedy);
+    findings.problem(path, Reason::UnknownField, UNKNOWN_FIELDS.message, remedy);
 }
 
 fn misshapen(shape: Shape, remedy: &str, value: &Value, path: &FieldPath, findings: &mut Findings) {

@@ -5,12 +5,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     let limit = if name.len() < 4 { 1 } else { 2 };
     known
         .into_iter()
-        .map(|candidate| {
-            (
-                distance(&name.to_lowercase(), &candidate.to_lowercase()),
-                candidate,
-            )
-        })
+        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

@@ -2,6 +2,14 @@
 
 use std::fmt;
 
+pub mod keyring;
+pub mod provider_plugin;
+pub mod pull_secret;
+
+pub use keyring::Keyring;
+pub use provider_plugin::ProviderPlugins;
+pub use pull_secret::PullSecret;
+
 /// One way to authenticate to a registry.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Credential {

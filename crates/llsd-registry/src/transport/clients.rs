@@ -16,8 +16,8 @@ use crate::{Config, Error, address::GuardedResolver};
 struct Way {
     guarded: bool,
     proxied: bool,
-    /// The key of the rules whose authorities are trusted.
-    trust: Option<String>,
+    /// Authorities in PEM that are trusted beside the public ones.
+    trust: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -49,14 +49,13 @@ impl Clients {
         let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
         let proxied = !is_local
             && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
-        let rules = self.config.rules(&host);
-        let trust = rules.filter(|(_, rules)| !rules.extra_cas.is_empty());
+        let trust = self.config.authorities(&host).into_iter().map(str::to_owned).collect();
         Way {
             // Behind a proxy, the only name that is resolved here is the proxy's own, which the
             // operator's environment gives; which targets it serves is the proxy's matter.
             guarded: !proxied && !self.config.allows_private(&host),
             proxied,
-            trust: trust.map(|(key, _)| key.to_owned()),
+            trust,
         }
     }
 
@@ -75,8 +74,8 @@ impl Clients {
         if way.guarded {
             builder = builder.dns_resolver(GuardedResolver);
         }
-        if let Some(rules) = way.trust.as_ref().and_then(|key| self.config.hosts.get(key)) {
-            builder = builder.tls_certs_merge(authorities(&rules.extra_cas)?);
+        if !way.trust.is_empty() {
+            builder = builder.tls_certs_merge(authorities(&way.trust)?);
         }
         builder.build().map_err(|error| Error::Configuration(error.without_url().to_string()))
     }

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use llsd_registry::{Candidate, Config, Credential, Error, HostRules, Image, Reference, Registry};
+use llsd_registry::{Attempt, Config, Credential, Error, HostRules, Image, Reference, Registry};
 use llsd_testkit::{RegistryServer, TestImage, User};
 
 /// `text` in base64.
@@ -51,7 +51,7 @@ pub async fn ask(
     credentials: &[Credential],
 ) -> Result<Arc<Image>, Error> {
     let reference: Reference = image.parse()?;
-    registry.look_up(&[Candidate { reference: &reference, credentials }]).await
+    registry.look_up(&[Attempt { reference: &reference, credentials }]).await
 }
 
 /// The configuration's text.

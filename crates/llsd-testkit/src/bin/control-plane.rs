@@ -42,17 +42,12 @@ fn fetch(kubernetes: Kubernetes) -> anyhow::Result<()> {
 }
 
 async fn serve(kubernetes: Kubernetes) -> anyhow::Result<()> {
-    let cluster = ControlPlane::builder()
-        .kubernetes(kubernetes)
-        .with_controller_manager()
-        .start()
-        .await?;
+    let cluster =
+        ControlPlane::builder().kubernetes(kubernetes).with_controller_manager().start().await?;
     let _kubelet = cluster.kubelet(|_| PodFate::Ready).await?;
     println!("Kubernetes {kubernetes} at {}", cluster.url());
     println!("logs and certificates in {}", cluster.dir().display());
     println!("export KUBECONFIG={}", cluster.kubeconfig_path().display());
     println!("Ctrl-C ends it and removes everything.");
-    tokio::signal::ctrl_c()
-        .await
-        .context("cannot wait for Ctrl-C")
+    tokio::signal::ctrl_c().await.context("cannot wait for Ctrl-C")
 }

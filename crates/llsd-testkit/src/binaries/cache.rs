@@ -54,10 +54,7 @@ impl Cache {
             Binary::Etcd => "etcd",
             _ => "kubernetes",
         };
-        self.root
-            .join(product)
-            .join(binary.version(kubernetes))
-            .join(binary.file_name())
+        self.root.join(product).join(binary.version(kubernetes)).join(binary.file_name())
     }
 
     /// Where the published archives are unpacked, one folder per release.
@@ -75,12 +72,7 @@ impl Cache {
         fs::read_dir(self.envtest())
             .ok()?
             .flatten()
-            .filter(|entry| {
-                entry
-                    .file_name()
-                    .to_string_lossy()
-                    .starts_with(&of_this_minor)
-            })
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_this_minor))
             .map(|entry| entry.path().join(binary.file_name()))
             .find(|path| path.is_file())
     }

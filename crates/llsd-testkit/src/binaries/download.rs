@@ -10,14 +10,7 @@ use sha2::{Digest, Sha512};
 pub(super) fn download(url: &str, to: &Path) -> anyhow::Result<()> {
     let output = Command::new("curl")
         .args(["--fail", "--silent", "--show-error", "--location"])
-        .args([
-            "--connect-timeout",
-            "5",
-            "--speed-limit",
-            "1024",
-            "--speed-time",
-            "15",
-        ])
+        .args(["--connect-timeout", "5", "--speed-limit", "1024", "--speed-time", "15"])
         .arg("--output")
         .arg(to)
         .arg(url)
@@ -47,9 +40,6 @@ pub(super) fn check_sha512(file: &Path, sha512: &str) -> anyhow::Result<()> {
     for byte in hasher.0.finalize() {
         write!(found, "{byte:02x}")?;
     }
-    ensure!(
-        found == sha512,
-        "checksum {found} where {sha512} was published"
-    );
+    ensure!(found == sha512, "checksum {found} where {sha512} was published");
     Ok(())
 }

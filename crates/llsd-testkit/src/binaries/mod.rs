@@ -41,10 +41,7 @@ static ANSWERS: LazyLock<Mutex<Answers>> = LazyLock::new(Mutex::default);
 /// it has to build; progress goes to standard error.
 pub fn locate(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobtainable> {
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-    answers
-        .entry((binary, kubernetes))
-        .or_insert_with(|| find_or_make(binary, kubernetes))
-        .clone()
+    answers.entry((binary, kubernetes)).or_insert_with(|| find_or_make(binary, kubernetes)).clone()
 }
 
 fn find_or_make(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobtainable> {

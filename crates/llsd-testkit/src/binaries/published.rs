@@ -43,16 +43,8 @@ pub(super) fn fetch(
     let archive = newest_archive(index, kubernetes.minor(), &platform()?)
         .with_context(|| format!("no envtest archive of {}", kubernetes.minor()))?;
     unpack(&archive, &cache.envtest(), lock)?;
-    let path = cache
-        .envtest()
-        .join(&archive.version)
-        .join(binary.file_name());
-    ensure!(
-        path.is_file(),
-        "{} lacks {}",
-        archive.url,
-        binary.file_name()
-    );
+    let path = cache.envtest().join(&archive.version).join(binary.file_name());
+    ensure!(path.is_file(), "{} lacks {}", archive.url, binary.file_name());
     Ok(path)
 }
 
@@ -82,9 +74,7 @@ fn newest_archive(index: &str, minor: &str, platform: &str) -> Option<Archive> {
             .strip_prefix(minor)
             .and_then(|rest| rest.strip_prefix('.')?.parse::<u32>().ok());
         let sha512 = lines.next().and_then(|line| line.strip_prefix("hash: "));
-        let url = lines
-            .next()
-            .and_then(|line| line.strip_prefix("selfLink: "));
+        let url = lines.next().and_then(|line| line.strip_prefix("selfLink: "));
         let (Some(patch), Some(sha512), Some(url)) = (patch, sha512, url) else {
             continue;
         };
@@ -194,10 +184,7 @@ releases:
     #[test]
     fn the_newest_archive_of_the_minor_and_platform_is_taken() {
         let archive = newest_archive(SOME_INDEX, "1.36", "linux-amd64").unwrap();
-        assert_eq!(
-            (archive.version.as_str(), archive.sha512.as_str()),
-            ("1.36.2", "cc")
-        );
+        assert_eq!((archive.version.as_str(), archive.sha512.as_str()), ("1.36.2", "cc"));
         let archive = newest_archive(SOME_INDEX, "1.36", "linux-arm64").unwrap();
         assert_eq!(archive.url, "https://example.com/0-arm");
         assert_eq!(newest_archive(SOME_INDEX, "1.35", "linux-amd64"), None);
@@ -228,10 +215,7 @@ releases:
         let into = dir.path().join("cache/envtest");
         let lock = Cache::at(dir.path().join("cache")).lock().unwrap();
         unpack(&archive_in(dir.path(), None), &into, &lock).unwrap();
-        assert_eq!(
-            fs::read_to_string(into.join("1.36.9/etcd")).unwrap(),
-            "a program"
-        );
+        assert_eq!(fs::read_to_string(into.join("1.36.9/etcd")).unwrap(), "a program");
         assert_eq!(fs::read_dir(&into).unwrap().count(), 1);
     }
 

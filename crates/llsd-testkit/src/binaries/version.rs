@@ -80,12 +80,8 @@ pub enum Binary {
 }
 
 impl Binary {
-    pub const ALL: [Self; 4] = [
-        Self::Etcd,
-        Self::ApiServer,
-        Self::ControllerManager,
-        Self::Kubectl,
-    ];
+    pub const ALL: [Self; 4] =
+        [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl];
 
     pub const fn file_name(self) -> &'static str {
         match self {
@@ -116,9 +112,7 @@ impl Binary {
             Self::Etcd => "etcd",
             _ => kubernetes.minor(),
         };
-        PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("control-plane")
-            .join(folder)
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("control-plane").join(folder)
     }
 
     pub(super) const fn go_package(self) -> &'static str {
@@ -133,10 +127,7 @@ impl Binary {
 
 /// The Go release that a module asks for in its `go` line.
 pub(super) fn go_line(go_mod: &'static str) -> &'static str {
-    go_mod
-        .lines()
-        .find_map(|line| line.strip_prefix("go "))
-        .expect("a go.mod has a go line")
+    go_mod.lines().find_map(|line| line.strip_prefix("go ")).expect("a go.mod has a go line")
 }
 
 fn required(go_mod: &'static str, module: &str) -> &'static str {
@@ -156,14 +147,8 @@ mod tests {
     fn every_pinned_module_is_of_the_minor_that_names_its_folder() {
         for kubernetes in Kubernetes::ALL {
             let patch = kubernetes.version().strip_prefix(kubernetes.minor());
-            assert!(
-                patch.is_some_and(|rest| rest.starts_with('.')),
-                "{kubernetes:?}"
-            );
-            assert_eq!(
-                kubernetes.minor().parse::<Kubernetes>().unwrap(),
-                kubernetes
-            );
+            assert!(patch.is_some_and(|rest| rest.starts_with('.')), "{kubernetes:?}");
+            assert_eq!(kubernetes.minor().parse::<Kubernetes>().unwrap(), kubernetes);
         }
         assert!("1.12".parse::<Kubernetes>().is_err());
     }

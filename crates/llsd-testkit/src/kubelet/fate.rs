@@ -21,9 +21,7 @@ pub enum PodFate {
 
 impl PodFate {
     pub fn crash_loop(message: impl Into<String>) -> Self {
-        Self::CrashLoop {
-            message: message.into(),
-        }
+        Self::CrashLoop { message: message.into() }
     }
 }
 
@@ -41,16 +39,10 @@ pub(super) struct Look {
 impl Look {
     /// `None` where nothing is to be shown.
     pub(super) fn of(fate: &PodFate) -> Option<Self> {
-        let phase = |phase: &str| Self {
-            phase: phase.into(),
-            ..Self::default()
-        };
+        let phase = |phase: &str| Self { phase: phase.into(), ..Self::default() };
         let look = match fate {
             PodFate::Pending => return None,
-            PodFate::Ready => Self {
-                ready: true,
-                ..phase("Running")
-            },
+            PodFate::Ready => Self { ready: true, ..phase("Running") },
             PodFate::NeverReady => phase("Running"),
             PodFate::Succeeded => phase("Succeeded"),
             PodFate::ImagePull { message } => Self {
@@ -76,14 +68,10 @@ impl Look {
         };
         let mut conditions = status.conditions.iter().flatten();
         let container = status.container_statuses.iter().flatten().next();
-        let waiting = container
-            .and_then(|container| container.state.as_ref()?.waiting.clone())
-            .map(|waiting| {
-                (
-                    waiting.reason.unwrap_or_default(),
-                    waiting.message.unwrap_or_default(),
-                )
-            });
+        let waiting =
+            container.and_then(|container| container.state.as_ref()?.waiting.clone()).map(
+                |waiting| (waiting.reason.unwrap_or_default(), waiting.message.unwrap_or_default()),
+            );
         let last_message = container
             .and_then(|container| container.last_state.as_ref()?.terminated.clone())
             .map(|terminated| terminated.message.unwrap_or_default());
@@ -96,10 +84,6 @@ impl Look {
     }
 
     pub(super) fn unready_reason(&self) -> &'static str {
-        if self.phase == "Succeeded" {
-            "PodCompleted"
-        } else {
-            "ContainersNotReady"
-        }
+        if self.phase == "Succeeded" { "PodCompleted" } else { "ContainersNotReady" }
     }
 }

@@ -60,21 +60,15 @@ impl ControlPlane {
         let theirs = Arc::clone(&shared);
         // A thread and a runtime of its own: it goes on while a test blocks, and a control plane
         // that several tests share is not bound to the runtime of the first.
-        let thread = std::thread::Builder::new()
-            .name("kubelet stand-in".into())
-            .spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build();
+        let thread =
+            std::thread::Builder::new().name("kubelet stand-in".into()).spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 match runtime {
                     Ok(runtime) => runtime.block_on(work(config, theirs, ready)),
                     Err(error) => drop(ready.send(Err(error.into()))),
                 }
             })?;
-        let kubelet = Kubelet {
-            shared,
-            thread: Some(thread),
-        };
+        let kubelet = Kubelet { shared, thread: Some(thread) };
         is_ready.await.context("the stand-in ended")??;
         Ok(kubelet)
     }
@@ -83,11 +77,7 @@ impl ControlPlane {
 impl Kubelet {
     /// Changes the fate of pods, also of those that have met theirs.
     pub fn decide(&self, decide: impl Fn(&Pod) -> PodFate + Send + Sync + 'static) {
-        *self
-            .shared
-            .decide
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(decide);
+        *self.shared.decide.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(decide);
         self.shared.decided_anew.notify_one();
     }
 
@@ -157,28 +147,19 @@ async fn register(config: kube::Config) -> anyhow::Result<Client> {
     let client = Client::try_from(config)?;
     let nodes: Api<Node> = Api::all(client.clone());
     let manager = PatchParams::apply(FIELD_MANAGER).force();
-    nodes
-        .patch(NODE, &manager, &Patch::Apply(status::node(NODE)))
-        .await?;
-    nodes
-        .patch_status(NODE, &manager, &Patch::Apply(status::node_status(NODE)))
-        .await?;
+    nodes.patch(NODE, &manager, &Patch::Apply(status::node(NODE))).await?;
+    nodes.patch_status(NODE, &manager, &Patch::Apply(status::node_status(NODE))).await?;
     Ok(client)
 }
 
 /// One step for one pod; the change that it makes brings the event for the next.
 async fn attend(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<()> {
-    let namespace = pod
-        .namespace()
-        .ok_or_else(|| anyhow!("a pod has a namespace"))?;
+    let namespace = pod.namespace().ok_or_else(|| anyhow!("a pod has a namespace"))?;
     let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     let name = pod.name_any();
     if pod.metadata.deletion_timestamp.is_some() {
         let mut now = DeleteParams::default().grace_period(0);
-        now.preconditions = Some(Preconditions {
-            uid: pod.uid(),
-            ..Preconditions::default()
-        });
+        now.preconditions = Some(Preconditions { uid: pod.uid(), ..Preconditions::default() });
         pods.delete(&name, &now).await?;
         return Ok(());
     }
@@ -192,9 +173,7 @@ async fn attend(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<(
                 "target": { "apiVersion": "v1", "kind": "Node", "name": NODE },
             });
             let parameters = PostParams::default();
-            let _: Value = pods
-                .create_subresource("binding", &name, &parameters, &binding)
-                .await?;
+            let _: Value = pods.create_subresource("binding", &name, &parameters, &binding).await?;
         }
         Some(NODE) => {
             let decide = {
@@ -206,8 +185,7 @@ async fn attend(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<(
                     field_manager: Some(FIELD_MANAGER.into()),
                     ..PatchParams::default()
                 };
-                pods.patch_status(&name, &manager, &Patch::Strategic(patch))
-                    .await?;
+                pods.patch_status(&name, &manager, &Patch::Strategic(patch)).await?;
             }
         }
         _ => {}

@@ -15,10 +15,7 @@ use super::fate::{Look, PodFate};
 pub(super) fn may_be_scheduled(pod: &Pod) -> bool {
     pod.spec.as_ref().is_some_and(|spec| {
         spec.scheduling_gates.as_ref().is_none_or(Vec::is_empty)
-            && spec
-                .scheduler_name
-                .as_deref()
-                .is_none_or(|name| name == "default-scheduler")
+            && spec.scheduler_name.as_deref().is_none_or(|name| name == "default-scheduler")
     })
 }
 
@@ -49,10 +46,7 @@ pub(super) fn patch_towards(fate: &PodFate, pod: &Pod) -> Option<Value> {
     let status = pod.status.as_ref();
     let known_ip = status.and_then(|status| status.pod_ip.clone());
     let ip = known_ip.unwrap_or_else(next_ip);
-    let unready = spec
-        .containers
-        .iter()
-        .map(|container| container.name.as_str());
+    let unready = spec.containers.iter().map(|container| container.name.as_str());
     let unready: Vec<_> = unready.collect();
     let condition = |kind: &str, met: bool| {
         let mut condition = json!({
@@ -190,9 +184,7 @@ mod tests {
             PodFate::Ready,
             PodFate::NeverReady,
             PodFate::crash_loop("no such model"),
-            PodFate::ImagePull {
-                message: "not found".into(),
-            },
+            PodFate::ImagePull { message: "not found".into() },
             PodFate::Succeeded,
         ];
         for fate in &fates {

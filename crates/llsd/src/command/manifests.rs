@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Outcome;
-use crate::manifests::files;
+use crate::manifests::{File, files};
 
 /// Print the install files of the operator
 #[derive(Debug, Args)]
@@ -17,16 +17,16 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let Some(folder) = &arguments.output_dir else {
-        let texts: Vec<String> = files().iter().map(|file| file.text()).collect();
+        let texts: Vec<String> = files().iter().map(File::text).collect();
         return Outcome::fine(texts.join("---\n"));
     };
-    let mut written = String::new();
+    let mut written = Vec::new();
     for file in files() {
         let path = folder.join(file.name);
         if let Err(error) = std::fs::write(&path, file.text()) {
             return Outcome::usage(&format!("{}: {error}", path.display()));
         }
-        written += &format!("{}\n", path.display());
+        written.push(format!("{}\n", path.display()));
     }
-    Outcome::fine(written)
+    Outcome::fine(written.concat())
 }

@@ -17,12 +17,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The operator for Llama Stack servers, and the same engine as a command line.
 #[derive(Debug, Parser)]
-#[command(
-    name = "llsd",
-    version,
-    disable_help_subcommand = true,
-    arg_required_else_help = true
-)]
+#[command(name = "llsd", version, disable_help_subcommand = true, arg_required_else_help = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -75,11 +70,7 @@ impl Outcome {
 
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
-        Self {
-            stdout: String::new(),
-            stderr: format!("error: {message}\n"),
-            exit: Exit::Usage,
-        }
+        Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
     }
 
     fn deliver(self) -> ExitCode {
@@ -98,10 +89,7 @@ impl Outcome {
 }
 
 fn write_all(stream: &mut impl Write, text: &str) -> io::Result<()> {
-    match stream
-        .write_all(text.as_bytes())
-        .and_then(|()| stream.flush())
-    {
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
@@ -122,11 +110,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(command_line) => command_line.command.run().deliver(),
         Err(error) => {
             let _ = error.print();
-            ExitCode::from(if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Fine
-            } as u8)
+            ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Fine } as u8)
         }
     }
 }
@@ -148,10 +132,7 @@ mod tests {
     #[test]
     fn usage_follows_the_name_the_program_was_called_by() {
         assert_eq!(usage_name(Path::new("/usr/local/bin/llsd")), "llsd");
-        assert_eq!(
-            usage_name(Path::new("/usr/local/bin/kubectl-llsd")),
-            "kubectl llsd"
-        );
+        assert_eq!(usage_name(Path::new("/usr/local/bin/kubectl-llsd")), "kubectl llsd");
         assert_eq!(usage_name(Path::new("")), "llsd");
     }
 

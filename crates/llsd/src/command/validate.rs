@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use llsd_plan::validate::validate;
-use serde_json::Value;
 
 use super::{Exit, Outcome};
-use crate::input::{Finding, Resource, Source, Version, contents};
+use crate::input::{Finding, Resource, Source, contents};
 use crate::report::{Judged, Report};
 
 /// Check resources without a cluster: every problem and warning, with its line in the file
@@ -40,39 +39,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     for source in &sources {
         let contents = contents(source);
         report.files.push(source.name.clone());
-        report
-            .resources
-            .extend(contents.resources.into_iter().map(judge));
+        report.resources.extend(contents.resources.into_iter().map(judge));
         report.remarks.extend(contents.remarks);
     }
-    let exit = if report.problem_count() == 0 {
-        Exit::Fine
-    } else {
-        Exit::Problems
-    };
+    let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     match arguments.output {
-        Format::Json => Outcome {
-            stdout: report.to_json(),
-            stderr: String::new(),
-            exit,
-        },
+        Format::Json => Outcome { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
             let text = report.to_text();
-            Outcome {
-                stdout: text.stdout,
-                stderr: text.stderr,
-                exit,
-            }
+            Outcome { stdout: text.stdout, stderr: text.stderr, exit }
         }
     }
 }
 
 /// Opens all files before any is judged, so that a mistyped name is not lost among findings.
 fn open(files: &[PathBuf]) -> Result<Vec<Source>, String> {
-    let stdin = files
-        .iter()
-        .filter(|file| file.as_path() == Path::new("-"))
-        .count();
+    let stdin = files.iter().filter(|file| file.as_path() == Path::new("-")).count();
     if stdin > 1 {
         return Err("`-` can be given once only".to_owned());
     }
@@ -84,8 +66,8 @@ fn open(files: &[PathBuf]) -> Result<Vec<Source>, String> {
 
 fn judge(resource: Resource) -> Judged {
     let (mut problems, mut warnings) = (resource.problems.clone(), resource.warnings.clone());
-    if let Some(json) = current_form(&resource) {
-        let findings = validate(&json);
+    if resource.version.is_some() {
+        let findings = validate(&resource.to_json());
         let locate = |problem| Finding::locate(problem, &resource.tree);
         problems.extend(findings.problems.into_iter().map(locate));
         warnings.extend(findings.warnings.into_iter().map(locate));
@@ -100,16 +82,5 @@ fn judge(resource: Resource) -> Judged {
         api_version: resource.api_version,
         problems,
         warnings,
-    }
-}
-
-/// The resource in the version that validation judges, if it can be had.
-///
-/// The paths of findings are then those of v1alpha2. For a v1alpha1 file their lines are those of
-/// the nearest ancestor that both versions have, `spec` at the least.
-fn current_form(resource: &Resource) -> Option<Value> {
-    match resource.version? {
-        // v1alpha1 is to be judged after conversion: `llsd_api::conversion::up` belongs here.
-        Version::V1alpha1 | Version::V1alpha2 => Some(resource.to_json()),
     }
 }

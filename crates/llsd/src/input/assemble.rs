@@ -44,12 +44,7 @@ enum Collection {
 
 impl<'file> Assembly<'file> {
     pub(super) fn new(budget: &'file mut usize) -> Self {
-        Self {
-            budget,
-            frames: Vec::new(),
-            anchors: HashMap::new(),
-            root: None,
-        }
+        Self { budget, frames: Vec::new(), anchors: HashMap::new(), root: None }
     }
 
     /// The document's value; nothing for an empty document.
@@ -90,10 +85,8 @@ impl<'file> Assembly<'file> {
     ) -> Result<(), Fault> {
         let plain = style == ScalarStyle::Plain;
         // An unknown tag has a name of its own, so that it differs from no tag at all.
-        let tag = tag.map(|tag| {
-            tag.suffix_in_namespace("tag:yaml.org,2002:")
-                .unwrap_or("?".into())
-        });
+        let tag =
+            tag.map(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:").unwrap_or("?".into()));
         if text == "<<"
             && let Some(mapping) = self.mapping()
             && mapping.pending.is_none()
@@ -110,13 +103,7 @@ impl<'file> Assembly<'file> {
         let scalar = Scalar::resolve(text, plain, tag.as_deref())
             .map_err(|message| Fault::invalid(at, message, "change the value or its tag"))?;
         self.spend(1, at)?;
-        self.put(
-            anchor,
-            Tree {
-                at,
-                node: Rc::new(Node::new(Content::Scalar(scalar))),
-            },
-        )
+        self.put(anchor, Tree { at, node: Rc::new(Node::new(Content::Scalar(scalar))) })
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Fault> {
@@ -152,36 +139,19 @@ impl<'file> Assembly<'file> {
             return Err(Fault::too_deep(at));
         }
         self.spend(1, at)?;
-        self.frames.push(Frame {
-            at,
-            anchor,
-            flow: style == StructureStyle::Flow,
-            collection,
-        });
+        self.frames.push(Frame { at, anchor, flow: style == StructureStyle::Flow, collection });
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Fault> {
-        let Some(Frame {
-            at,
-            anchor,
-            collection,
-            ..
-        }) = self.frames.pop()
-        else {
+        let Some(Frame { at, anchor, collection, .. }) = self.frames.pop() else {
             return Ok(());
         };
         let content = match collection {
             Collection::List(items) => Content::List(items),
             Collection::Map(mapping) => mapping.finish(),
         };
-        self.put(
-            anchor,
-            Tree {
-                at,
-                node: Rc::new(Node::new(content)),
-            },
-        )
+        self.put(anchor, Tree { at, node: Rc::new(Node::new(content)) })
     }
 
     fn put(&mut self, anchor: usize, tree: Tree) -> Result<(), Fault> {
@@ -210,10 +180,7 @@ impl<'file> Assembly<'file> {
     }
 
     pub(super) fn spend(&mut self, nodes: usize, at: Position) -> Result<(), Fault> {
-        *self.budget = self
-            .budget
-            .checked_sub(nodes)
-            .ok_or_else(|| Fault::too_large(at))?;
+        *self.budget = self.budget.checked_sub(nodes).ok_or_else(|| Fault::too_large(at))?;
         Ok(())
     }
 }

@@ -23,11 +23,7 @@ pub struct Document {
 
 /// All documents of `text` that hold something.
 pub fn documents(text: &str) -> Vec<Document> {
-    let mut reader = Reader {
-        number: 0,
-        budget: MAX_NODES,
-        documents: Vec::new(),
-    };
+    let mut reader = Reader { number: 0, budget: MAX_NODES, documents: Vec::new() };
     match json_values(text) {
         Some(values) => {
             for (origin, value) in values {
@@ -75,15 +71,8 @@ fn json_values(text: &str) -> Option<Vec<(Position, &str)>> {
 
 /// `inner` is counted from the beginning of a part of the text that itself begins at `origin`.
 fn advance(origin: Position, inner: Position) -> Position {
-    let column = if inner.line == 1 {
-        origin.column + inner.column - 1
-    } else {
-        inner.column
-    };
-    Position {
-        line: origin.line + inner.line - 1,
-        column,
-    }
+    let column = if inner.line == 1 { origin.column + inner.column - 1 } else { inner.column };
+    Position { line: origin.line + inner.line - 1, column }
 }
 
 #[derive(Debug)]
@@ -96,15 +85,8 @@ struct Reader {
 impl Reader {
     /// Reads the documents of `text`; false once a limit was met.
     fn read(&mut self, text: &str, origin: Position, options: Options) -> bool {
-        let place = |mark: &Marker| {
-            advance(
-                origin,
-                Position {
-                    line: mark.line(),
-                    column: mark.col() + 1,
-                },
-            )
-        };
+        let place =
+            |mark: &Marker| advance(origin, Position { line: mark.line(), column: mark.col() + 1 });
         let tabs = text.contains('\t');
         let mut parser = Parser::new_from_str_with_options(text, options);
         loop {
@@ -123,10 +105,7 @@ impl Reader {
             };
             self.number += 1;
             let ended = content.as_ref().err().map(|fault| fault.last);
-            self.documents.push(Document {
-                number: self.number,
-                content,
-            });
+            self.documents.push(Document { number: self.number, content });
             match ended {
                 None => {}
                 Some(true) => return false,
@@ -183,10 +162,7 @@ fn document<'text>(
 
 /// kubectl splits files at lines that begin with `---` and refuses anything but a comment there.
 fn check_separator(span: &Span, text: &str, at: Position) -> Result<(), Fault> {
-    let rest = span
-        .byte_range()
-        .and_then(|range| text.get(range.end..))
-        .unwrap_or_default();
+    let rest = span.byte_range().and_then(|range| text.get(range.end..)).unwrap_or_default();
     let rest = rest.lines().next().unwrap_or_default().trim();
     if rest.is_empty() || rest.starts_with('#') {
         return Ok(());
@@ -200,23 +176,14 @@ fn check_separator(span: &Span, text: &str, at: Position) -> Result<(), Fault> {
 
 /// The parser forgives a tab after spaces; kubectl does not.
 fn check_indentation(span: &Span, text: &str, at: Position) -> Result<(), Fault> {
-    let before = span
-        .byte_range()
-        .and_then(|range| text.get(..range.start))
-        .unwrap_or_default();
-    let indentation = before
-        .bytes()
-        .rev()
-        .take_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'?'));
+    let before = span.byte_range().and_then(|range| text.get(..range.start)).unwrap_or_default();
+    let indentation =
+        before.bytes().rev().take_while(|byte| matches!(byte, b' ' | b'\t' | b'-' | b'?'));
     let length = indentation.clone().count();
     let begins_line =
         before.len() == length || before.as_bytes()[before.len() - length - 1] == b'\n';
     if begins_line && indentation.clone().any(|byte| byte == b'\t') {
-        return Err(Fault::invalid(
-            at,
-            "a tab in the indentation",
-            "indent with spaces",
-        ));
+        return Err(Fault::invalid(at, "a tab in the indentation", "indent with spaces"));
     }
     Ok(())
 }

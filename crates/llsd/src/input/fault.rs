@@ -25,27 +25,15 @@ impl Fault {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
-        Self {
-            at,
-            message: message.into(),
-            remedy: remedy.into(),
-            last: false,
-        }
+        Self { at, message: message.into(), remedy: remedy.into(), last: false }
     }
 
     fn limit(at: Position, message: String, remedy: &str) -> Self {
-        Self {
-            last: true,
-            ..Self::invalid(at, message, remedy)
-        }
+        Self { last: true, ..Self::invalid(at, message, remedy) }
     }
 
     pub(super) fn too_deep(at: Position) -> Self {
-        Self::limit(
-            at,
-            format!("nested more than {MAX_DEPTH} levels deep"),
-            "flatten the document",
-        )
+        Self::limit(at, format!("nested more than {MAX_DEPTH} levels deep"), "flatten the document")
     }
 
     pub(super) fn too_large(at: Position) -> Self {
@@ -81,12 +69,6 @@ impl Fault {
     }
 
     pub fn finding(&self) -> Finding {
-        Finding::new(
-            FieldPath::root(),
-            Reason::Invalid,
-            &self.message,
-            &self.remedy,
-            self.at,
-        )
+        Finding::new(FieldPath::root(), Reason::Invalid, &self.message, &self.remedy, self.at)
     }
 }

@@ -32,12 +32,7 @@ impl Finding {
         at: Position,
     ) -> Self {
         Self {
-            problem: Problem {
-                path,
-                reason,
-                message: message.into(),
-                remedy: remedy.into(),
-            },
+            problem: Problem { path, reason, message: message.into(), remedy: remedy.into() },
             at,
         }
     }
@@ -70,12 +65,7 @@ spec:
     fn place(path: &FieldPath, reason: Reason) -> (usize, usize) {
         let tree = documents(STACK).remove(0).content.unwrap();
         let finding = Finding::locate(
-            Problem {
-                path: path.clone(),
-                reason,
-                message: String::new(),
-                remedy: String::new(),
-            },
+            Problem { path: path.clone(), reason, message: String::new(), remedy: String::new() },
             &tree,
         );
         (finding.at.line, finding.at.column)
@@ -104,16 +94,10 @@ spec:
     #[test]
     fn a_missing_field_is_shown_at_the_nearest_parent_that_is_there() {
         let networking = FieldPath::spec().key("networking");
-        assert_eq!(
-            place(&networking.key("tls").key("secretName"), Reason::Required),
-            (15, 3)
-        );
+        assert_eq!(place(&networking.key("tls").key("secretName"), Reason::Required), (15, 3));
         let first = FieldPath::spec().key("providers").key("inference").index(0);
         assert_eq!(place(&first.key("apiKey"), Reason::Required), (10, 7));
-        assert_eq!(
-            place(&FieldPath::root().key("status"), Reason::Required),
-            (2, 1)
-        );
+        assert_eq!(place(&FieldPath::root().key("status"), Reason::Required), (2, 1));
         assert_eq!(place(&FieldPath::root(), Reason::Invalid), (2, 1));
     }
 
@@ -127,11 +111,7 @@ spec:
 
     #[test]
     fn an_empty_value_is_shown_at_its_key_and_not_on_the_next_line() {
-        let refs = FieldPath::spec()
-            .key("providers")
-            .key("inference")
-            .index(1)
-            .key("secretRefs");
+        let refs = FieldPath::spec().key("providers").key("inference").index(1).key("secretRefs");
         assert_eq!(place(&refs, Reason::WrongType), (14, 7));
     }
 }

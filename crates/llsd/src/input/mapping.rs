@@ -23,10 +23,7 @@ pub(super) enum Key {
 
 impl Mapping {
     pub(super) fn finish(self) -> Content {
-        Content::Map {
-            entries: self.entries,
-            repeated: self.repeated,
-        }
+        Content::Map { entries: self.entries, repeated: self.repeated }
     }
 
     pub(super) fn put(&mut self, tree: Tree) -> Result<(), Fault> {
@@ -42,11 +39,7 @@ impl Mapping {
         if let Some((place, was_merged)) = self.index.get_mut(&key) {
             let entry = &mut self.entries[*place];
             if !merged && !*was_merged {
-                self.repeated.push(Repeated {
-                    key: key.clone(),
-                    at: key_at,
-                    first: entry.key_at,
-                });
+                self.repeated.push(Repeated { key: key.clone(), at: key_at, first: entry.key_at });
             }
             *was_merged = merged;
             *entry = Entry { key, key_at, value };
@@ -89,16 +82,9 @@ fn key(tree: &Tree) -> Result<Key, Fault> {
             "use a string as the key",
         ));
     };
-    scalar
-        .to_key()
-        .map(|key| Key::Named(key, tree.at))
-        .ok_or_else(|| {
-            Fault::invalid(
-                tree.at,
-                "null and huge numbers cannot be keys",
-                "quote the key",
-            )
-        })
+    scalar.to_key().map(|key| Key::Named(key, tree.at)).ok_or_else(|| {
+        Fault::invalid(tree.at, "null and huge numbers cannot be keys", "quote the key")
+    })
 }
 
 /// Refuses what a value cannot be, though a key can.

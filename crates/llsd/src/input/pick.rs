@@ -12,21 +12,12 @@ use super::tree::{Position, Tree};
 
 /// Reads one file; one that holds no resource of ours at all is a problem.
 pub fn contents(source: &Source) -> Contents {
-    let mut file = File {
-        name: &source.name,
-        contents: Contents::default(),
-    };
+    let mut file = File { name: &source.name, contents: Contents::default() };
     match &source.text {
-        Ok(text) => documents(text)
-            .into_iter()
-            .for_each(|document| file.document(document)),
+        Ok(text) => documents(text).into_iter().for_each(|document| file.document(document)),
         Err(fault) => file.remark(None, vec![fault.finding()], Vec::new()),
     }
-    let complained = file
-        .contents
-        .remarks
-        .iter()
-        .any(|remark| !remark.problems.is_empty());
+    let complained = file.contents.remarks.iter().any(|remark| !remark.problems.is_empty());
     if file.contents.resources.is_empty() && !complained {
         let nothing = Finding::new(
             FieldPath::root(),
@@ -67,19 +58,14 @@ impl File<'_> {
             );
             return self.remark(Some(document), vec![finding], Vec::new());
         }
-        let (api_version, kind) = match (
-            required_text(tree, "apiVersion", path),
-            required_text(tree, "kind", path),
-        ) {
-            (Ok(api_version), Ok(kind)) => (api_version, kind),
-            (api_version, kind) => {
-                let problems = [api_version.err(), kind.err()]
-                    .into_iter()
-                    .flatten()
-                    .collect();
-                return self.remark(Some(document), problems, Vec::new());
-            }
-        };
+        let (api_version, kind) =
+            match (required_text(tree, "apiVersion", path), required_text(tree, "kind", path)) {
+                (Ok(api_version), Ok(kind)) => (api_version, kind),
+                (api_version, kind) => {
+                    let problems = [api_version.err(), kind.err()].into_iter().flatten().collect();
+                    return self.remark(Some(document), problems, Vec::new());
+                }
+            };
         let at_kind = || tree.position(&FieldPath::root().key("kind"));
         if kind == KIND {
             let resource = resource(self.name, document, tree, api_version);
@@ -99,13 +85,8 @@ impl File<'_> {
         } else {
             let message = format!("{kind} is not a {KIND} and was passed over");
             let remedy = "nothing to do, unless it was meant to be one";
-            let finding = Finding::new(
-                path.key("kind"),
-                Reason::Ignored,
-                message,
-                remedy,
-                at_kind(),
-            );
+            let finding =
+                Finding::new(path.key("kind"), Reason::Ignored, message, remedy, at_kind());
             self.remark(Some(document), Vec::new(), vec![finding]);
         }
     }
@@ -123,24 +104,14 @@ impl File<'_> {
             Some(_) => (Reason::WrongType, "the items of a List must be a list"),
         };
         let at = tree.position(&FieldPath::root().key("items"));
-        let finding = Finding::new(
-            items_path,
-            reason,
-            message,
-            "list the resources under `items`",
-            at,
-        );
+        let finding =
+            Finding::new(items_path, reason, message, "list the resources under `items`", at);
         self.remark(Some(document), vec![finding], Vec::new());
     }
 
     fn remark(&mut self, document: Option<usize>, problems: Vec<Finding>, warnings: Vec<Finding>) {
         let file = self.name.to_owned();
-        self.contents.remarks.push(Remark {
-            file,
-            document,
-            problems,
-            warnings,
-        });
+        self.contents.remarks.push(Remark { file, document, problems, warnings });
     }
 }
 
@@ -158,19 +129,9 @@ fn required_text<'tree>(
             None => (Reason::WrongType, "not a string"),
         },
     };
-    let example = if key == "kind" {
-        KIND
-    } else {
-        "llamastack.io/v1alpha2"
-    };
+    let example = if key == "kind" { KIND } else { "llamastack.io/v1alpha2" };
     let at = tree.position(&FieldPath::root().key(key));
-    Err(Finding::new(
-        path.key(key),
-        reason,
-        message,
-        format!("write `{key}: {example}`"),
-        at,
-    ))
+    Err(Finding::new(path.key(key), reason, message, format!("write `{key}: {example}`"), at))
 }
 
 fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Resource {
@@ -205,16 +166,10 @@ fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Reso
 fn judge_version(resource: &mut Resource) {
     let path = FieldPath::root().key("apiVersion");
     let at = resource.tree.position(&path);
-    let (group, version) = resource
-        .api_version
-        .split_once('/')
-        .unwrap_or(("", &resource.api_version));
+    let (group, version) =
+        resource.api_version.split_once('/').unwrap_or(("", &resource.api_version));
     resource.version = Version::parse(version);
-    let wanted = if resource.version.is_some() {
-        version
-    } else {
-        "v1alpha2"
-    };
+    let wanted = if resource.version.is_some() { version } else { "v1alpha2" };
     let remedy = format!("write `apiVersion: {GROUP}/{wanted}`");
     let finding =
         |reason, message| Finding::new(path.clone(), reason, message, remedy.as_str(), at);

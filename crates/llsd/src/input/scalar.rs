@@ -84,9 +84,7 @@ fn infer(text: &str) -> Scalar {
         b'.' if underscores_between_digits(text) => float(&text.replace('_', "")),
         b'0'..=b'9' | b'+' | b'-' => {
             let plain = text.replace('_', "");
-            integer(&plain)
-                .or_else(|| float(&plain))
-                .or_else(|| odd_binary(&plain))
+            integer(&plain).or_else(|| float(&plain)).or_else(|| odd_binary(&plain))
         }
         _ => None,
     };
@@ -125,23 +123,17 @@ fn integer(text: &str) -> Option<Scalar> {
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`; one too large for a float stays text.
 fn float(text: &str) -> Option<Scalar> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let numeric = unsigned
-        .bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+'));
+    let numeric =
+        unsigned.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'-' | b'+'));
     if !numeric || unsigned.starts_with(['-', '+']) {
         return None;
     }
-    text.parse::<f64>()
-        .ok()
-        .filter(|value| value.is_finite())
-        .map(Scalar::Float)
+    text.parse::<f64>().ok().filter(|value| value.is_finite()).map(Scalar::Float)
 }
 
 /// kubectl's reader also takes a sign after the prefix of a binary number: `0b-1`.
 fn odd_binary(text: &str) -> Option<Scalar> {
-    i64::from_str_radix(text.strip_prefix("0b")?, 2)
-        .ok()
-        .map(Scalar::Int)
+    i64::from_str_radix(text.strip_prefix("0b")?, 2).ok().map(Scalar::Int)
 }
 
 fn underscores_between_digits(text: &str) -> bool {
@@ -193,10 +185,7 @@ fn is_date(text: &str) -> bool {
 
 /// Standard base64 with its padding; line breaks are skipped.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let symbols: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
-        .collect();
+    let symbols: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
     let mut bytes = Vec::with_capacity(symbols.len() / 4 * 3);
     let groups = symbols.chunks_exact(4);
     if !groups.remainder().is_empty() {
@@ -204,11 +193,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
     }
     let last = groups.len().saturating_sub(1);
     for (index, group) in groups.enumerate() {
-        let padding = group
-            .iter()
-            .rev()
-            .take_while(|symbol| **symbol == b'=')
-            .count();
+        let padding = group.iter().rev().take_while(|symbol| **symbol == b'=').count();
         if padding > 2 || (padding > 0 && index != last) {
             return None;
         }

@@ -32,15 +32,8 @@ impl Source {
         let mut bytes = Vec::new();
         stream.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
         let too_long = u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES);
-        let text = if too_long {
-            Err(Fault::too_long())
-        } else {
-            decode(bytes)
-        };
-        Ok(Self {
-            name: name.to_owned(),
-            text,
-        })
+        let text = if too_long { Err(Fault::too_long()) } else { decode(bytes) };
+        Ok(Self { name: name.to_owned(), text })
     }
 }
 
@@ -48,11 +41,7 @@ impl Source {
 fn decode(bytes: Vec<u8>) -> Result<String, Fault> {
     let utf16 = |units: Vec<u16>| {
         String::from_utf16(&units).map_err(|_| {
-            Fault::invalid(
-                Position::START,
-                "not valid UTF-16",
-                "save the file as UTF-8",
-            )
+            Fault::invalid(Position::START, "not valid UTF-16", "save the file as UTF-8")
         })
     };
     match bytes.as_slice() {
@@ -64,10 +53,7 @@ fn decode(bytes: Vec<u8>) -> Result<String, Fault> {
 }
 
 fn units(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Vec<u16> {
-    bytes
-        .chunks(2)
-        .map(|pair| unit([pair[0], pair.get(1).copied().unwrap_or(0xd8)]))
-        .collect()
+    bytes.chunks(2).map(|pair| unit([pair[0], pair.get(1).copied().unwrap_or(0xd8)])).collect()
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<String, Fault> {
@@ -83,8 +69,5 @@ fn utf8(bytes: Vec<u8>) -> Result<String, Fault> {
 /// The place right behind `text`.
 pub(super) fn end_of(text: &str) -> Position {
     let last_line = text.rsplit('\n').next().unwrap_or_default();
-    Position {
-        line: text.matches('\n').count() + 1,
-        column: last_line.chars().count() + 1,
-    }
+    Position { line: text.matches('\n').count() + 1, column: last_line.chars().count() + 1 }
 }

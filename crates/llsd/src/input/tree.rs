@@ -41,10 +41,7 @@ pub(super) struct Node {
 pub(super) enum Content {
     Scalar(Scalar),
     List(Vec<Tree>),
-    Map {
-        entries: Vec<Entry>,
-        repeated: Vec<Repeated>,
-    },
+    Map { entries: Vec<Entry>, repeated: Vec<Repeated> },
 }
 
 #[derive(Clone, Debug)]
@@ -82,11 +79,7 @@ impl Node {
             Content::List(items) => items.iter().for_each(&mut add),
             Content::Map { entries, .. } => entries.iter().for_each(|entry| add(&entry.value)),
         }
-        Self {
-            content,
-            size,
-            depth: depth + 1,
-        }
+        Self { content, size, depth: depth + 1 }
     }
 }
 
@@ -101,9 +94,7 @@ impl Tree {
             Content::Scalar(scalar) => scalar.to_json().unwrap_or(Value::Null),
             Content::List(items) => items.iter().map(Self::to_json).collect(),
             Content::Map { entries, .. } => {
-                let fields = entries
-                    .iter()
-                    .map(|entry| (entry.key.clone(), entry.value.to_json()));
+                let fields = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
                 Value::Object(fields.collect::<Map<_, _>>())
             }
         }
@@ -163,11 +154,7 @@ impl Tree {
                     let key_wanted = at_key && segments.peek().is_none();
                     let scalar = matches!(entry.value.node.content, Content::Scalar(_));
                     tree = &entry.value;
-                    position = if scalar && !key_wanted {
-                        tree.at
-                    } else {
-                        entry.key_at
-                    };
+                    position = if scalar && !key_wanted { tree.at } else { entry.key_at };
                 }
             }
         }
@@ -199,17 +186,11 @@ impl Tree {
                 for Repeated { key, at, first } in repeated {
                     // An aliased mapping is met once for every alias.
                     if seen.insert(*at) {
-                        found.push(Duplicate {
-                            path: path.key(key),
-                            at: *at,
-                            first: *first,
-                        });
+                        found.push(Duplicate { path: path.key(key), at: *at, first: *first });
                     }
                 }
                 for entry in entries {
-                    entry
-                        .value
-                        .collect_duplicates(&path.key(&entry.key), seen, found);
+                    entry.value.collect_duplicates(&path.key(&entry.key), seen, found);
                 }
             }
         }

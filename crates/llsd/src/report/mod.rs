@@ -40,26 +40,12 @@ impl Judged {
 
 impl Report {
     pub fn problem_count(&self) -> usize {
-        self.resources
-            .iter()
-            .map(|resource| resource.problems.len())
-            .sum::<usize>()
-            + self
-                .remarks
-                .iter()
-                .map(|remark| remark.problems.len())
-                .sum::<usize>()
+        self.resources.iter().map(|resource| resource.problems.len()).sum::<usize>()
+            + self.remarks.iter().map(|remark| remark.problems.len()).sum::<usize>()
     }
 
     pub fn warning_count(&self) -> usize {
-        self.resources
-            .iter()
-            .map(|resource| resource.warnings.len())
-            .sum::<usize>()
-            + self
-                .remarks
-                .iter()
-                .map(|remark| remark.warnings.len())
-                .sum::<usize>()
+        self.resources.iter().map(|resource| resource.warnings.len()).sum::<usize>()
+            + self.remarks.iter().map(|remark| remark.warnings.len()).sum::<usize>()
     }
 }

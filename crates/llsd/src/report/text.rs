@@ -40,11 +40,7 @@ impl Report {
         for line in &lines {
             line.print(&mut text.stderr);
         }
-        for resource in self
-            .resources
-            .iter()
-            .filter(|resource| resource.problems.is_empty())
-        {
+        for resource in self.resources.iter().filter(|resource| resource.problems.is_empty()) {
             let _ = writeln!(text.stdout, "{}: valid", resource.title());
         }
         let problems = self.problem_count();
@@ -54,12 +50,7 @@ impl Report {
             counted(problems, "problem"),
             counted(self.warning_count(), "warning")
         );
-        if problems == 0 {
-            &mut text.stdout
-        } else {
-            &mut text.stderr
-        }
-        .push_str(&summary);
+        if problems == 0 { &mut text.stdout } else { &mut text.stderr }.push_str(&summary);
         text
     }
 
@@ -93,10 +84,7 @@ impl Report {
 
 impl Line<'_> {
     fn print(&self, out: &mut String) {
-        let Finding {
-            problem,
-            at: Position { line, column },
-        } = self.finding;
+        let Finding { problem, at: Position { line, column } } = self.finding;
         let _ = write!(out, "{}:{line}:{column}: ", self.file);
         if self.warning {
             out.push_str("warning: ");

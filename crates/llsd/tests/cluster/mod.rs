@@ -17,9 +17,7 @@ pub const NAMESPACE: &str = "default";
 
 /// A file of the repository.
 pub fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// A cluster with the CRD and the admission policy, both at work.
@@ -86,6 +84,20 @@ pub async fn dry_run(client: &Client, resource: &Value) -> Result<Value, Box<Sta
     }
 }
 
+/// Creates an object, waiting for its kind to be served.
+pub async fn create_when_served(cluster: &ControlPlane, object: &str) {
+    let mut last = None;
+    for _ in 0..100 {
+        let created = cluster.kubectl(&["create", "-f", "-"], Some(object)).await.unwrap();
+        if created.success() {
+            return;
+        }
+        last = Some(created);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("not created within 20 s: {last:?}");
+}
+
 /// One entry of the verdict tables.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -124,7 +136,7 @@ impl Case {
 
 /// A table of resources with their verdicts.
 pub fn cases(table: &str) -> Vec<Case> {
-    let path = repository(&format!("crates/llsd/tests/verdicts/{table}.yaml"));
+    let path = repository(&format!("crates/llsd-plan/tests/verdicts/{table}.yaml"));
     let text = std::fs::read_to_string(path).unwrap();
     serde_saphyr::from_str(&text).unwrap()
 }

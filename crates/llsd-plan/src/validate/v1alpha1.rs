@@ -1,0 +1,60 @@
+//! Judges a v1alpha1 resource: by its own schema first, then by what it becomes in v1alpha2, with
+//! the findings told in the fields of the file.
+
+use std::sync::LazyLock;
+
+use llsd_api::conversion;
+use llsd_api::crd::described_v1alpha1;
+use serde_json::Value;
+
+use super::{present, shape};
+use crate::problem::{FieldPath, Findings, Problem, Segment};
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha1);
+
+pub(super) fn check(resource: &Value) -> Findings {
+    let mut findings = Findings::default();
+    if let Some(spec) = present(resource, "spec") {
+        shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
+    }
+    if findings.problems.is_empty() {
+        in_its_own_fields(super::check(&conversion::up(resource.clone())))
+    } else {
+        findings
+    }
+}
+
+/// The findings on the converted resource, each at the v1alpha1 field that it came from. One that
+/// comes from a carried section keeps its path: v1alpha1 has no field for it.
+fn in_its_own_fields(findings: Findings) -> Findings {
+    let own = |problem: Problem| Problem { path: own_path(&problem.path), ..problem };
+    Findings {
+        problems: findings.problems.into_iter().map(own).collect(),
+        warnings: findings.warnings.into_iter().map(own).collect(),
+    }
+}
+
+/// The longest part of the path that v1alpha1 has a field for is told by that field.
+fn own_path(path: &FieldPath) -> FieldPath {
+    let segments = path.segments();
+    for length in (1..=segments.len()).rev() {
+        let keys: Option<Vec<&str>> = segments[..length]
+            .iter()
+            .map(|segment| match segment {
+                Segment::Key(key) => Some(key.as_str()),
+                Segment::Index(_) => None,
+            })
+            .collect();
+        let Some(own) =
+            keys.and_then(|keys| conversion::v1alpha1_field(&format!("/{}", keys.join("/"))))
+        else {
+            continue;
+        };
+        let own = own.split('/').skip(1).fold(FieldPath::root(), |path, key| path.key(key));
+        return segments[length..].iter().fold(own, |path, segment| match segment {
+            Segment::Key(key) => path.key(key),
+            Segment::Index(index) => path.index(*index),
+        });
+    }
+    path.clone()
+}

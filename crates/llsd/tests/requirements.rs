@@ -1,0 +1,87 @@
+//! `docs/requirements.md` stays true: every test that it names exists, and no requirement is lost.
+
+use std::collections::BTreeSet;
+use std::fs::{read_dir, read_to_string};
+use std::path::{Path, PathBuf};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The cells of a table row.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inner = line.strip_prefix("| ")?.strip_suffix(" |")?;
+    Some(inner.split(" | ").collect())
+}
+
+fn rows(page: &str) -> Vec<Vec<&str>> {
+    let rows = page.lines().filter_map(cells);
+    rows.filter(|cells| cells.len() == 4 && cells[0] != "id").collect()
+}
+
+/// Whether `crate::file::function` is a test: a function under `#[test]` or one of its kin, in a
+/// test file or a source file of that name.
+fn exists(name: &str) -> bool {
+    let parts: Vec<&str> = name.split("::").collect();
+    let [krate, file, function] = parts[..] else { return false };
+    let folder = repository().join("crates").join(krate);
+    let mut files = Vec::new();
+    for part in ["src", "tests"] {
+        collect(&folder.join(part), file, &mut files);
+    }
+    files.iter().any(|path| {
+        let text = read_to_string(path).unwrap();
+        let signature = format!("fn {function}(");
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.retain(|line| !line.trim().starts_with("//"));
+        let at = lines.iter().position(|line| line.contains(&signature));
+        at.is_some_and(|at| {
+            lines[..at].iter().rev().take_while(|line| line.trim().starts_with("#[")).any(|line| {
+                ["#[test]", "#[tokio::test", "#[rstest"]
+                    .iter()
+                    .any(|kind| line.trim().starts_with(kind))
+            })
+        })
+    })
+}
+
+fn collect(folder: &Path, stem: &str, files: &mut Vec<PathBuf>) {
+    for entry in read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, stem, files);
+        } else if path.file_stem().is_some_and(|name| name == stem)
+            && path.extension().is_some_and(|extension| extension == "rs")
+        {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_requirements_name_exists() {
+    let page = read_to_string(repository().join("docs/requirements.md")).unwrap();
+    let mut proven = 0;
+    for row in rows(&page) {
+        let (id, proof) = (row[0], row[3]);
+        if proof == "open" {
+            continue;
+        }
+        for name in proof.split(", ") {
+            let name = name.trim_matches('`');
+            assert!(exists(name), "{id}: there is no test {name}");
+            proven += 1;
+        }
+    }
+    assert!(proven > 0, "nothing is proven");
+}
+
+#[test]
+fn every_requirement_has_its_row_once() {
+    let page = read_to_string(repository().join("docs/requirements.md")).unwrap();
+    let ids: Vec<&str> = rows(&page).iter().map(|row| row[0]).collect();
+    let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), distinct.len(), "an id stands twice");
+    let count = |prefix: &str| ids.iter().filter(|id| id.starts_with(prefix)).count();
+    assert_eq!([count("FR-"), count("NFR-"), count("US"), count("EC-")], [69, 6, 21, 6]);
+}
