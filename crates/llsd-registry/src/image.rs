@@ -13,8 +13,6 @@ use crate::{
     layer::{self, Bounds, Outcome, Watch},
 };
 
-/// Passes over one layer; each link that leads back takes one.
-const PASSES: usize = 4;
 /// Platforms of one index whose configurations are compared.
 const COMPARED: usize = 8;
 
@@ -190,7 +188,7 @@ impl Reader<'_> {
         // Never closed, so always there.
         let _place = self.unpacking.0.acquire().await.ok();
         let mut watch = Watch::new(path);
-        for _ in 0..PASSES {
+        for _ in 0..layer::PASSES {
             let scanned = self.pass(digest, size, watch, bounds.clone()).await?;
             match scanned.and_then(|watch| watch.outcome(bounds.file)) {
                 Ok(Outcome::Again(next)) => watch = next,

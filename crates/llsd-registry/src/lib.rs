@@ -2,7 +2,7 @@
 
 mod address;
 mod cache;
-mod challenge;
+pub mod challenge;
 mod client;
 mod config;
 pub mod credentials;
@@ -11,7 +11,7 @@ mod error;
 mod identity;
 mod image;
 pub mod labels;
-mod layer;
+pub mod layer;
 pub mod mirrors;
 mod reference;
 mod registry;

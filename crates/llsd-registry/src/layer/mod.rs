@@ -9,9 +9,9 @@ mod watch;
 
 use std::{io::Read, time::Instant};
 
-use crate::Error;
+use crate::{Error, Limits};
 
-pub(crate) use paths::plain_path;
+pub use paths::plain_path;
 pub(crate) use pipe::pipe;
 pub(crate) use watch::{Outcome, Watch};
 
@@ -27,6 +27,25 @@ pub(crate) struct Bounds {
 pub(crate) fn scan(layer: impl Read, watch: &mut Watch, bounds: &Bounds) -> Result<(), Error> {
     let unpacked = decompress::unpacked(layer, bounds)?;
     entries::for_each(unpacked, bounds, |entry| watch.note(entry, bounds))
+}
+
+/// Passes over one layer; each link that leads back takes one.
+pub(crate) const PASSES: usize = 4;
+
+/// A file of a layer that is at hand as a whole.
+pub fn file_in(layer: &[u8], path: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+    let absent = || Error::NotInLayer { path: path.to_owned() };
+    let deadline = Instant::now() + limits.lookup;
+    let bounds = Bounds { unpacked: limits.unpacked_layer, file: limits.file, deadline };
+    let mut watch = Watch::new(&plain_path(path).ok_or_else(absent)?);
+    for _ in 0..PASSES {
+        scan(layer, &mut watch, &bounds)?;
+        match watch.outcome(bounds.file)? {
+            Outcome::Found(content) => return Ok(content),
+            Outcome::Again(next) => watch = next,
+        }
+    }
+    Err(Error::BadLink { path: path.to_owned() })
 }
 
 /// Faults that travel through `std::io`, because decoders and archives only know that.

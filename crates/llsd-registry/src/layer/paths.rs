@@ -2,7 +2,7 @@
 
 /// Without leading `/` and `./`, without empty and `.` parts. `None` for the root itself, for
 /// anything with `..`, and for what no file can be named.
-pub(crate) fn plain_path(path: &str) -> Option<String> {
+pub fn plain_path(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {

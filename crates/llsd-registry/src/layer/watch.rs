@@ -48,7 +48,7 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Looks for a path in the form of [`plain_path`].
+    /// Looks for a path in the form that [`plain_path`] gives.
     pub(crate) fn new(wanted: &str) -> Self {
         Self::with(wanted.to_owned(), [wanted.to_owned()].into())
     }
