@@ -1,5 +1,30 @@
 //! Reads a distribution's base configuration out of its image in a registry.
 
+mod address;
+mod cache;
+pub mod challenge;
+mod client;
+mod config;
 pub mod credentials;
+mod digest;
+mod error;
+mod identity;
+mod image;
+pub mod labels;
+pub mod layer;
 pub mod mirrors;
+mod reference;
+mod registry;
 pub mod settings;
+mod token;
+mod transport;
+
+pub use client::{BlobStream, Client, Manifest, PlatformManifest, Repository, platforms};
+pub use config::{Config, HostRules, Limits};
+pub use credentials::Credential;
+pub use digest::Digest;
+pub use error::Error;
+pub use image::{BaseConfig, Image};
+pub use labels::Source;
+pub use reference::Reference;
+pub use registry::{Attempt, Registry};

@@ -202,7 +202,7 @@ impl From<anyhow::Error> for Failed {
 }
 
 /// Different ports: all of them are held until the last one is known.
-fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
+pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
     let mut ports = [0; N];
     let mut held = Vec::new();
     for port in &mut ports {

@@ -1,4 +1,5 @@
-//! For tests only: a real Kubernetes control plane on loopback, and what stands in for its kubelet.
+//! For tests only: a real Kubernetes control plane on loopback, what stands in for its kubelet, and
+//! a real registry.
 //!
 //! ```no_run
 //! # use llsd_testkit::{ControlPlane, PodFate};
@@ -37,6 +38,7 @@ mod kubelet;
 mod pki;
 mod process;
 mod readiness;
+mod registry;
 mod shared;
 mod skip;
 
@@ -46,6 +48,7 @@ pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
+pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{skip, skipped};
 

@@ -55,7 +55,7 @@ fn client(access: &Access) -> anyhow::Result<Client> {
     access.client("system:readiness", &[MASTERS])
 }
 
-async fn wait(
+pub(crate) async fn wait(
     what: &str,
     components: &mut [&mut Component],
     answers: impl AsyncFn() -> anyhow::Result<()>,

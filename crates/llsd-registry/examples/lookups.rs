@@ -1,0 +1,93 @@
+//! What a lookup costs against a registry on loopback: time and requests, cold and cached.
+//! `cargo run --release -p llsd-registry --example lookups [ROUNDS]`
+
+use std::time::{Duration, Instant};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use llsd_registry::{Attempt, Config, Credential, HostRules, Reference, Registry};
+use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
+
+/// About as long as the starter's configuration.
+const CONFIGURATION: usize = 11_000;
+
+#[tokio::main]
+async fn main() {
+    let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(50);
+    let user = User::new("someone", "word", &["private/"]);
+    let users = std::slice::from_ref(&user);
+    let credential =
+        Credential::Basic { username: user.name.clone(), password: user.password.clone() };
+    println!("{:<26} {:>10} {:>10} {:>10} {:>9}", "lookup", "median", "p95", "most", "requests");
+    let open = RegistryServer::builder().start().await.expect("a registry");
+    measure("open", &open, &[], rounds).await;
+    let tokens = RegistryServer::builder().with_tokens(users).start().await.expect("a registry");
+    measure("with tokens", &tokens, &[credential], rounds).await;
+}
+
+async fn measure(kind: &str, server: &RegistryServer, credentials: &[Credential], rounds: usize) {
+    let text = "x: 1234\n".repeat(CONFIGURATION / 8);
+    let labelled =
+        TestImage::new().label("io.llamastack.config.base64", BASE64_STANDARD.encode(&text));
+    let layer = TestLayer::files(&[("app/config.yaml", text.as_bytes())]).gzip();
+    let layered = TestImage::new()
+        .label("io.llamastack.config.layer", layer.digest())
+        .label("io.llamastack.config.path", "/app/config.yaml")
+        .layer(layer);
+    let digest = server.push("private/a", "labels", &labelled).await.expect("pushed");
+    server.push("private/a", "layer", &layered).await.expect("pushed");
+    let reference = |end: &str| -> Reference {
+        format!("{}/private/a{end}", server.host()).parse().expect("a reference")
+    };
+    let (labels, layer) = (reference(":labels"), reference(":layer"));
+    let pinned = reference(&format!("@{digest}"));
+    for (name, reference, warm) in [
+        ("cold, labels", &labels, false),
+        ("cold, layer", &layer, false),
+        ("cached tag", &labels, true),
+        ("cached, pinned", &pinned, true),
+    ] {
+        let registry = Registry::new(config(server));
+        let mut times = Vec::new();
+        let mut requests = 0;
+        if warm {
+            look_up(&registry, reference, credentials).await;
+        }
+        for _ in 0..rounds {
+            let fresh;
+            let asked = if warm {
+                &registry
+            } else {
+                fresh = Registry::new(config(server));
+                &fresh
+            };
+            let before = asked.requests_sent();
+            let started = Instant::now();
+            look_up(asked, reference, credentials).await;
+            times.push(started.elapsed());
+            requests = asked.requests_sent() - before;
+        }
+        report(&format!("{kind}: {name}"), times, requests);
+    }
+}
+
+async fn look_up(registry: &Registry, reference: &Reference, credentials: &[Credential]) {
+    let image = registry.look_up(&[Attempt { reference, credentials }]).await.expect("an image");
+    assert!(matches!(image.base, Ok(Some(_))), "no configuration");
+}
+
+fn report(name: &str, mut times: Vec<Duration>, requests: u64) {
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)];
+    let shown = |time: Duration| format!("{:.3} ms", time.as_secs_f64() * 1e3);
+    let (median, p95, most) = (shown(at(50)), shown(at(95)), shown(at(100)));
+    println!("{name:<26} {median:>10} {p95:>10} {most:>10} {requests:>9}");
+}
+
+fn config(server: &RegistryServer) -> Config {
+    let mut config = Config::default();
+    let rules = HostRules { plain_http: true, allow_private: true, ..HostRules::default() };
+    for host in [Some(server.host()), server.token_host()].into_iter().flatten() {
+        config.hosts.insert(host.to_owned(), rules.clone());
+    }
+    config
+}

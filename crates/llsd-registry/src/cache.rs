@@ -1,0 +1,137 @@
+//! What lookups remember. Content is kept by place and digest, and given only to those who proved
+//! with their own credential that they may read that place.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use moka::future::Cache;
+
+use crate::{Digest, Error, Image, Limits, Reference, identity::Identity};
+
+/// Content in one repository of one host. The digest alone would not do: a registry of the
+/// attacker's own could name any digest and so be given what another registry keeps private.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) repository: String,
+    pub(crate) digest: Digest,
+}
+
+impl Place {
+    pub(crate) fn of(reference: &Reference, digest: &Digest) -> Self {
+        Self { repository: reference.name(), digest: digest.clone() }
+    }
+}
+
+/// One lookup of one asker: the places to try, and with what.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Question(pub(crate) Vec<(Reference, Identity)>);
+
+#[derive(Debug)]
+pub(crate) struct Memory {
+    images: Cache<Place, Arc<Image>>,
+    proofs: Cache<(Place, Identity), ()>,
+    /// Tags that were asked for before. For those, a HEAD request is likely to be enough.
+    tags: Cache<Reference, ()>,
+    under_way: Cache<Question, Arc<Image>>,
+    failures: Cache<Question, (Error, Instant)>,
+    forget_after: Duration,
+}
+
+impl Memory {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let images = Cache::builder()
+            .max_capacity(limits.cache)
+            .weigher(|_: &Place, image: &Arc<Image>| weight(image));
+        Self {
+            images: images.build(),
+            proofs: Cache::new(100_000),
+            tags: Cache::new(10_000),
+            under_way: Cache::new(10_000),
+            failures: Cache::new(10_000),
+            forget_after: limits.failure_memory,
+        }
+    }
+
+    /// A pinned image that this asker has read before: no request is needed for it.
+    pub(crate) async fn proven(&self, place: &Place, asker: Identity) -> Option<Arc<Image>> {
+        self.proofs.get(&(place.clone(), asker)).await?;
+        self.images.get(place).await
+    }
+
+    /// Whether asking for the digest alone is likely to be enough.
+    pub(crate) fn is_known(&self, reference: &Reference) -> bool {
+        match reference.digest() {
+            Some(digest) => self.images.contains_key(&Place::of(reference, digest)),
+            None => self.tags.contains_key(reference),
+        }
+    }
+
+    /// Notes that `asker` may read `place`.
+    pub(crate) async fn prove(&self, reference: &Reference, place: &Place, asker: Identity) {
+        self.proofs.insert((place.clone(), asker), ()).await;
+        if reference.digest().is_none() {
+            self.tags.insert(reference.clone(), ()).await;
+        }
+    }
+
+    /// The image at a place that the asker has proved access to; read once for all who ask at the
+    /// same time.
+    pub(crate) async fn image<F>(
+        &self,
+        place: &Place,
+        read: impl Fn() -> F,
+    ) -> Result<Arc<Image>, Error>
+    where
+        F: Future<Output = Result<Image, Error>>,
+    {
+        loop {
+            let mut own = false;
+            let reading = async {
+                own = true;
+                Box::pin(read()).await.map(Arc::new)
+            };
+            match self.images.try_get_with_by_ref(place, reading).await {
+                Ok(image) => return Ok(image),
+                Err(error) if own => return Err((*error).clone()),
+                // Another asker's fault, such as a token that ended, must not become this one's.
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Answers from a recent failure, or together with the same question under way, or by asking.
+    pub(crate) async fn ask(
+        &self,
+        question: Question,
+        asking: impl Future<Output = Result<Arc<Image>, Error>>,
+    ) -> Result<Arc<Image>, Error> {
+        if let Some((error, until)) = self.failures.get(&question).await {
+            if until > Instant::now() {
+                return Err(error);
+            }
+            self.failures.invalidate(&question).await;
+        }
+        let answer = self.under_way.try_get_with_by_ref(&question, asking).await;
+        // Only for those who asked meanwhile: the next question asks the registry again.
+        self.under_way.invalidate(&question).await;
+        answer.map_err(|error: Arc<Error>| (*error).clone())
+    }
+
+    pub(crate) async fn remember(&self, question: Question, error: Error) {
+        let asked_for = match &error {
+            Error::Busy { retry_after, .. } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let memory = asked_for.clamp(self.forget_after, self.forget_after * 10);
+        self.failures.insert(question, (error, Instant::now() + memory)).await;
+    }
+}
+
+fn weight(image: &Image) -> u32 {
+    let labels: usize = image.labels.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let text =
+        image.base.as_ref().map_or(0, |base| base.as_ref().map_or(0, |base| base.text.len()));
+    u32::try_from(labels + text + 512).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,267 @@
+//! Reads one image, manifest by manifest and blob by blob, into what the rest of the program needs.
+
+use std::{sync::Arc, time::Instant};
+
+use bytes::Bytes;
+use oci_spec::image::{ImageConfiguration, ImageManifest};
+use tokio::sync::Semaphore;
+
+use crate::{
+    Digest, Error, Manifest, Reference, Repository, Source,
+    client::{digest_of, platforms},
+    labels::{self, Labels, Location},
+    layer::{self, Bounds, Outcome, Watch},
+};
+
+/// Platforms of one index whose configurations are compared.
+const COMPARED: usize = 8;
+
+/// An image as far as its configuration is concerned.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Where it was found, pinned.
+    pub reference: Reference,
+    /// The index's digest where there is an index, else the manifest's.
+    pub digest: Digest,
+    /// The platform that was read, such as `linux/amd64`.
+    pub platform: String,
+    pub labels: Labels,
+    /// The base configuration; `Ok(None)` without labels for one. A configuration that is there and
+    /// cannot be used leaves the image itself, and so its digest, usable.
+    pub base: Result<Option<BaseConfig>, Error>,
+    /// Platforms of the index that hold another configuration than the one that was read.
+    pub differing_platforms: Vec<String>,
+}
+
+impl Image {
+    /// The schema version that the image's label claims.
+    pub fn config_version(&self) -> Option<&str> {
+        labels::config_version(&self.labels)
+    }
+
+    /// The server's release that the image's labels claim.
+    pub fn release(&self) -> Option<&str> {
+        labels::release(&self.labels)
+    }
+}
+
+/// A base configuration as the image holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseConfig {
+    pub text: String,
+    pub source: Source,
+    /// The label that holds it, or names its layer.
+    pub label: String,
+}
+
+/// Places for unpacking, which costs memory and a thread.
+#[derive(Debug)]
+pub(crate) struct Unpacking(Arc<Semaphore>);
+
+impl Unpacking {
+    pub(crate) fn new(places: usize) -> Self {
+        Self(Arc::new(Semaphore::new(places)))
+    }
+}
+
+/// One platform's part of an image.
+struct Part {
+    platform: String,
+    labels: Labels,
+    base: Result<Option<BaseConfig>, Error>,
+}
+
+pub(crate) async fn read(
+    repository: Repository<'_>,
+    reference: &Reference,
+    digest: &Digest,
+    manifest: Option<Bytes>,
+    unpacking: &Unpacking,
+    deadline: Instant,
+) -> Result<Image, Error> {
+    let reader = Reader { repository, at: reference.to_string(), unpacking, deadline };
+    let content = match manifest {
+        Some(content) => content,
+        None => repository.manifest_at(digest).await?,
+    };
+    let mut differing_platforms = Vec::new();
+    let part = match Manifest::parse(&content, &reader.at)? {
+        Manifest::Image(manifest) => reader.part(&manifest, None).await?,
+        Manifest::Index(index) => {
+            let all = platforms(&index, &reader.at)?;
+            let part = reader.platform(&all[0].digest, &all[0].platform).await?;
+            for other in all[1..].iter().take(COMPARED) {
+                match reader.platform(&other.digest, &other.platform).await {
+                    Ok(other) if !same(&part.base, &other.base) => {
+                        differing_platforms.push(other.platform);
+                    }
+                    Ok(_) => {}
+                    // Only a comparison: it must not cost the platform that can be read.
+                    Err(error) => {
+                        tracing::debug!(platform = other.platform, %error, "not compared");
+                    }
+                }
+            }
+            part
+        }
+    };
+    Ok(Image {
+        reference: reference.pinned(digest.clone()),
+        digest: digest.clone(),
+        platform: part.platform,
+        labels: part.labels,
+        base: part.base,
+        differing_platforms,
+    })
+}
+
+fn same(
+    one: &Result<Option<BaseConfig>, Error>,
+    other: &Result<Option<BaseConfig>, Error>,
+) -> bool {
+    let text = |base: &Result<Option<BaseConfig>, Error>| {
+        base.as_ref().ok().map(|base| base.as_ref().map(|base| base.text.clone()))
+    };
+    text(one) == text(other)
+}
+
+struct Reader<'a> {
+    repository: Repository<'a>,
+    at: String,
+    unpacking: &'a Unpacking,
+    deadline: Instant,
+}
+
+impl Reader<'_> {
+    async fn platform(&self, digest: &Digest, platform: &str) -> Result<Part, Error> {
+        let content = self.repository.manifest_at(digest).await?;
+        match Manifest::parse(&content, &self.at)? {
+            Manifest::Image(manifest) => self.part(&manifest, Some(platform)).await,
+            Manifest::Index(_) => Err(Error::NoPlatform { at: self.at.clone() }),
+        }
+    }
+
+    async fn part(&self, manifest: &ImageManifest, platform: Option<&str>) -> Result<Part, Error> {
+        let limits = self.repository.limits();
+        let what = format!("the configuration of {}", self.at);
+        let descriptor = manifest.config();
+        if descriptor.size() > limits.config {
+            return Err(Error::TooLarge { what, limit: limits.config });
+        }
+        let digest = digest_of(descriptor, &self.at)?;
+        let content = self.repository.blob(&digest, descriptor.size()).await?;
+        let config: ImageConfiguration =
+            serde_json::from_slice(&content).map_err(|error| Error::malformed(&what, error))?;
+        let labels = config.config().as_ref().and_then(|config| config.labels().clone());
+        let labels: Labels = labels.unwrap_or_default().into_iter().collect();
+        let base = match labels::locate(&labels, limits.file) {
+            Err(error) => Err(error),
+            Ok(None) => Ok(None),
+            Ok(Some(Location::Inline { label, text })) => {
+                Ok(Some(BaseConfig { text, source: Source::Labels, label }))
+            }
+            Ok(Some(Location::InLayer { digest, path })) => {
+                match named_layer(manifest, &config, &digest, &self.at)? {
+                    Some((digest, size)) => self.file(&digest, size, &path).await?.map(Some),
+                    None => Err(Error::InvalidLabel {
+                        label: labels::LAYER.to_owned(),
+                        reason: "the image has no such layer",
+                    }),
+                }
+            }
+        };
+        let own = || format!("{}/{}", config.os(), config.architecture());
+        let platform = platform.filter(|name| !name.is_empty()).map_or_else(own, str::to_owned);
+        Ok(Part { platform, labels, base })
+    }
+
+    /// The outer error is the lookup's, the inner one the layer's own.
+    async fn file(
+        &self,
+        digest: &Digest,
+        size: u64,
+        path: &str,
+    ) -> Result<Result<BaseConfig, Error>, Error> {
+        let limits = self.repository.limits();
+        let bounds =
+            Bounds { unpacked: limits.unpacked_layer, file: limits.file, deadline: self.deadline };
+        // Never closed, so always there.
+        let _place = self.unpacking.0.acquire().await.ok();
+        let mut watch = Watch::new(path);
+        for _ in 0..layer::PASSES {
+            let scanned = self.pass(digest, size, watch, bounds.clone()).await?;
+            match scanned.and_then(|watch| watch.outcome(bounds.file)) {
+                Ok(Outcome::Again(next)) => watch = next,
+                Ok(Outcome::Found(content)) => {
+                    let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
+                    return Ok(String::from_utf8(content).map_err(unclear).map(|text| {
+                        BaseConfig { text, source: Source::Layer, label: labels::LAYER.to_owned() }
+                    }));
+                }
+                Err(error @ Error::TimedOut { .. }) => return Err(error),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Err(Error::BadLink { path: path.to_owned() }))
+    }
+
+    /// One pass over the layer. What it found counts only once the whole layer came and had its
+    /// digest; what is wrong with the archive is known, and ends the download, at once.
+    async fn pass(
+        &self,
+        digest: &Digest,
+        size: u64,
+        mut watch: Watch,
+        bounds: Bounds,
+    ) -> Result<Result<Watch, Error>, Error> {
+        let mut stream = self.repository.blob_stream(digest, size).await?;
+        let (pieces, pipe) = layer::pipe();
+        let scan = tokio::task::spawn_blocking(move || {
+            layer::scan(pipe, &mut watch, &bounds).map(|()| watch)
+        });
+        let mut ended = None;
+        let mut scan = Some((pieces, scan));
+        while let Some(piece) = stream.next().await? {
+            let Some((pieces, _)) = &scan else { continue };
+            if pieces.send(piece).await.is_err() {
+                // The archive ended before the layer did: the rest is only hashed.
+                ended = join(scan.take()).await;
+                if let Some(Err(error)) = ended {
+                    return Ok(Err(error));
+                }
+            }
+        }
+        match ended {
+            Some(scanned) => Ok(scanned),
+            None => join(scan).await.ok_or_else(|| Error::malformed("the layer", "no result")),
+        }
+    }
+}
+
+type Scan = (tokio::sync::mpsc::Sender<Bytes>, tokio::task::JoinHandle<Result<Watch, Error>>);
+
+/// Closes the pipe and waits for what the scan came to.
+async fn join(scan: Option<Scan>) -> Option<Result<Watch, Error>> {
+    let (pieces, scan) = scan?;
+    drop(pieces);
+    let broken = |_| Err(Error::malformed("the layer", "it cannot be unpacked"));
+    Some(scan.await.unwrap_or_else(broken))
+}
+
+/// The layer that the label means: by the digest in the manifest, or by that of its unpacked form,
+/// which is the one that `docker inspect` shows.
+fn named_layer(
+    manifest: &ImageManifest,
+    config: &ImageConfiguration,
+    wanted: &Digest,
+    at: &str,
+) -> Result<Option<(Digest, u64)>, Error> {
+    let unpacked = config.rootfs().diff_ids().iter().map(Some).chain(std::iter::repeat(None));
+    for (layer, unpacked) in manifest.layers().iter().zip(unpacked) {
+        let digest = digest_of(layer, at)?;
+        if digest == *wanted || unpacked.is_some_and(|text| *text == wanted.to_string()) {
+            return Ok(Some((digest, layer.size())));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,161 @@
+//! The paths that are looked for in a layer, and what was seen of them. Links add paths: one that
+//! leads forward is followed in the same pass, one that leads back needs another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Bounds,
+    entries::{Entry, Kind, all},
+    paths::{below, plain_path, symbolic_target},
+};
+use crate::Error;
+
+/// Links from one to the next until the file; real images need one or two.
+const LINKS: usize = 8;
+/// Paths that are watched at once, which bounds the content that is kept.
+const PATHS: usize = 16;
+
+enum Seen {
+    File(Vec<u8>),
+    Link(String),
+    BadLink,
+    Other,
+    /// Too large to be kept; only an error if it is the one that is needed.
+    TooLarge,
+}
+
+pub(crate) struct Watch {
+    wanted: String,
+    watched: BTreeSet<String>,
+    /// Those of the watched that were known before the pass began.
+    from_start: BTreeSet<String>,
+    seen: BTreeMap<String, Seen>,
+    deleted: BTreeSet<String>,
+}
+
+/// What a pass came to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Found(Vec<u8>),
+    /// The file lies behind a link that was met too late: read the layer again.
+    Again(Watch),
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("watched", &self.watched).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// Looks for a path in the form that [`plain_path`] gives.
+    pub(crate) fn new(wanted: &str) -> Self {
+        Self::with(wanted.to_owned(), [wanted.to_owned()].into())
+    }
+
+    fn with(wanted: String, watched: BTreeSet<String>) -> Self {
+        let from_start = watched.clone();
+        Self { wanted, watched, from_start, seen: BTreeMap::new(), deleted: BTreeSet::new() }
+    }
+
+    pub(super) fn note(&mut self, entry: Entry<'_>, bounds: &Bounds) -> Result<(), Error> {
+        let Some(path) = plain_path(&entry.path) else { return Ok(()) };
+        let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |parts| parts);
+        if let Some(hidden) = name.strip_prefix(".wh.") {
+            // `.wh..wh.…` are notes about whole folders, which hide nothing of this layer.
+            if !hidden.starts_with(".wh.") {
+                let gone =
+                    if folder.is_empty() { hidden.into() } else { format!("{folder}/{hidden}") };
+                if self.concerns(&gone) {
+                    self.deleted.insert(gone);
+                }
+            }
+            return Ok(());
+        }
+        if !self.concerns(&path) {
+            return Ok(());
+        }
+        // Later entries of a name replace earlier ones, as they do when a layer is unpacked.
+        let seen = match entry.kind {
+            Kind::File { size, .. } if size > bounds.file => Seen::TooLarge,
+            Kind::File { content, size } if self.watched.contains(&path) => {
+                Seen::File(all(content, size, bounds.file, bounds)?)
+            }
+            Kind::Symbolic { target } => self.link(&path, symbolic_target(&path, &target)),
+            Kind::Hard { target } => self.link(&path, plain_path(&target)),
+            Kind::File { .. } | Kind::Other => Seen::Other,
+        };
+        self.seen.insert(path, seen);
+        Ok(())
+    }
+
+    /// Whether `path` is a watched one or a folder on the way to one.
+    fn concerns(&self, path: &str) -> bool {
+        self.watched.iter().any(|watched| below(watched, path).is_some())
+    }
+
+    fn link(&mut self, path: &str, target: Option<String>) -> Seen {
+        let Some(target) = target else { return Seen::BadLink };
+        let behind: Vec<String> = self
+            .watched
+            .iter()
+            .filter_map(|watched| below(watched, path).map(|rest| format!("{target}{rest}")))
+            .collect();
+        for path in behind {
+            if self.watched.len() < PATHS {
+                self.watched.insert(path);
+            }
+        }
+        Seen::Link(target)
+    }
+
+    /// Follows what was seen, from the wanted path to its file.
+    pub(crate) fn outcome(mut self, limit: u64) -> Result<Outcome, Error> {
+        let wanted = self.wanted.clone();
+        let bad_link = || Error::BadLink { path: wanted.clone() };
+        let mut path = wanted.clone();
+        for _ in 0..=LINKS {
+            match self.first_link(&path) {
+                Some((_, None)) => return Err(bad_link()),
+                Some((link, Some(target))) => {
+                    let rest = below(&path, &link).unwrap_or_default();
+                    path = format!("{target}{rest}");
+                    continue;
+                }
+                None => {}
+            }
+            return match self.seen.remove(&path) {
+                Some(Seen::File(content)) => Ok(Outcome::Found(content)),
+                Some(Seen::TooLarge) => Err(Error::TooLarge { what: wanted, limit }),
+                Some(_) => Err(Error::NotAFile { path: wanted }),
+                None if !self.from_start.contains(&path) => {
+                    let mut watched = self.from_start;
+                    watched.insert(path);
+                    if watched.len() > PATHS {
+                        return Err(bad_link());
+                    }
+                    Ok(Outcome::Again(Self::with(wanted, watched)))
+                }
+                None if self.deleted.iter().any(|gone| below(&path, gone).is_some()) => {
+                    Err(Error::DeletedInLayer { path: wanted })
+                }
+                None if path == wanted => Err(Error::NotInLayer { path: wanted }),
+                None => Err(bad_link()),
+            };
+        }
+        Err(bad_link())
+    }
+
+    /// The link that is met first on the way down to `path`, and where it leads.
+    fn first_link(&self, path: &str) -> Option<(String, Option<String>)> {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.map(|end| &path[..end]).find_map(|step| match self.seen.get(step) {
+            Some(Seen::Link(target)) => Some((step.to_owned(), Some(target.clone()))),
+            Some(Seen::BadLink) => Some((step.to_owned(), None)),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! From references to an image's configuration: the one door for the rest of the program.
+
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+
+use crate::{
+    Client, Config, Credential, Digest, Error, Reference, Repository,
+    cache::{Memory, Place, Question},
+    identity::Identity,
+    image::{self, Image, Unpacking},
+};
+
+/// One place to look, and what may be shown there. With mirrors there are several, and a credential
+/// for one host is never shown to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt<'a> {
+    pub reference: &'a Reference,
+    /// Tried in this order; anonymous access comes last by itself.
+    pub credentials: &'a [Credential],
+}
+
+/// Reads images' configurations, and remembers them.
+#[derive(Debug)]
+pub struct Registry {
+    client: Client,
+    memory: Memory,
+    unpacking: Unpacking,
+}
+
+impl Registry {
+    pub fn new(config: Config) -> Self {
+        Self {
+            memory: Memory::new(&config.limits),
+            unpacking: Unpacking::new(config.limits.unpacking),
+            client: Client::new(config),
+        }
+    }
+
+    /// Requests that left this process so far, to registries and token services.
+    pub fn requests_sent(&self) -> u64 {
+        self.client.requests_sent()
+    }
+
+    /// The image and its configuration, from the source or a configured mirror. `credentials` is
+    /// asked with each `host[:port]/repository` before that place is.
+    pub async fn find(
+        &self,
+        image: &Reference,
+        credentials: impl AsyncFn(&str) -> Vec<Credential>,
+    ) -> Result<Arc<Image>, Error> {
+        let places = self.client.config().registries.candidates(&image.to_string());
+        let mut found = Vec::new();
+        for place in places {
+            let reference: Reference = place.reference.parse()?;
+            found.push((reference, credentials(&place.repository).await));
+        }
+        if found.is_empty() {
+            return Err(Error::Blocked { at: image.to_string() });
+        }
+        let attempts: Vec<Attempt<'_>> = found
+            .iter()
+            .map(|(reference, credentials)| Attempt { reference, credentials })
+            .collect();
+        self.look_up(&attempts).await
+    }
+
+    /// The image and its configuration, from the first place that has it. When all fail, the last
+    /// place's error is the answer: that is the source itself, mirrors come before it.
+    pub async fn look_up(&self, attempts: &[Attempt<'_>]) -> Result<Arc<Image>, Error> {
+        let places = attempts
+            .iter()
+            .map(|attempt| (attempt.reference.clone(), Identity::of_all(attempt.credentials)));
+        let question = Question(places.collect());
+        let asking = Box::pin(async {
+            let mut last = Error::InvalidReference("there is no place to look for it");
+            for attempt in attempts {
+                match self.look_in(*attempt).await {
+                    Ok(image) => return Ok(image),
+                    Err(error) => {
+                        tracing::debug!(image = %attempt.reference, %error, "not read");
+                        last = error;
+                    }
+                }
+            }
+            self.memory.remember(question.clone(), last.clone()).await;
+            Err(last)
+        });
+        self.memory.ask(question.clone(), asking).await
+    }
+
+    async fn look_in(&self, attempt: Attempt<'_>) -> Result<Arc<Image>, Error> {
+        let limit = self.client.config().limits.lookup;
+        let timed_out = Error::TimedOut {
+            host: attempt.reference.host().to_owned(),
+            what: "the whole lookup took too long",
+        };
+        tokio::time::timeout(limit, self.look_as_each(attempt, limit))
+            .await
+            .unwrap_or(Err(timed_out))
+    }
+
+    /// With each credential in turn, until one of them opens the repository.
+    async fn look_as_each(
+        &self,
+        attempt: Attempt<'_>,
+        limit: Duration,
+    ) -> Result<Arc<Image>, Error> {
+        let Attempt { reference, credentials } = attempt;
+        let deadline = Instant::now() + limit;
+        let mut tried = HashSet::new();
+        let askers: Vec<(Option<&Credential>, Identity)> = credentials
+            .iter()
+            .map(Some)
+            .chain([None])
+            .map(|credential| (credential, Identity::of(credential)))
+            .filter(|(_, identity)| tried.insert(*identity))
+            .collect();
+        if let Some(digest) = reference.digest() {
+            let place = Place::of(reference, digest);
+            for (_, identity) in &askers {
+                if let Some(image) = self.memory.proven(&place, *identity).await {
+                    return Ok(image);
+                }
+            }
+        }
+        let mut failure = None;
+        for (credential, identity) in askers {
+            let repository = self.client.repository(reference, credential);
+            match self.resolve(reference, repository).await {
+                Ok((digest, manifest)) => {
+                    let place = Place::of(reference, &digest);
+                    self.memory.prove(reference, &place, identity).await;
+                    let read = || {
+                        let (place, manifest) = (&place, manifest.clone());
+                        image::read(
+                            repository,
+                            reference,
+                            &place.digest,
+                            manifest,
+                            &self.unpacking,
+                            deadline,
+                        )
+                    };
+                    return self.memory.image(&place, read).await;
+                }
+                // A registry that hides what may not be seen says that it is not there. What a
+                // credential was told weighs more than what everybody is told.
+                Err(error @ Error::NotFound { .. }) if credential.is_some() => {
+                    failure = Some(error);
+                }
+                Err(error @ (Error::Unauthorised { .. } | Error::NotFound { .. })) => {
+                    failure.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| Error::Unauthorised { at: reference.to_string() }))
+    }
+
+    /// The digest as the registry tells this asker now, with the content where it came along.
+    async fn resolve(
+        &self,
+        reference: &Reference,
+        repository: Repository<'_>,
+    ) -> Result<(Digest, Option<Bytes>), Error> {
+        if self.memory.is_known(reference) {
+            match repository.head().await {
+                Ok(Some(digest)) => return Ok((digest, None)),
+                // Registries that do not say a digest, or do not know the method.
+                Ok(None) | Err(Error::Unexpected { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let (digest, content) = repository.manifest().await?;
+        Ok((digest, Some(content)))
+    }
+}

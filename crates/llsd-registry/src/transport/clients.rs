@@ -1,0 +1,100 @@
+//! One HTTP client for each way of reaching a host: with which trust, through a proxy or not, and
+//! with the address check or, where the operator allows it, without.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{Certificate, Client, Url, redirect};
+
+use super::host_of;
+use crate::{Config, Error, address::GuardedResolver};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Way {
+    guarded: bool,
+    proxied: bool,
+    /// Authorities in PEM that are trusted beside the public ones.
+    trust: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Clients {
+    config: Arc<Config>,
+    proxies: Matcher,
+    built: Mutex<HashMap<Way, Client>>,
+}
+
+impl Clients {
+    pub(super) fn new(config: Arc<Config>) -> Self {
+        Self { config, proxies: Matcher::from_env(), built: Mutex::default() }
+    }
+
+    pub(super) fn for_url(&self, url: &Url) -> Result<Client, Error> {
+        let way = self.way(url);
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = built.get(&way) {
+            return Ok(client.clone());
+        }
+        let client = self.build(&way)?;
+        built.insert(way, client.clone());
+        Ok(client)
+    }
+
+    fn way(&self, url: &Url) -> Way {
+        let host = host_of(url);
+        // As Go's programs and so the kubelet's runtime have it: never a proxy to this machine.
+        let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
+        let proxied = !is_local
+            && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
+        let trust = self.config.authorities(&host).into_iter().map(str::to_owned).collect();
+        Way {
+            // Behind a proxy, the only name that is resolved here is the proxy's own, which the
+            // operator's environment gives; which targets it serves is the proxy's matter.
+            guarded: !proxied && !self.config.allows_private(&host),
+            proxied,
+            trust,
+        }
+    }
+
+    fn build(&self, way: &Way) -> Result<Client, Error> {
+        let limits = &self.config.limits;
+        let mut builder = Client::builder()
+            .user_agent(concat!("llsd/", env!("CARGO_PKG_VERSION")))
+            // Followed by hand, because each hop needs this crate's own checks.
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(limits.connect)
+            .read_timeout(limits.idle);
+        if !way.proxied {
+            builder = builder.no_proxy();
+        }
+        if way.guarded {
+            builder = builder.dns_resolver(GuardedResolver);
+        }
+        if !way.trust.is_empty() {
+            builder = builder.tls_certs_merge(authorities(&way.trust)?);
+        }
+        builder.build().map_err(|error| Error::Configuration(error.without_url().to_string()))
+    }
+}
+
+fn authorities(bundles: &[String]) -> Result<Vec<Certificate>, Error> {
+    let mut all = Vec::new();
+    for bundle in bundles {
+        let found = Certificate::from_pem_bundle(bundle.as_bytes()).unwrap_or_default();
+        if found.is_empty() {
+            return Err(Error::Configuration("a CA bundle holds no certificate in PEM".into()));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}

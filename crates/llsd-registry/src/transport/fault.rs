@@ -1,0 +1,34 @@
+//! The HTTP client's errors in this crate's words, without addresses: they may be signed ones.
+
+use std::error::Error as _;
+
+use reqwest::Url;
+
+use crate::{Error, address::Forbidden};
+
+/// `host` or `host:port`, as rules are keyed.
+pub(crate) fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+pub(crate) fn explain(error: &reqwest::Error, host: &str, during: &'static str) -> Error {
+    let host = host.to_owned();
+    if error.is_timeout() {
+        return Error::TimedOut { host, what: during };
+    }
+    let mut reason = None;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if let Some(forbidden) = cause.downcast_ref::<Forbidden>() {
+            return Error::ForbiddenAddress { host, address: forbidden.address.to_string() };
+        }
+        // The innermost cause is the one that a person can act on.
+        reason = Some(cause.to_string());
+        source = cause.source();
+    }
+    Error::Unreachable { host, reason: reason.unwrap_or_else(|| during.to_owned()) }
+}

@@ -1,0 +1,65 @@
+//! What the tests of this crate share: images with a configuration, and short ways to ask.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::{sync::Arc, time::Duration};
+
+use llsd_registry::{Attempt, Config, Credential, Error, HostRules, Image, Reference, Registry};
+use llsd_testkit::{RegistryServer, TestImage, User};
+
+/// `text` in base64.
+pub fn encoded(text: &str) -> String {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    BASE64_STANDARD.encode(text)
+}
+
+/// An image with its configuration in a label.
+pub fn labelled(text: &str) -> TestImage {
+    TestImage::new().label("io.llamastack.config.base64", encoded(text))
+}
+
+pub fn basic(user: &User) -> Credential {
+    Credential::Basic { username: user.name.clone(), password: user.password.clone() }
+}
+
+/// Plain http on loopback, as an operator would have to configure it.
+pub fn plain() -> HostRules {
+    HostRules { plain_http: true, allow_private: true, ..HostRules::default() }
+}
+
+/// A configuration that allows exactly what a test registry needs.
+pub fn config(server: &RegistryServer) -> Config {
+    let mut config = Config::default();
+    let extra_cas: Vec<String> = server.authority().map(str::to_owned).into_iter().collect();
+    let plain_http = extra_cas.is_empty();
+    let rules = HostRules { plain_http, allow_private: true, extra_cas };
+    config.hosts.insert(server.host().to_owned(), rules);
+    if let Some(host) = server.token_host() {
+        config.hosts.insert(host.to_owned(), plain());
+    }
+    // Short, so that a test of failures does not wait.
+    config.limits.failure_memory = Duration::from_millis(300);
+    config
+}
+
+pub fn registry(server: &RegistryServer) -> Registry {
+    Registry::new(config(server))
+}
+
+pub async fn ask(
+    registry: &Registry,
+    image: &str,
+    credentials: &[Credential],
+) -> Result<Arc<Image>, Error> {
+    let reference: Reference = image.parse()?;
+    registry.look_up(&[Attempt { reference: &reference, credentials }]).await
+}
+
+/// The configuration's text.
+pub async fn text(
+    registry: &Registry,
+    image: &str,
+    credentials: &[Credential],
+) -> Result<String, Error> {
+    let image = ask(registry, image, credentials).await?;
+    Ok(image.base.clone()?.expect("a configuration").text)
+}

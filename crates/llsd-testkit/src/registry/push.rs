@@ -1,0 +1,97 @@
+//! Puts a test's images into the registry over its own API.
+
+use anyhow::{Context, ensure};
+use reqwest::{Certificate, Client, RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
+
+use super::{
+    RegistryServer, TestImage,
+    image::{INDEX, MANIFEST, digest, index},
+};
+
+/// A client that trusts `authority`.
+pub(super) fn client(authority: Option<&str>) -> anyhow::Result<Client> {
+    crate::install_crypto_provider();
+    let mut builder = Client::builder().no_proxy();
+    if let Some(pem) = authority {
+        builder = builder.tls_certs_only([Certificate::from_pem(pem.as_bytes())?]);
+    }
+    Ok(builder.build()?)
+}
+
+impl RegistryServer {
+    /// Pushes an image and gives the digest of its manifest.
+    pub async fn push(
+        &self,
+        repository: &str,
+        tag: &str,
+        image: &TestImage,
+    ) -> anyhow::Result<String> {
+        self.push_blobs(repository, image).await?;
+        self.push_manifest(repository, tag, MANIFEST, image.manifest()).await
+    }
+
+    /// Pushes an index of several images and gives its digest.
+    pub async fn push_index(
+        &self,
+        repository: &str,
+        tag: &str,
+        images: &[TestImage],
+    ) -> anyhow::Result<String> {
+        for image in images {
+            self.push_blobs(repository, image).await?;
+            let manifest = image.manifest();
+            self.push_manifest(repository, &digest(&manifest), MANIFEST, manifest).await?;
+        }
+        self.push_manifest(repository, tag, INDEX, index(images)).await
+    }
+
+    async fn push_blobs(&self, repository: &str, image: &TestImage) -> anyhow::Result<()> {
+        self.push_blob(repository, image.config()).await?;
+        for layer in &image.layers {
+            self.push_blob(repository, layer.bytes.clone()).await?;
+        }
+        Ok(())
+    }
+
+    async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
+        let client = client(self.authority())?;
+        let url = self.url(&format!("/v2/{repository}/blobs/uploads/"));
+        let started = self.authorised(client.post(url), repository)?.send().await?;
+        ensure!(started.status() == 202, "an upload was not accepted: {}", started.status());
+        let location = started.headers().get(LOCATION).context("no place to upload to")?;
+        let mut url = started.url().join(location.to_str()?)?;
+        url.query_pairs_mut().append_pair("digest", &digest(&content));
+        let upload = client.put(url).header(CONTENT_TYPE, "application/octet-stream").body(content);
+        let done = self.authorised(upload, repository)?.send().await?;
+        ensure!(done.status() == 201, "a blob was not accepted: {}", done.status());
+        Ok(())
+    }
+
+    async fn push_manifest(
+        &self,
+        repository: &str,
+        name: &str,
+        media_type: &str,
+        content: Vec<u8>,
+    ) -> anyhow::Result<String> {
+        let digest = digest(&content);
+        let url = self.url(&format!("/v2/{repository}/manifests/{name}"));
+        let put = client(self.authority())?.put(url).header(CONTENT_TYPE, media_type).body(content);
+        let done = self.authorised(put, repository)?.send().await?;
+        ensure!(done.status() == 201, "a manifest was not accepted: {}", done.status());
+        Ok(digest)
+    }
+
+    fn url(&self, path: &str) -> String {
+        let scheme = if self.authority().is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.host())
+    }
+
+    fn authorised(&self, ask: RequestBuilder, repository: &str) -> anyhow::Result<RequestBuilder> {
+        Ok(match (&self.tokens, self.users.first()) {
+            (Some(service), _) => ask.bearer_auth(service.for_pushing(repository)?),
+            (None, Some(user)) => ask.basic_auth(&user.name, Some(&user.password)),
+            (None, None) => ask,
+        })
+    }
+}
