@@ -11,7 +11,7 @@ use std::{
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{Api, api::PostParams};
-use llsd_testkit::{ControlPlane, SharedControlPlane};
+use llsd_testkit::ControlPlane;
 use serde_json::json;
 
 fn config_map(name: &str) -> ConfigMap {
@@ -179,53 +179,24 @@ async fn nothing_is_left_after_a_panic() {
     assert_nothing_left(&ids, &dir);
 }
 
-static SHARED: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
-
-/// The other half of the next two tests: says what it started.
-async fn victim() {
-    let Some(cluster) = SHARED.get_or_skip("victim").await else {
-        return;
-    };
-    let said = json!({ "ids": cluster.process_ids(), "dir": cluster.dir() });
-    let file = std::env::var_os("VICTIM_SAYS").unwrap();
-    let half_written = Path::new(&file).with_extension("part");
-    std::fs::write(&half_written, said.to_string()).unwrap();
-    std::fs::rename(&half_written, file).unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by nothing_is_left_after_the_test_process_is_killed"]
-async fn victim_that_waits() {
-    victim().await;
-    tokio::time::sleep(Duration::from_mins(1)).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by nothing_is_left_of_a_shared_one_after_the_last_test"]
-async fn victim_that_ends() {
-    victim().await;
-}
-
 #[test]
 fn nothing_is_left_after_the_test_process_is_killed() {
-    nothing_is_left_of("victim_that_waits", true);
+    nothing_is_left_of("waits", true);
 }
 
 #[test]
 fn nothing_is_left_of_a_shared_one_after_the_last_test() {
-    nothing_is_left_of("victim_that_ends", false);
+    nothing_is_left_of("ends", false);
 }
 
+/// Runs the program `short_lived`, a process with a shared control plane that waits or ends.
 #[track_caller]
-fn nothing_is_left_of(victim: &str, kill: bool) {
+fn nothing_is_left_of(how_it_ends: &str, kill: bool) {
     let says = tempfile::tempdir().unwrap();
     let says = says.path().join("says");
-    let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", victim])
-        .env("VICTIM_SAYS", &says)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let program = env!("CARGO_BIN_EXE_short_lived");
+    let mut victim =
+        Command::new(program).arg(how_it_ends).arg(&says).stdout(Stdio::null()).spawn().unwrap();
     if kill {
         while !says.is_file() && victim.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(50));
