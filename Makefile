@@ -17,7 +17,7 @@ test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 	@scripts/test-kubernetes $(KUBERNETES_MINORS)
 
 .PHONY: round-trips
-round-trips: ## Ten million conversions there and back, compared; about 20 minutes
+round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000
 
 .PHONY: coverage
