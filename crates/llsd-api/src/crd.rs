@@ -1,6 +1,5 @@
 //! The CustomResourceDefinition with both versions.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
@@ -93,11 +92,6 @@ pub fn manifest() -> Value {
             ],
         },
     })
-}
-
-/// The CRD as the API's own type.
-pub fn definition() -> CustomResourceDefinition {
-    serde_json::from_value(manifest()).expect("the generated CRD is a CRD")
 }
 
 fn root<Spec: JsonSchema, Status: JsonSchema>() -> Value {

@@ -1,6 +1,6 @@
 //! The id of a provider: what models refer to and what the server lists.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -39,12 +39,6 @@ impl TryFrom<String> for ProviderId {
             && id.starts_with(|c: char| c.is_ascii_alphanumeric())
             && id.ends_with(|c: char| c.is_ascii_alphanumeric());
         if well_formed { Ok(Self(id)) } else { Err(format!("`{id}` is not a provider id")) }
-    }
-}
-
-impl Borrow<str> for ProviderId {
-    fn borrow(&self) -> &str {
-        &self.0
     }
 }
 

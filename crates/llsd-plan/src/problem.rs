@@ -145,10 +145,6 @@ impl Findings {
             remedy: remedy.into(),
         });
     }
-
-    pub fn is_clean(&self) -> bool {
-        self.problems.is_empty() && self.warnings.is_empty()
-    }
 }
 
 #[cfg(test)]

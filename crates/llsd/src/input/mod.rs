@@ -16,6 +16,6 @@ pub use documents::{Document, documents};
 pub use fault::Fault;
 pub use finding::Finding;
 pub use pick::contents;
-pub use resource::{Contents, Remark, Resource, Version};
+pub use resource::{Contents, Remark, Resource};
 pub use source::Source;
 pub use tree::{Duplicate, Position, Tree};

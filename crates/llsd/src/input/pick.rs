@@ -1,12 +1,13 @@
 //! Picks the resources out of the documents of a file: lists are unwrapped, other kinds are passed
 //! over with a remark, and the group and version of ours are judged.
 
+use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
 use llsd_plan::problem::{FieldPath, Reason};
 
 use super::documents::{Document, documents};
 use super::finding::Finding;
-use super::resource::{Contents, Remark, Resource, Version};
+use super::resource::{Contents, Remark, Resource};
 use super::source::Source;
 use super::tree::{Position, Tree};
 
@@ -168,7 +169,7 @@ fn judge_version(resource: &mut Resource) {
     let at = resource.tree.position(&path);
     let (group, version) =
         resource.api_version.split_once('/').unwrap_or(("", &resource.api_version));
-    resource.version = Version::parse(version);
+    resource.version = Version::from_api_version(&format!("{GROUP}/{version}"));
     let wanted = if resource.version.is_some() { version } else { "v1alpha2" };
     let remedy = format!("write `apiVersion: {GROUP}/{wanted}`");
     let finding =

@@ -1,27 +1,11 @@
 //! The resources that a file holds, and remarks on the parts of it that hold none.
 
 use llsd_api::GROUP;
+use llsd_api::conversion::Version;
 use serde_json::Value;
 
 use super::finding::Finding;
 use super::tree::Tree;
-
-/// A version of the resource that this program reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    V1alpha1,
-    V1alpha2,
-}
-
-impl Version {
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "v1alpha1" => Some(Self::V1alpha1),
-            "v1alpha2" => Some(Self::V1alpha2),
-            _ => None,
-        }
-    }
-}
 
 /// One resource of our kind.
 #[derive(Clone, Debug)]
