@@ -1,0 +1,141 @@
+//! Everything that planning must know beyond the resource itself. The controller gathers it in one
+//! pass, the command line reads it from a file; planning asks nobody else.
+//!
+//! Of Secrets only what §"Secrets" of `docs/configuration.md` lists is here, never a value. The one
+//! exception is a connection string's parts, in a type that can be neither printed nor serialised.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Connection;
+
+/// What is known of the world around one resource.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Facts {
+    /// Whether everything that exists is mentioned. The controller's facts are complete, so what
+    /// they lack does not exist; offline, what is not mentioned is assumed to exist.
+    pub complete: bool,
+    /// The image that the resource runs, as its registry describes it.
+    pub image: ImageFacts,
+    /// Secrets of the resource's namespace, by name.
+    pub secrets: BTreeMap<String, SecretFacts>,
+    /// ConfigMaps: by name in the resource's namespace, by `namespace/name` elsewhere.
+    pub config_maps: BTreeMap<String, ConfigMapFacts>,
+    /// What the images of external providers say of themselves, by image.
+    pub external_providers: BTreeMap<String, ExternalProviderFacts>,
+    /// The resource's uid; without it owner references are left out.
+    pub owner_uid: Option<String>,
+    pub operator: OperatorFacts,
+    /// API groups that the cluster serves and that decide what is planned, for example
+    /// `route.openshift.io`, `gateway.networking.k8s.io` and `security.openshift.io`.
+    pub served_apis: BTreeSet<String>,
+    /// Objects of an earlier operator that are taken over.
+    pub adopted: AdoptedFacts,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ImageFacts {
+    /// The digest that the image resolved to, `sha256:…`; without it the image runs unpinned.
+    pub digest: Option<String>,
+    /// The release of the server inside, from the image's version label.
+    pub release: Option<String>,
+    /// The base configuration that the image carries.
+    pub base: Option<BaseFacts>,
+    /// Why the registry could not be asked, in words for the user.
+    pub unavailable: Option<String>,
+}
+
+/// A base configuration and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BaseFacts {
+    pub text: String,
+    pub source: BaseSource,
+    /// The label that held it or pointed to it, or the file that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_in: Option<String>,
+}
+
+/// Where a base configuration came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BaseSource {
+    /// In a label of the image.
+    Labels,
+    /// In a layer that a label points to.
+    Layer,
+    /// In the operator itself, for a distribution that it knows.
+    Embedded,
+    /// In a file on the command line.
+    File,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SecretFacts {
+    /// A Secret that was looked for in vain is mentioned with `true` here.
+    pub missing: bool,
+    /// The keys that were asked for and are there.
+    pub keys: BTreeMap<String, SecretKeyFacts>,
+}
+
+/// What may be known of a secret value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SecretKeyFacts {
+    /// A keyed hash of the value, by which a change is noticed.
+    pub hash: String,
+    /// The value is empty, and the server would refuse to start.
+    pub empty: bool,
+    /// The server would read the value as a number or boolean, and refuse to start.
+    pub coerced: bool,
+    /// The value read as a database's connection string; it never leaves the process.
+    #[serde(skip)]
+    pub connection: Option<Result<Connection, String>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ConfigMapFacts {
+    /// A ConfigMap that was looked for in vain is mentioned with `true` here.
+    pub missing: bool,
+    pub data: BTreeMap<String, String>,
+}
+
+/// What an external provider's image says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExternalProviderFacts {
+    /// The API it provides, as config.yaml spells it.
+    pub api: String,
+    pub provider_type: String,
+    /// The Python package that the server imports.
+    pub module: String,
+}
+
+/// What the operator knows of itself and of its own configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct OperatorFacts {
+    pub namespace: Option<String>,
+    /// The operator's own image, which the Redis sidecar runs.
+    pub image: Option<String>,
+    /// `image-overrides` of the operator's ConfigMap, by distribution name.
+    pub image_overrides: BTreeMap<String, String>,
+    /// The `RELATED_IMAGE_…` variables of the operator, by distribution name.
+    pub related_images: BTreeMap<String, String>,
+    /// `enableNetworkPolicy` of the operator's ConfigMap, where it is set.
+    pub network_policy: Option<bool>,
+    /// The domain under which exposed servers without a host name of their own are reached.
+    pub ingress_domain: Option<String>,
+}
+
+/// Objects of an earlier operator that shape what is planned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct AdoptedFacts {
+    /// There is an Ingress already; it stays one, also where Routes are served.
+    pub ingress: bool,
+}

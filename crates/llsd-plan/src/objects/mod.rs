@@ -1,0 +1,79 @@
+//! Every object that the operator owns, planned from one [`Blueprint`], one file each. Names,
+//! labels, selectors, volumes and paths are those of the Go operator's v0.9, so that its objects
+//! are taken over as they are.
+
+use std::collections::BTreeMap;
+
+use llsd_api::secret_ref::SecretKey;
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
+
+use crate::facts::Facts;
+
+/// What the objects are made from: the resource, the facts, and what generation decided.
+#[derive(Clone, Debug)]
+pub struct Blueprint<'a> {
+    pub name: &'a str,
+    pub namespace: &'a str,
+    pub spec: &'a LlamaStackDistributionSpec,
+    pub facts: &'a Facts,
+    /// The image to run, pinned to its digest where that is known.
+    pub image: String,
+    /// `llama-stack`, unless a v1alpha1 object named its container otherwise.
+    pub container_name: String,
+    pub config: ConfigSource,
+    /// Environment that generation asks for: secrets, telemetry, storage.
+    pub environment: Vec<Variable>,
+    /// The sidecar that logs in to Redis for the server.
+    pub redis: Option<RedisSidecar>,
+    /// The owned Secret with the parts of the connection string; `None` as a value where only the
+    /// cluster knows it.
+    pub database: Option<BTreeMap<String, Option<String>>>,
+    /// A hash over the referenced secrets' hashes; it changes when one of them does.
+    pub secret_hash: Option<String>,
+    /// Certificates that the server trusts, as one PEM text.
+    pub ca_bundle: Option<String>,
+    pub external_providers: Vec<ExternalInstall>,
+}
+
+/// Where the server's configuration comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A file of ours in an immutable ConfigMap.
+    Generated { text: String },
+    /// The user's own ConfigMap; `hash` is of the key's content, where that is known.
+    Override { config_map: String, key: String, hash: Option<String> },
+    /// The file inside the image.
+    Default,
+}
+
+/// An environment variable of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub value: VariableValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableValue {
+    Literal(String),
+    Secret(SecretKey),
+}
+
+/// The Redis that the sidecar connects to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisSidecar {
+    /// `redis://HOST:PORT` or `rediss://HOST:PORT`, without credentials.
+    pub target: String,
+    pub password: Option<SecretKey>,
+}
+
+/// The loopback port on which the Redis sidecar listens.
+pub const REDIS_SIDECAR_PORT: u16 = 6380;
+
+/// An external provider's package that is copied into the pod before the server starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalInstall {
+    pub provider_id: String,
+    pub image: String,
+    pub pull_policy: Option<PullPolicy>,
+}
