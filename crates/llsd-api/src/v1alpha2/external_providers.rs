@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::provider_id::ProviderId;
 
-use super::provider_apis::per_provider_api;
+use super::provider_apis::{PROVIDER_APIS, per_provider_api};
 
 per_provider_api! {
     /// External providers of each API. They are added to the other providers; one with the id of

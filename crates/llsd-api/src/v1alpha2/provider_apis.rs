@@ -70,6 +70,29 @@ macro_rules! per_provider_api {
             #[serde(skip_serializing_if = "Option::is_none")]
             $(#[$field])* pub post_training: $type,
         }
+
+        impl $name {
+            /// Every API with what the resource says of it, in the order of the schema.
+            pub fn by_api(&self) -> [(&'static str, &$type); PROVIDER_APIS.len()] {
+                let fields = [
+                    &self.inference,
+                    &self.safety,
+                    &self.vector_io,
+                    &self.tool_runtime,
+                    &self.telemetry,
+                    &self.agents,
+                    &self.responses,
+                    &self.files,
+                    &self.file_processors,
+                    &self.batches,
+                    &self.datasetio,
+                    &self.scoring,
+                    &self.eval,
+                    &self.post_training,
+                ];
+                std::array::from_fn(|index| (PROVIDER_APIS[index], fields[index]))
+            }
+        }
     };
 }
 pub(crate) use per_provider_api;
@@ -88,6 +111,22 @@ mod tests {
             let fields: Vec<&String> =
                 described["properties"].as_object().unwrap().keys().collect();
             assert_eq!(fields, PROVIDER_APIS);
+        }
+    }
+
+    #[test]
+    fn each_api_is_paired_with_its_own_field() {
+        for api in PROVIDER_APIS {
+            let value = serde_json::json!({ api: [] });
+            let spec: crate::v1alpha2::ExternalProvidersSpec =
+                serde_json::from_value(value).unwrap();
+            let given: Vec<&str> = spec
+                .by_api()
+                .into_iter()
+                .filter(|(_, entries)| entries.is_some())
+                .map(|(api, _)| api)
+                .collect();
+            assert_eq!(given, [api]);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::one_or_many::OneOrMany;
 use crate::provider_id::ProviderId;
 use crate::secret_ref::{Host, SecretRef};
 
-use super::provider_apis::per_provider_api;
+use super::provider_apis::{PROVIDER_APIS, per_provider_api};
 
 per_provider_api! {
     /// The providers of each API: one object, or a list of objects with an `id` each.

@@ -5,7 +5,6 @@ mod providers;
 mod resources;
 mod rules;
 mod shape;
-mod suggest;
 mod v1alpha1;
 mod value;
 

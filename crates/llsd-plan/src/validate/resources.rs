@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::present;
 use super::providers::canonical_api;
-use super::suggest::nearest;
+use crate::suggest::nearest;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// APIs of some release that have no providers of their own.

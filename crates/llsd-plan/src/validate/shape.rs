@@ -8,7 +8,7 @@ use llsd_api::rules::{
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
 use serde_json::{Map, Value};
 
-use super::suggest::nearest;
+use crate::suggest::nearest;
 use super::value::{
     article, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
 };

@@ -1,0 +1,16 @@
+//! The names of the server's APIs: camelCase in the resource, snake_case in config.yaml, and one
+//! API whose name changed with a release.
+
+use super::era::Era;
+
+/// The name that config.yaml of this era has for an API, however the resource spells it.
+pub(super) fn in_config(era: &Era, written: &str) -> String {
+    let mut name = String::with_capacity(written.len() + 2);
+    for c in written.chars() {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    if matches!(name.as_str(), "agents" | "responses") { era.agents_api().to_owned() } else { name }
+}

@@ -1,0 +1,151 @@
+//! `spec.disabled`: switches APIs off, with everything that cannot do without them. Half a removal
+//! would stop the server at its start.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+
+use super::api_name;
+use super::draft::{Draft, entry_id};
+use super::era::Era;
+use crate::document::{Content, Node, Origin};
+use crate::problem::{Findings, Reason};
+
+/// Which kind of registered resource belongs to which API.
+const RESOURCES: [(&str, &str); 9] = [
+    ("inference", "models"),
+    ("safety", "shields"),
+    ("vector_io", "vector_stores"),
+    ("vector_io", "vector_dbs"),
+    ("tool_runtime", "tool_groups"),
+    ("datasetio", "datasets"),
+    ("scoring", "scoring_fns"),
+    ("eval", "benchmarks"),
+    ("tool_runtime", "connectors"),
+];
+
+/// The APIs that are switched off, and those that fall with them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disabled {
+    direct: BTreeSet<String>,
+    /// APIs that are gone, each with the disabled one that is the cause.
+    gone: BTreeMap<String, String>,
+}
+
+impl Disabled {
+    pub(super) fn new(spec: &LlamaStackDistributionSpec, era: &Era) -> Self {
+        let names = spec.disabled.iter().flatten();
+        let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
+        let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();
+        Self { direct, gone }
+    }
+
+    pub(super) fn directly(&self, api: &str) -> bool {
+        self.direct.contains(api)
+    }
+
+    /// The disabled API because of which this one is gone.
+    pub(super) fn cause(&self, api: &str) -> Option<&str> {
+        self.gone.get(api).map(String::as_str)
+    }
+}
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    if draft.disabled.direct.is_empty() {
+        return;
+    }
+    cascade(draft);
+    let gone: BTreeSet<String> = draft.disabled.gone.keys().cloned().collect();
+    if let Some(apis) = draft.document.get_mut("apis") {
+        apis.list_items().retain(|api| !api.as_str().is_some_and(|api| gone.contains(api)));
+    }
+    if let Some(providers) = draft.document.get_mut("providers")
+        && let Content::Map(entries) = &mut providers.content
+    {
+        entries.retain(|(api, _)| !gone.contains(api));
+    }
+    for (api, kind) in RESOURCES {
+        if gone.contains(api) {
+            draft.document.remove(kind);
+            if let Some(resources) = draft.document.get_mut("registered_resources") {
+                resources.remove(kind);
+            }
+        }
+    }
+    for (api, section) in [("vector_io", "vector_stores"), ("safety", "safety")] {
+        if gone.contains(api) {
+            draft.document.remove(section);
+        }
+    }
+    if gone.contains("telemetry")
+        && let Some(telemetry) = draft.document.get_mut("telemetry")
+    {
+        let origin = Origin::Rule("telemetry is disabled");
+        telemetry.set("enabled", Node::scalar(false, origin));
+    }
+}
+
+/// Removes providers that need what is gone, until nothing more falls.
+fn cascade(draft: &mut Draft<'_>) {
+    let user: Vec<_> = draft
+        .user_providers()
+        .into_iter()
+        .map(|provider| (provider.api, provider.id, provider.path))
+        .collect();
+    loop {
+        let mut fallen = None;
+        'search: for api in draft.provider_apis() {
+            if draft.disabled.cause(&api).is_some() {
+                continue;
+            }
+            for (index, entry) in draft.providers(&api).iter().enumerate() {
+                if let Some((needed, cause)) = missing_need(draft, &api, entry) {
+                    fallen = Some((api.clone(), index, needed, cause));
+                    break 'search;
+                }
+            }
+        }
+        let Some((api, index, needed, cause)) = fallen else { return };
+        let id = entry_id(&draft.providers(&api)[index]).map(|id| id.id).unwrap_or_default();
+        if let Some((_, _, path)) = user.iter().find(|(of, name, _)| *of == api && *name == id) {
+            warn(&mut draft.findings, path, &api, &needed, &cause);
+        }
+        let empty = {
+            let origin = Origin::Base;
+            let entries =
+                draft.document.entry_map("providers", &origin).entry_list(&api, &origin);
+            entries.remove(index);
+            entries.is_empty()
+        };
+        if empty {
+            draft.disabled.gone.insert(api, cause);
+        }
+    }
+}
+
+fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
+    let known = draft.era.catalogue.get(api, entry.get_str("provider_type")?)?;
+    known.needs.iter().find_map(|needed| {
+        draft.disabled.cause(needed).map(|cause| (needed.clone(), cause.to_owned()))
+    })
+}
+
+fn warn(
+    findings: &mut Findings,
+    path: &crate::problem::FieldPath,
+    api: &str,
+    needed: &str,
+    cause: &str,
+) {
+    let because = if needed == cause {
+        format!("{needed}, which is disabled")
+    } else {
+        format!("{needed}, which falls with {cause}")
+    };
+    findings.warning(
+        path,
+        Reason::Ignored,
+        format!("is left out: this {api} provider needs {because}"),
+        format!("remove {cause} from disabled, or remove this provider"),
+    );
+}

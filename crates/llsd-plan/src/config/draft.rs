@@ -1,0 +1,110 @@
+//! The configuration in the making: what the steps of generation read and change.
+
+use llsd_api::provider_id::short_name;
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
+
+use super::api_name;
+use super::disabled::Disabled;
+use super::environment::Environment;
+use super::era::Era;
+use super::substitution::{EffectiveId, Variables};
+use crate::document::{Node, Origin};
+use crate::facts::Facts;
+use crate::objects::{RedisSidecar, Variable};
+use crate::problem::{FieldPath, Findings, Problem};
+
+pub(super) struct Draft<'a> {
+    pub(super) spec: &'a LlamaStackDistributionSpec,
+    pub(super) facts: &'a Facts,
+    pub(super) era: Era,
+    pub(super) document: Node,
+    pub(super) disabled: Disabled,
+    pub(super) variables: Variables,
+    pub(super) environment: Environment,
+    /// Variables with a value of their own, such as those of OpenTelemetry.
+    pub(super) plain_variables: Vec<Variable>,
+    pub(super) redis: Option<RedisSidecar>,
+    /// Where the resource names the connection string that must be taken apart.
+    pub(super) connection_string: Option<FieldPath>,
+    pub(super) findings: Findings,
+    /// What planning must know and nobody told.
+    pub(super) unavailable: Vec<Problem>,
+}
+
+/// One provider of the resource, in the terms of config.yaml.
+#[derive(Clone, Debug)]
+pub(super) struct UserProvider<'a> {
+    pub(super) api: String,
+    pub(super) id: String,
+    pub(super) entry: &'a ProviderEntry,
+    pub(super) path: FieldPath,
+}
+
+impl<'a> Draft<'a> {
+    /// The resource's providers of APIs that are not switched off. Entries that could not be read
+    /// are validation's to report.
+    pub(super) fn user_providers(&self) -> Vec<UserProvider<'a>> {
+        let mut found = Vec::new();
+        let Some(providers) = &self.spec.providers else { return found };
+        for (field, entries) in providers.by_api() {
+            let Some(entries) = entries else { continue };
+            let api = api_name::in_config(&self.era, field);
+            if self.disabled.directly(&api) {
+                continue;
+            }
+            let path = FieldPath::spec().key("providers").key(field);
+            let list = matches!(entries, llsd_api::one_or_many::OneOrMany::Many(_));
+            for (index, entry) in entries.entries().iter().enumerate() {
+                let Some(entry) = entry.read() else { continue };
+                let id = match &entry.id {
+                    Some(id) => id.as_str().to_owned(),
+                    None => short_name(&entry.provider).to_owned(),
+                };
+                let path = if list { path.index(index) } else { path.clone() };
+                found.push(UserProvider { api: api.clone(), id, entry, path });
+            }
+        }
+        found
+    }
+
+    /// The entries that the document has for an API.
+    pub(super) fn providers(&self, api: &str) -> &[Node] {
+        self.document.at(&["providers", api]).map(Node::items).unwrap_or_default()
+    }
+
+    /// The APIs that have entries.
+    pub(super) fn provider_apis(&self) -> Vec<String> {
+        let providers = self.document.get("providers").map(Node::fields).unwrap_or_default();
+        providers.iter().map(|(api, _)| api.clone()).collect()
+    }
+
+    /// The list of resources of a kind, at the place that the layout has for it.
+    pub(super) fn registered(&mut self, kind: &str) -> &mut Vec<Node> {
+        let origin = Origin::Rule("resources are registered here");
+        if self.era.has_storage_section() {
+            self.document.entry_map("registered_resources", &origin).entry_list(kind, &origin)
+        } else {
+            self.document.entry_list(kind, &origin)
+        }
+    }
+
+    /// The resources of a kind that the document has, without making the list.
+    pub(super) fn registered_now(&self, kind: &str) -> &[Node] {
+        let list = if self.era.has_storage_section() {
+            self.document.at(&["registered_resources", kind])
+        } else {
+            self.document.get(kind)
+        };
+        list.map(Node::items).unwrap_or_default()
+    }
+}
+
+/// The id of a provider's entry, as it will be when the server runs.
+pub(super) fn entry_id(entry: &Node) -> Option<EffectiveId> {
+    EffectiveId::of(entry.get_str("provider_id")?, entry.get_str("provider_type").unwrap_or(""))
+}
+
+/// `a`, `b` and `c` as a list for a message, or `none`.
+pub(super) fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,323 @@
+//! The `config` of one provider: the base's, then what the release cannot do without, then the
+//! resource's settings, and its structured fields over all.
+
+use llsd_api::secret_ref::{Host, SecretKey};
+use serde_json::{Map, Value};
+
+use super::catalogue::Catalogue;
+use super::draft::{Draft, UserProvider};
+use super::provider_type::Resolved;
+use super::substitution::{Form, Reference, whole};
+use super::{era::Layout, storage};
+use crate::document::{Content, Node, Origin};
+use crate::problem::{FieldPath, Reason};
+use crate::suggest::nearest;
+
+/// Types that take any key at all.
+const OPEN_TYPES: [&str; 1] = ["remote::milvus"];
+/// Fields that a cloud region may go to.
+const REGION_FIELDS: [&str; 5] = ["region", "region_name", "oci_region", "location", "aws_region"];
+
+pub(super) fn build(
+    draft: &mut Draft<'_>,
+    provider: &UserProvider<'_>,
+    resolved: &Resolved,
+    base: Option<&Node>,
+) -> Node {
+    let kept = base.and_then(|entry| entry.get("config")).filter(|config| !config.is_null());
+    let mut builder = Builder {
+        config: kept.cloned().unwrap_or_else(|| Node::map(Origin::Field(provider.path.clone()))),
+        draft,
+        provider,
+        resolved,
+        structured: Vec::new(),
+    };
+    builder.endpoint();
+    builder.api_key();
+    builder.host();
+    builder.region();
+    builder.secret_refs();
+    builder.settings();
+    builder.fill();
+    builder.required();
+    builder.config
+}
+
+struct Builder<'b, 'a> {
+    draft: &'b mut Draft<'a>,
+    provider: &'b UserProvider<'a>,
+    resolved: &'b Resolved,
+    config: Node,
+    /// Fields that structured fields have set, with the one that did.
+    structured: Vec<(String, FieldPath)>,
+}
+
+impl Builder<'_, '_> {
+    fn endpoint(&mut self) {
+        let Some(endpoint) = &self.provider.entry.endpoint else { return };
+        let path = self.provider.path.key("endpoint");
+        let Some(field) = self.field_for(|known| known.endpoint.as_deref(), &["url", "base_url"])
+        else {
+            return self.no_place(&path, "an endpoint");
+        };
+        let endpoint = self.with_suffix(endpoint, &field);
+        self.set(&field, Node::scalar(endpoint, Origin::Field(path.clone())), &path);
+        if self.provider.api == "telemetry" && self.config.get("sinks").is_none_or(reads_variable) {
+            let sinks = ["console", "otel_trace"].map(Value::from).to_vec();
+            let origin = Origin::Rule("an endpoint means that traces are sent");
+            self.config.set("sinks", Node::from_value(Value::Array(sinks), &origin));
+        }
+    }
+
+    /// The server asks below `/v1`; up to 0.3 it adds that to Ollama's address itself.
+    fn with_suffix(&self, endpoint: &str, field: &str) -> String {
+        let suffix = match (self.resolved.name.as_str(), field) {
+            ("remote::vllm", _) => "/v1",
+            ("remote::ollama", _) if self.draft.era.layout >= Layout::V0_4 => "/v1",
+            (_, "otel_trace_endpoint") => "/v1/traces",
+            _ => return endpoint.to_owned(),
+        };
+        let trimmed = endpoint.trim_end_matches('/');
+        let without_path = trimmed
+            .split_once("://")
+            .is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '$']));
+        if without_path { format!("{trimmed}{suffix}") } else { endpoint.to_owned() }
+    }
+
+    fn api_key(&mut self) {
+        let Some(key) = self.provider.entry.api_key.as_ref().and_then(|key| key.read()) else {
+            return;
+        };
+        let path = self.provider.path.key("apiKey");
+        let Some(field) = self.field_for(|known| known.key.as_deref(), &["api_key", "api_token"])
+        else {
+            return self.no_place(&path, "an API key");
+        };
+        self.set_secret(&field, "api_key", key.target(), &path);
+    }
+
+    fn host(&mut self) {
+        let Some(host) = &self.provider.entry.host else { return };
+        let path = self.provider.path.key("host");
+        if !self.resolved.known.is_none_or(|known| known.knows("host")) {
+            return self.no_place(&path, "a host");
+        }
+        match host {
+            Host::Literal(host) => {
+                let value = Node::scalar(host.as_str(), Origin::Field(path.clone()));
+                self.set("host", value, &path);
+            }
+            Host::Secret(secret) => {
+                if let Some(secret) = secret.read() {
+                    self.set_secret("host", "host", secret.target(), &path);
+                }
+            }
+        }
+    }
+
+    fn region(&mut self) {
+        let Some(region) = &self.provider.entry.region else { return };
+        let path = self.provider.path.key("region");
+        let field = match self.resolved.known {
+            None => Some("region"),
+            Some(known) => REGION_FIELDS.into_iter().find(|field| known.knows(field)),
+        };
+        match field {
+            Some(field) => {
+                let value = Node::scalar(region.as_str(), Origin::Field(path.clone()));
+                self.set(field, value, &path);
+            }
+            None => self.no_place(&path, "a region"),
+        }
+    }
+
+    fn secret_refs(&mut self) {
+        let refs = self.provider.entry.secret_refs.iter().flatten();
+        for (name, secret) in refs {
+            let path = self.provider.path.key("secretRefs").key(name);
+            let Some(secret) = secret.read() else { continue };
+            let knows = |field: &str| self.resolved.known.is_none_or(|known| known.knows(field));
+            // `api_key` is the key of any provider, whatever the release calls it.
+            let field = match self.resolved.known.and_then(|known| known.key.as_deref()) {
+                Some(key) if name == "api_key" && !knows(name) => key.to_owned(),
+                _ if knows(name) || self.is_open() => name.clone(),
+                _ => {
+                    self.unknown_field(&path, name);
+                    continue;
+                }
+            };
+            self.set_secret(&field, name, secret.target(), &path);
+        }
+    }
+
+    fn settings(&mut self) {
+        let entry = self.provider.entry;
+        for (name, settings) in [("settings", &entry.settings), ("config", &entry.config)] {
+            let Some(settings) = settings else { continue };
+            let path = self.provider.path.key(name);
+            for key in sorted_keys(settings) {
+                self.setting(key, &settings[key], &path.key(key));
+            }
+        }
+    }
+
+    fn setting(&mut self, key: &str, value: &Value, path: &FieldPath) {
+        if let Some((_, by)) = self.structured.iter().find(|(field, _)| field == key) {
+            let message = format!("is overridden by {by}");
+            return self.draft.findings.warning(path, Reason::Ignored, message, "remove one of the two");
+        }
+        if let Some(known) = self.resolved.known
+            && !known.knows(key)
+            && !self.is_open()
+        {
+            let message = format!(
+                "`{}` of {} does not know `{key}` and would drop it without a word",
+                self.resolved.name,
+                self.draft.era.name()
+            );
+            let remedy = match nearest(key, known.known()) {
+                Some(meant) => format!("did you mean {meant}?"),
+                None => "remove it".to_owned(),
+            };
+            self.draft.findings.warning(path, Reason::UnknownField, message, remedy);
+        }
+        self.config.set(key, Node::from_field(value, path));
+    }
+
+    /// Fields that the release cannot do without and that nobody has given.
+    fn fill(&mut self) {
+        let Some(known) = self.resolved.known else { return };
+        for (field, value) in &known.fill {
+            if self.config.get(field).is_none_or(Node::is_null) {
+                let value = storage::companion(&self.draft.document, value);
+                let origin = Origin::Rule("the provider needs it");
+                self.config.set(field, Node::from_value(value, &origin));
+            }
+        }
+    }
+
+    /// What is still missing, or stays empty because nothing sets its variable.
+    fn required(&mut self) {
+        let Some(known) = self.resolved.known else { return };
+        let endpoint = self.field_for(|known| known.endpoint.as_deref(), &[]);
+        let needs_endpoint = self.resolved.name == "remote::vllm";
+        let fields = known
+            .required
+            .iter()
+            .cloned()
+            .chain(endpoint.clone().filter(|_| needs_endpoint));
+        let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
+        missing.dedup();
+        for field in missing {
+            let (path, remedy) = if endpoint.as_ref() == Some(&field) {
+                (self.provider.path.key("endpoint"), "set endpoint".to_owned())
+            } else if known.key.as_ref() == Some(&field) {
+                (self.provider.path.key("apiKey"), "set apiKey".to_owned())
+            } else {
+                let remedy = format!("set settings.{field}, or secretRefs.{field} for a secret");
+                (self.provider.path.key("settings").key(&field), remedy)
+            };
+            let message = format!("`{}` does not start without `{field}`", self.resolved.name);
+            self.draft.findings.problem(&path, Reason::Required, message, remedy);
+        }
+    }
+
+    fn is_empty(&self, field: &str) -> bool {
+        let Some(node) = self.config.get(field) else { return true };
+        match node.as_str().map(whole) {
+            Some(Some(Reference { variable, form: Form::Default("") | Form::Required })) => {
+                !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable)
+            }
+            _ => node.is_null() || node.as_str() == Some(""),
+        }
+    }
+
+    /// The field for an endpoint or key: as the base's own entries of the type have it, else as
+    /// the catalogue says, else the first usual name for a type that nobody knows.
+    fn field_for(
+        &self,
+        of: impl Fn(&'static super::catalogue::ProviderType) -> Option<&'static str>,
+        usual: &[&'static str],
+    ) -> Option<String> {
+        let api = self.provider.api.as_str();
+        let names = Catalogue::all()
+            .iter()
+            .rev()
+            .filter_map(|catalogue| catalogue.get(api, &self.resolved.name).and_then(&of));
+        let names: Vec<&str> = names.chain(usual.iter().copied()).collect();
+        let learnt = self
+            .draft
+            .providers(api)
+            .iter()
+            .filter(|entry| entry.get_str("provider_type") == Some(&self.resolved.name))
+            .filter_map(|entry| entry.get("config"))
+            .find_map(|config| names.iter().find(|name| config.get(name).is_some()));
+        match (learnt, self.resolved.known) {
+            (Some(field), _) => Some((*field).to_owned()),
+            (None, Some(known)) => of(known).map(str::to_owned),
+            (None, None) => usual.first().map(|field| (*field).to_owned()),
+        }
+    }
+
+    fn set(&mut self, field: &str, value: Node, by: &FieldPath) {
+        if let Some((_, earlier)) = self.structured.iter().find(|(name, _)| name == field) {
+            let message = format!("sets `{field}`, which {earlier} sets too");
+            return self.draft.findings.problem(by, Reason::Conflict, message, "keep one of the two");
+        }
+        self.structured.push((field.to_owned(), by.clone()));
+        self.config.set(field, value);
+    }
+
+    fn set_secret(&mut self, field: &str, name: &str, secret: &SecretKey, path: &FieldPath) {
+        let parts = [self.provider.id.as_str(), name];
+        let reference =
+            self.draft.environment.bind(parts, secret, path, &mut self.draft.findings);
+        self.set(field, Node::scalar(reference, Origin::Field(path.clone())), path);
+    }
+
+    fn no_place(&mut self, path: &FieldPath, what: &str) {
+        let message =
+            format!("`{}` of {} takes no {}", self.resolved.name, self.draft.era.name(), noun(what));
+        let remedy = match self.resolved.known {
+            Some(known) if known.known().next().is_some() => {
+                let fields: Vec<&str> = known.known().collect();
+                format!("remove it; settings of this provider are {}", fields.join(", "))
+            }
+            _ => "remove it".to_owned(),
+        };
+        self.draft.findings.problem(path, Reason::Invalid, message, remedy);
+    }
+
+    fn unknown_field(&mut self, path: &FieldPath, name: &str) {
+        let known = self.resolved.known.into_iter().flat_map(|known| known.known());
+        let remedy = match nearest(name, known) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "remove it".to_owned(),
+        };
+        let message = format!(
+            "`{}` of {} has no field `{name}`",
+            self.resolved.name,
+            self.draft.era.name()
+        );
+        self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
+    }
+
+    fn is_open(&self) -> bool {
+        OPEN_TYPES.contains(&self.resolved.name.as_str())
+    }
+}
+
+/// `an endpoint` without its article.
+fn noun(what: &str) -> &str {
+    what.split_once(' ').map_or(what, |(_, noun)| noun)
+}
+
+fn reads_variable(node: &Node) -> bool {
+    matches!(&node.content, Content::Scalar(_)) && node.as_str().is_some_and(|text| whole(text).is_some())
+}
+
+fn sorted_keys(settings: &Map<String, Value>) -> Vec<&String> {
+    let mut keys: Vec<&String> = settings.keys().collect();
+    keys.sort();
+    keys
+}

@@ -1,0 +1,116 @@
+//! Lays the resource's providers over the base's, by id: a provider with the id of one of the
+//! base's takes its place, the others stay.
+
+use llsd_api::provider_id::short_name;
+
+use super::draft::{Draft, UserProvider, entry_id};
+use super::provider_type::{self, Resolved};
+use super::{api_name, provider_config, telemetry};
+use crate::document::{Node, Origin};
+use crate::problem::Reason;
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    for provider in draft.user_providers() {
+        if provider.api == "telemetry" && !draft.era.catalogue.has_api("telemetry") {
+            telemetry::to_environment(draft, &provider);
+        } else if known_api(draft, &provider) {
+            merge(draft, &provider);
+        }
+    }
+}
+
+/// An API that the release does not have stops the server.
+fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
+    let known = draft.era.candidates().any(|catalogue| catalogue.has_api(&provider.api));
+    if !known {
+        let path = &provider.path;
+        draft.findings.problem(
+            path,
+            Reason::NotFound,
+            format!("{} has no API `{}`", draft.era.name(), provider.api),
+            "remove these providers, or use an image of a release that has the API",
+        );
+    }
+    known
+}
+
+fn merge(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {
+    let written = telemetry::type_name(&draft.era, provider);
+    let resolved = provider_type::resolve(
+        &draft.era,
+        &provider.api,
+        written,
+        &provider.path.key("provider"),
+        &mut draft.findings,
+    );
+    let Some(resolved) = resolved else { return };
+    let base = base_entry(draft, provider, &resolved);
+    let config = provider_config::build(draft, provider, &resolved, base.as_ref());
+    let mut entry = base.unwrap_or_else(|| Node::map(Origin::Field(provider.path.clone())));
+    let id_path = provider.path.key(if provider.entry.id.is_some() { "id" } else { "provider" });
+    entry.origin = Origin::Field(provider.path.clone());
+    entry.set("provider_id", Node::scalar(provider.id.as_str(), Origin::Field(id_path)));
+    let type_origin = Origin::Field(provider.path.key("provider"));
+    entry.set("provider_type", Node::scalar(resolved.name.as_str(), type_origin));
+    entry.set("config", config);
+    place(draft, &provider.api, &provider.id, entry);
+}
+
+/// The base's entry that the user's one replaces, if it is of the same type: then its
+/// configuration stays where the user says nothing.
+fn base_entry(draft: &Draft<'_>, provider: &UserProvider<'_>, resolved: &Resolved) -> Option<Node> {
+    draft
+        .providers(&provider.api)
+        .iter()
+        .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
+        .filter(|entry| entry.get_str("provider_type") == Some(&resolved.name))
+        .cloned()
+}
+
+/// Puts an entry in the place of the one with its id, or at the end, and switches its API on.
+pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
+    let origin = entry.origin.clone();
+    let providers = draft.document.entry_map("providers", &origin);
+    let entries = providers.entry_list(api, &origin);
+    let same = |entry: &Node| entry_id(entry).is_some_and(|effective| effective.id == id);
+    match entries.iter().position(same) {
+        Some(first) => {
+            entries[first] = entry;
+            // Of several entries with one id the server would take the last, without a word.
+            let mut index = 0;
+            entries.retain(|entry| {
+                index += 1;
+                index - 1 <= first || !same(entry)
+            });
+        }
+        None => entries.push(entry),
+    }
+    // An empty list of APIs means all that have providers.
+    let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
+    if !apis.is_empty() && !apis.iter().any(|name| name.as_str() == Some(api)) {
+        let origin = Origin::Rule("an API with providers is served");
+        draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));
+    }
+}
+
+/// A remark for each provider whose id is also in the base with another type: what pointed to the
+/// base's one now points to this one.
+pub(super) fn replaced_types(draft: &mut Draft<'_>) {
+    for provider in draft.user_providers() {
+        let replaced = draft
+            .providers(&provider.api)
+            .iter()
+            .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
+            .and_then(|entry| entry.get_str("provider_type").map(str::to_owned));
+        let Some(old) = replaced else { continue };
+        if short_name(&old) != short_name(&provider.entry.provider) {
+            let api = api_name::in_config(&draft.era, &provider.api);
+            draft.findings.warning(
+                &provider.path,
+                Reason::Ignored,
+                format!("takes the place of the base's {api} provider `{}` ({old})", provider.id),
+                "give it an id of its own to keep both",
+            );
+        }
+    }
+}

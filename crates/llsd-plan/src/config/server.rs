@@ -1,0 +1,41 @@
+//! The `server` section: port, TLS and workers, where the era's server reads them. The start
+//! program passes them on as flags too, because not every way of starting looks into the file.
+
+use super::draft::Draft;
+use crate::document::{Node, Origin};
+use crate::objects::{TLS_CERT_FILE, TLS_KEY_FILE};
+use crate::problem::{FieldPath, Reason};
+
+/// The lowest port that the server's own schema takes.
+const LOWEST_PORT: i32 = 1024;
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    let rule = Origin::Rule("how the server listens");
+    let networking = FieldPath::spec().key("networking");
+    if let Some(given) = &draft.spec.networking {
+        if let Some(port) = given.port.filter(|port| *port >= LOWEST_PORT) {
+            let origin = Origin::Field(networking.key("port"));
+            draft.document.entry_map("server", &rule).set("port", Node::scalar(port, origin));
+        }
+        if given.tls.as_ref().is_some_and(|tls| tls.enabled == Some(true)) {
+            let origin = Origin::Field(networking.key("tls"));
+            let server = draft.document.entry_map("server", &rule);
+            server.set("tls_certfile", Node::scalar(TLS_CERT_FILE, origin.clone()));
+            server.set("tls_keyfile", Node::scalar(TLS_KEY_FILE, origin));
+        }
+    }
+    let workers = draft.spec.workload.as_ref().and_then(|workload| workload.workers);
+    let Some(workers) = workers.filter(|workers| *workers > 1) else { return };
+    let path = FieldPath::spec().key("workload").key("workers");
+    if draft.era.has_workers() {
+        let server = draft.document.entry_map("server", &rule);
+        server.set("workers", Node::scalar(workers, Origin::Field(path)));
+    } else {
+        draft.findings.warning(
+            &path,
+            Reason::Ignored,
+            format!("{} runs in one process only", draft.era.name()),
+            "use replicas, or an image of 0.3 or later",
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! Storage up to 0.2.24, where there is no storage section: the registry, the inference log and
+//! every provider have a store of their own, written out in their configuration.
+
+use super::draft::Draft;
+use super::storage::{Kind, Target, connection, distro_name};
+use crate::document::{Node, Origin};
+use crate::problem::FieldPath;
+
+/// Fields of providers that hold a store, by kind.
+const PROVIDER_STORES: [(&str, Kind); 4] = [
+    ("kvstore", Kind::Kv),
+    ("persistence_store", Kind::Kv),
+    ("responses_store", Kind::Sql),
+    ("metadata_store", Kind::Sql),
+];
+
+pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
+    let layout = draft.era.layout;
+    let distro = distro_name(&draft.document);
+    let store = |name: &str| {
+        let mut store = connection(kind, target, layout, &distro, name);
+        store["type"] = target.name().into();
+        if matches!(target, Target::Redis { .. }) {
+            // In files of their own the stores could not meet; in one Redis they would.
+            store["namespace"] = name.into();
+        }
+        Node::from_value(store, &Origin::Field(path.clone()))
+    };
+    let top = match kind {
+        Kind::Kv => ("metadata_store", "registry"),
+        Kind::Sql => ("inference_store", "inference_store"),
+    };
+    if !already(draft.document.get(top.0), target) {
+        draft.document.set(top.0, store(top.1));
+    }
+    let Some(providers) = draft.document.get_mut("providers") else { return };
+    for (api, entries) in providers.fields_mut() {
+        for entry in entries.list_items() {
+            let id = entry.get_str("provider_type").unwrap_or_default().replace("::", "_");
+            let Some(config) = entry.get_mut("config") else { continue };
+            for (field, of) in PROVIDER_STORES {
+                if of == kind && config.get(field).is_some_and(is_store) && !already(config.get(field), target) {
+                    config.set(field, store(&format!("{api}_{id}_{field}")));
+                }
+            }
+        }
+    }
+}
+
+fn is_store(node: &Node) -> bool {
+    node.get("type").is_some() || node.get("db_path").is_some()
+}
+
+/// SQLite stays in the files where it is.
+fn already(store: Option<&Node>, target: &Target) -> bool {
+    matches!(target, Target::Sqlite)
+        && store.is_some_and(|store| store.get_str("type") == Some("sqlite"))
+}

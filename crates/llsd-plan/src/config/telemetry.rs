@@ -1,0 +1,83 @@
+//! Telemetry: a provider of the server up to 0.2, and nothing but OpenTelemetry's own environment
+//! variables since.
+
+use llsd_api::provider_id::short_name;
+use serde_json::Value;
+
+use super::draft::{Draft, UserProvider};
+use super::era::Era;
+use crate::objects::{Variable, VariableValue};
+use crate::problem::Reason;
+
+/// Names under which users ask for OpenTelemetry; the server's own provider of it is another word.
+const OPEN_TELEMETRY: [&str; 4] = ["opentelemetry", "otel", "otlp", "open-telemetry"];
+
+/// The provider as the server of the era names it.
+pub(super) fn type_name<'a>(era: &Era, provider: &UserProvider<'a>) -> &'a str {
+    let written = provider.entry.provider.as_str();
+    if provider.api == "telemetry"
+        && era.catalogue.has_api("telemetry")
+        && OPEN_TELEMETRY.contains(&short_name(written))
+    {
+        return "inline::meta-reference";
+    }
+    written
+}
+
+/// Turns a telemetry provider into environment variables.
+pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {
+    let entry = provider.entry;
+    if let Some(endpoint) = &entry.endpoint {
+        set(draft, "OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.clone());
+    }
+    let settings = entry.settings.as_ref().map(|settings| ("settings", settings));
+    let config = entry.config.as_ref().map(|config| ("config", config));
+    for (field, settings) in settings.into_iter().chain(config) {
+        let mut keys: Vec<&String> = settings.keys().collect();
+        keys.sort();
+        for key in keys {
+            let path = provider.path.key(field).key(key);
+            match (key.as_str(), text(&settings[key])) {
+                ("service_name", Some(value)) => set(draft, "OTEL_SERVICE_NAME", value),
+                (name, Some(value)) if name.starts_with("OTEL_") => set(draft, name, value),
+                _ => ignored(draft, &path, "there is no telemetry provider that could take it"),
+            }
+        }
+    }
+    for (field, given) in [
+        ("apiKey", entry.api_key.is_some()),
+        ("host", entry.host.is_some()),
+        ("region", entry.region.is_some()),
+        ("secretRefs", entry.secret_refs.is_some()),
+    ] {
+        if given {
+            let reason = "telemetry is environment there; set an OTEL_ variable in overrides.env";
+            ignored(draft, &provider.path.key(field), reason);
+        }
+    }
+    if let Some(section) = draft.document.get_mut("telemetry") {
+        use crate::document::{Node, Origin};
+        section.set("enabled", Node::scalar(true, Origin::Field(provider.path.clone())));
+    }
+}
+
+fn ignored(draft: &mut Draft<'_>, path: &crate::problem::FieldPath, why: &str) {
+    let message = format!("has no effect in {}: {why}", draft.era.name());
+    let remedy = "use endpoint, settings.service_name and settings that begin with OTEL_";
+    draft.findings.warning(path, Reason::Ignored, message, remedy);
+}
+
+fn set(draft: &mut Draft<'_>, name: &str, value: String) {
+    draft.plain_variables.retain(|variable| variable.name != name);
+    let value = VariableValue::Literal(value);
+    draft.plain_variables.push(Variable { name: name.to_owned(), value });
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
