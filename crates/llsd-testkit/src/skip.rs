@@ -7,7 +7,7 @@ use std::{
 
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many tests of this process were skipped for want of a control plane.
+/// How many tests of this process were skipped for want of what they run against.
 pub fn skipped() -> usize {
     SKIPPED.load(Ordering::Relaxed)
 }
@@ -15,7 +15,7 @@ pub fn skipped() -> usize {
 /// One line per skipped test on standard error. With `CI=true` a panic: there, a test that did not
 /// run is a test that failed.
 pub fn skip(test: &str, why: &str) {
-    let line = format!("SKIPPED (no control plane): {test}: {why}");
+    let line = format!("SKIPPED {test}: {why}");
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
     SKIPPED.fetch_add(1, Ordering::Relaxed);
     // Not `eprintln!`, which the test harness swallows for tests that pass.
