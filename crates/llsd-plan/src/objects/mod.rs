@@ -2,12 +2,51 @@
 //! labels, selectors, volumes and paths are those of the Go operator's v0.9, so that its objects
 //! are taken over as they are.
 
+mod autoscaler;
+mod ca_bundle;
+pub mod certificates;
+mod command;
+pub mod config_map;
+mod deployment;
+mod disruption_budget;
+mod environment;
+pub mod exposure;
+mod external_providers;
+mod http_route;
+mod ingress;
+pub mod labels;
+pub mod names;
+mod network_policy;
+mod owner;
+pub mod paths;
+mod planned;
+mod pod;
+mod probes;
+mod resources;
+mod route;
+mod scheduling;
+mod security;
+mod service;
+mod service_account;
+mod settings;
+mod sidecar;
+mod storage_secret;
+mod trust;
+mod volume_claim;
+mod volumes;
+
 use std::collections::BTreeMap;
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 
 use crate::facts::Facts;
+
+pub use command::LAUNCH;
+pub use planned::{Objects, objects};
+pub use settings::DEFAULT_PORT;
+pub use sidecar::DEFAULT_OPERATOR_IMAGE;
+pub use trust::TRUST;
 
 /// What the objects are made from: the resource, the facts, and what generation decided.
 #[derive(Clone, Debug)]

@@ -1,0 +1,1 @@
+//! Puts together the certificates that a server trusts.

@@ -1,0 +1,73 @@
+//! The ConfigMap with the generated configuration. Its name carries a hash of the content, and it
+//! never changes: a new configuration is a new object, so that pods of an older one can still
+//! start while the newer one rolls out.
+
+use std::fmt::Write as _;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use sha2::{Digest, Sha256};
+
+use super::{Blueprint, ConfigSource, labels, owner};
+
+/// The key, and so the file's name.
+pub const CONFIG_KEY: &str = "config.yaml";
+
+/// Digits of the hash in the name: as few as can be read, more where a name is taken.
+const SUFFIX_LENGTHS: [usize; 4] = [8, 16, 32, 64];
+
+/// The sha256 of a text, in hexadecimal.
+pub fn content_hash(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// The name for this content. `taken` says whether a ConfigMap of a name exists with another
+/// content; the suffix is then longer.
+pub fn name_for(resource: &str, text: &str, taken: impl Fn(&str) -> bool) -> String {
+    let hash = content_hash(text);
+    let name = |length: usize| format!("{resource}-config-{}", &hash[..length]);
+    SUFFIX_LENGTHS.map(name).into_iter().find(|name| !taken(name)).unwrap_or_else(|| name(64))
+}
+
+/// The name of the generated ConfigMap, if the configuration is generated.
+pub fn generated_name(blueprint: &Blueprint) -> Option<String> {
+    let ConfigSource::Generated { text } = &blueprint.config else { return None };
+    let taken = |name: &str| {
+        let known = blueprint.facts.config_maps.get(name);
+        known.is_some_and(|known| !known.missing && known.data.get(CONFIG_KEY) != Some(text))
+    };
+    Some(name_for(blueprint.name, text, taken))
+}
+
+pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
+    let ConfigSource::Generated { text } = &blueprint.config else { return None };
+    let mut metadata = owner::owned(blueprint, generated_name(blueprint)?);
+    metadata.labels = Some(labels::of_component(blueprint.name, "config"));
+    metadata.annotations = Some([(labels::CONFIG_HASH.into(), content_hash(text))].into());
+    Some(ConfigMap {
+        metadata,
+        data: Some([(CONFIG_KEY.into(), text.clone())].into()),
+        immutable: Some(true),
+        ..Default::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suffix_grows_until_the_name_is_free() {
+        let hash = content_hash("version: 2\n");
+        assert_eq!(hash.len(), 64);
+        let shortest = name_for("llama", "version: 2\n", |_| false);
+        assert_eq!(shortest, format!("llama-config-{}", &hash[..8]));
+        let longer = name_for("llama", "version: 2\n", |name| name == shortest);
+        assert_eq!(longer, format!("llama-config-{}", &hash[..16]));
+        // No more than the whole hash can be said; two texts with one sha256 are not to be had.
+        let longest = name_for("llama", "version: 2\n", |_| true);
+        assert_eq!(longest, format!("llama-config-{hash}"));
+    }
+}

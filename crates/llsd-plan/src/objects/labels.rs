@@ -1,0 +1,55 @@
+//! Labels and annotations of the owned objects.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+pub const APP: &str = "app";
+pub const INSTANCE: &str = "app.kubernetes.io/instance";
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+pub const PART_OF: &str = "app.kubernetes.io/part-of";
+pub const COMPONENT: &str = "app.kubernetes.io/component";
+/// v0.9 watches only what carries it, so a step back to v0.9 still sees its objects.
+pub const WATCH: &str = "llamastack.io/watch";
+
+/// The value of [`MANAGED_BY`].
+pub const OPERATOR: &str = "llama-stack-operator";
+const LLAMA_STACK: &str = "llama-stack";
+
+/// Hash of the server's configuration.
+pub const CONFIG_HASH: &str = "llamastack.io/config-hash";
+/// Hash over the hashes of all secrets that the server reads.
+pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
+/// Hash of the user's own configuration, under v0.9's name.
+pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
+/// Hash of the trusted certificates, under v0.9's name.
+pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
+
+/// What the Deployment selects its pods by. A Deployment's selector can never change, and v0.9's
+/// is this one.
+pub fn selector(resource: &str) -> BTreeMap<String, String> {
+    [(APP, LLAMA_STACK), (INSTANCE, resource)].map(owned).into()
+}
+
+/// The same as a selector of other objects.
+pub(super) fn selecting_pods(resource: &str) -> LabelSelector {
+    LabelSelector { match_labels: Some(selector(resource)), ..Default::default() }
+}
+
+/// Labels of every owned object.
+pub fn of_objects(resource: &str) -> BTreeMap<String, String> {
+    let mut labels = selector(resource);
+    labels.extend([(MANAGED_BY, OPERATOR), (PART_OF, LLAMA_STACK), (WATCH, "true")].map(owned));
+    labels
+}
+
+/// Those labels, and what the object is for.
+pub(super) fn of_component(resource: &str, component: &str) -> BTreeMap<String, String> {
+    let mut labels = of_objects(resource);
+    labels.insert(COMPONENT.into(), component.into());
+    labels
+}
+
+fn owned((key, value): (&str, &str)) -> (String, String) {
+    (key.into(), value.into())
+}

@@ -1,0 +1,53 @@
+//! Names of the owned objects. Those that v0.9 made keep the names it gave them, or its objects
+//! could not be taken over.
+
+pub fn deployment(resource: &str) -> String {
+    resource.to_owned()
+}
+
+pub fn service(resource: &str) -> String {
+    format!("{resource}-service")
+}
+
+pub fn service_account(resource: &str) -> String {
+    format!("{resource}-sa")
+}
+
+pub fn volume_claim(resource: &str) -> String {
+    format!("{resource}-pvc")
+}
+
+pub fn network_policy(resource: &str) -> String {
+    format!("{resource}-network-policy")
+}
+
+pub fn ingress(resource: &str) -> String {
+    format!("{resource}-ingress")
+}
+
+/// OpenShift makes a host name out of the Route's name and namespace, so the name has no suffix:
+/// the host is then the one that an Ingress would have under the same domain.
+pub fn route(resource: &str) -> String {
+    resource.to_owned()
+}
+
+pub fn http_route(resource: &str) -> String {
+    resource.to_owned()
+}
+
+pub fn autoscaler(resource: &str) -> String {
+    format!("{resource}-hpa")
+}
+
+pub fn disruption_budget(resource: &str) -> String {
+    format!("{resource}-pdb")
+}
+
+pub fn ca_bundle(resource: &str) -> String {
+    format!("{resource}-ca-bundle")
+}
+
+/// The Secret with the parts of a database's connection string.
+pub fn storage_secret(resource: &str) -> String {
+    format!("{resource}-storage")
+}

@@ -1,0 +1,128 @@
+//! The NetworkPolicy: made where the resource says who may connect, or where the operator's own
+//! configuration wants one for every server.
+
+use k8s_openapi::api::networking::v1::{
+    NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::exposure::{self, ROUTE_API, Via};
+use super::{Blueprint, labels, names, owner};
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// Where v0.9 is installed, for an operator that does not know its own namespace.
+const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+/// What OpenShift puts on the namespaces of its routers.
+const ROUTERS: &str = "network.openshift.io/policy-group";
+
+pub(super) fn network_policy(
+    blueprint: &Blueprint,
+    findings: &mut Findings,
+) -> Option<NetworkPolicy> {
+    let asked_for = blueprint.networking().allowed_from.is_some();
+    if !blueprint.facts.operator.network_policy.unwrap_or(asked_for) {
+        if asked_for {
+            findings.warning(
+                &FieldPath::spec().key("networking").key("allowedFrom"),
+                Reason::Ignored,
+                "the operator's configuration switches NetworkPolicies off",
+                "set enableNetworkPolicy in the ConfigMap llama-stack-operator-config",
+            );
+        }
+        return None;
+    }
+    warn_of_locked_out_controller(blueprint, findings);
+    Some(NetworkPolicy {
+        metadata: owner::owned(blueprint, names::network_policy(blueprint.name)),
+        spec: Some(NetworkPolicySpec {
+            pod_selector: Some(labels::selecting_pods(blueprint.name)),
+            policy_types: Some(vec!["Ingress".into()]),
+            ingress: Some(vec![NetworkPolicyIngressRule {
+                from: Some(peers(blueprint)),
+                ports: Some(vec![NetworkPolicyPort {
+                    protocol: Some("TCP".into()),
+                    port: Some(IntOrString::Int(blueprint.port())),
+                    end_port: None,
+                }]),
+            }]),
+            egress: None,
+        }),
+    })
+}
+
+fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {
+    let allowed = blueprint.networking().allowed_from.clone().unwrap_or_default();
+    let listed = allowed.namespaces.unwrap_or_default();
+    if listed.iter().any(|namespace| namespace == "*") {
+        return vec![namespaces(LabelSelector::default())];
+    }
+    let operator = blueprint.facts.operator.namespace.as_deref();
+    let mut peers = vec![
+        NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..Default::default() },
+        labelled(NAMESPACE_NAME, operator.unwrap_or(DEFAULT_OPERATOR_NAMESPACE)),
+    ];
+    peers.extend(listed.iter().map(|namespace| labelled(NAMESPACE_NAME, namespace)));
+    peers.extend(allowed.labels.iter().flatten().map(|label| match label.split_once('=') {
+        Some((key, value)) => labelled(key, value),
+        None => labelled_somehow(label),
+    }));
+    if blueprint.spec.networking.is_some() {
+        peers.push(labelled(ROUTERS, "ingress"));
+    }
+    let mut seen = Vec::new();
+    peers.retain(|peer| {
+        let new = !seen.contains(peer);
+        seen.push(peer.clone());
+        new
+    });
+    peers
+}
+
+/// Pods of another namespace that has this label with this value.
+fn labelled(key: &str, value: &str) -> NetworkPolicyPeer {
+    namespaces(LabelSelector {
+        match_labels: Some([(key.into(), value.into())].into()),
+        ..Default::default()
+    })
+}
+
+/// Pods of another namespace that has this label, whatever its value.
+fn labelled_somehow(key: &str) -> NetworkPolicyPeer {
+    namespaces(LabelSelector {
+        match_expressions: Some(vec![LabelSelectorRequirement {
+            key: key.into(),
+            operator: "Exists".into(),
+            values: None,
+        }]),
+        ..Default::default()
+    })
+}
+
+fn namespaces(selector: LabelSelector) -> NetworkPolicyPeer {
+    NetworkPolicyPeer { namespace_selector: Some(selector), ..Default::default() }
+}
+
+/// Where traffic from outside comes from cannot be known here, except for OpenShift's routers. With
+/// nobody let in beyond the namespace itself, it certainly does not get through.
+fn warn_of_locked_out_controller(blueprint: &Blueprint, findings: &mut Findings) {
+    let allowed = blueprint.networking().allowed_from.clone().unwrap_or_default();
+    let nobody = allowed.namespaces.is_none_or(|namespaces| namespaces.is_empty())
+        && allowed.labels.is_none_or(|labels| labels.is_empty());
+    // On OpenShift the routers, which were let in, also serve Ingresses.
+    let elsewhere = exposure::of(blueprint).is_some_and(|exposure| match exposure.via {
+        Via::Ingress => !blueprint.serves(ROUTE_API),
+        Via::HttpRoute(_) => true,
+        Via::Route => false,
+    });
+    if nobody && elsewhere {
+        findings.warning(
+            &FieldPath::spec().key("networking").key("allowedFrom"),
+            Reason::Conflict,
+            "the NetworkPolicy keeps out the controller through which the server is exposed",
+            "add the namespace of the Ingress controller or Gateway to allowedFrom.namespaces",
+        );
+    }
+}

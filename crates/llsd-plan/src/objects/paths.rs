@@ -1,0 +1,32 @@
+//! Where things stand inside the server's container. Generation writes some of these paths into
+//! config.yaml, and the start program reads others; v0.9's stay as they were.
+
+/// The folder of the server's configuration.
+pub const CONFIG_DIR: &str = "/etc/llama-stack/";
+/// The server's configuration, where a file is mounted at all.
+pub const CONFIG_FILE: &str = "/etc/llama-stack/config.yaml";
+
+/// The folder of the server's certificate.
+pub const TLS_DIR: &str = "/etc/llama-stack-tls";
+/// What `server.tls_certfile` of config.yaml says.
+pub const TLS_CERT_FILE: &str = "/etc/llama-stack-tls/tls.crt";
+/// What `server.tls_keyfile` of config.yaml says.
+pub const TLS_KEY_FILE: &str = "/etc/llama-stack-tls/tls.key";
+
+/// The folder of the certificates that the resource asks to trust, and nothing else; settings of
+/// providers may name the file in it.
+pub const CA_BUNDLE_DIR: &str = "/etc/ssl/certs/ca-bundle";
+/// The key of the ConfigMap, and so the file's name.
+pub const CA_BUNDLE_KEY: &str = "ca-bundle.crt";
+/// The folder of the file that holds those certificates and the image's own.
+pub const TRUST_DIR: &str = "/run/llama-stack-trust";
+/// What `SSL_CERT_FILE` says.
+pub const TRUST_FILE: &str = "/run/llama-stack-trust/ca-bundle.crt";
+
+/// Where the volume is mounted unless the resource says otherwise.
+pub const DEFAULT_MOUNT_PATH: &str = "/.llama";
+
+/// The folder under which each external provider has one of its own.
+pub const EXTERNAL_PROVIDERS_DIR: &str = "/opt/llama-stack/external-providers";
+/// Where an external provider's image keeps its importable Python packages.
+pub const PROVIDER_PACKAGES_DIR: &str = "/lls-provider/packages";

@@ -1,0 +1,133 @@
+//! The pods that the Deployment makes: one container with the server, and what must run before or
+//! beside it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Container, ContainerPort, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::config_map::content_hash;
+use super::{
+    Blueprint, ConfigSource, command, environment, external_providers, labels, probes, resources,
+    scheduling, security, service_account, sidecar, trust, volumes,
+};
+use crate::problem::{FieldPath, Findings, Reason};
+
+pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTemplateSpec {
+    let overrides = blueprint.overrides();
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta {
+            labels: Some(pod_labels(blueprint, findings)),
+            annotations: Some(pod_annotations(blueprint, findings))
+                .filter(|annotations| !annotations.is_empty()),
+            ..Default::default()
+        }),
+        spec: Some(PodSpec {
+            service_account_name: Some(service_account::name(blueprint)),
+            automount_service_account_token: Some(false),
+            // The variables that Kubernetes makes of Services collide with the server's own: a
+            // Service `postgres` would set POSTGRES_PORT to `tcp://…`.
+            enable_service_links: Some(false),
+            image_pull_secrets: overrides.image_pull_secrets.clone(),
+            security_context: Some(security::of_pod(blueprint, findings)),
+            init_containers: Some(init_containers(blueprint))
+                .filter(|containers| !containers.is_empty()),
+            containers: vec![server(blueprint, findings)],
+            volumes: Some(volumes::of_pod(blueprint, findings)),
+            termination_grace_period_seconds: overrides.termination_grace_period_seconds,
+            topology_spread_constraints: scheduling::spread(blueprint),
+            affinity: scheduling::affinity(blueprint),
+            node_selector: overrides.node_selector.clone(),
+            tolerations: overrides.tolerations.clone(),
+            ..Default::default()
+        }),
+    }
+}
+
+/// Hashes of everything that the server reads only when it starts.
+pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
+    let (config, user_config) = match &blueprint.config {
+        ConfigSource::Generated { text } => (Some(content_hash(text)), None),
+        ConfigSource::Override { hash, .. } => (hash.clone(), hash.clone()),
+        ConfigSource::Default => (None, None),
+    };
+    let hashes = [
+        (labels::CONFIG_HASH, config),
+        (labels::USER_CONFIG_HASH, user_config),
+        (labels::SECRET_HASH, blueprint.secret_hash.clone()),
+        (labels::CA_BUNDLE_HASH, blueprint.ca_bundle.as_deref().map(content_hash)),
+    ];
+    hashes.into_iter().filter_map(|(key, hash)| Some((key.to_owned(), hash?))).collect()
+}
+
+fn server(blueprint: &Blueprint, findings: &mut Findings) -> Container {
+    Container {
+        name: blueprint.container_name.clone(),
+        image: Some(blueprint.image.clone()),
+        command: command::command(blueprint),
+        args: command::arguments(blueprint),
+        env: Some(environment::variables(blueprint, findings)),
+        env_from: blueprint.overrides().env_from.clone(),
+        ports: Some(vec![ContainerPort {
+            container_port: blueprint.port(),
+            protocol: Some("TCP".into()),
+            ..Default::default()
+        }]),
+        startup_probe: Some(probes::startup(blueprint)),
+        readiness_probe: Some(probes::readiness(blueprint)),
+        liveness_probe: Some(probes::liveness(blueprint)),
+        resources: Some(resources::of_server(blueprint)),
+        volume_mounts: Some(volumes::of_server(blueprint)),
+        security_context: Some(security::of_container()),
+        ..Default::default()
+    }
+}
+
+/// The sidecar comes last: it trusts what the init container before it has written.
+fn init_containers(blueprint: &Blueprint) -> Vec<Container> {
+    let mut containers = external_providers::init_containers(blueprint);
+    containers.extend(trust::init_container(blueprint));
+    containers.extend(sidecar::redis_proxy(blueprint));
+    containers
+}
+
+fn pod_labels(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<String, String> {
+    laid_over(
+        labels::selector(blueprint.name),
+        blueprint.overrides().pod_labels.as_ref(),
+        "podLabels",
+        findings,
+    )
+}
+
+fn pod_annotations(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<String, String> {
+    laid_over(
+        hashes(blueprint),
+        blueprint.overrides().pod_annotations.as_ref(),
+        "podAnnotations",
+        findings,
+    )
+}
+
+/// Ours stay: selectors and rollouts hang on them.
+fn laid_over(
+    ours: BTreeMap<String, String>,
+    theirs: Option<&BTreeMap<String, String>>,
+    field: &str,
+    findings: &mut Findings,
+) -> BTreeMap<String, String> {
+    let path = FieldPath::spec().key("workload").key("overrides").key(field);
+    for (key, value) in theirs.into_iter().flatten() {
+        if ours.get(key).is_some_and(|ours| ours != value) {
+            findings.warning(
+                &path.key(key),
+                Reason::Ignored,
+                "the operator needs its own value here",
+                "remove the entry",
+            );
+        }
+    }
+    let mut merged = theirs.cloned().unwrap_or_default();
+    merged.extend(ours);
+    merged
+}

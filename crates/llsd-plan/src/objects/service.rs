@@ -1,0 +1,40 @@
+//! The Service, which every server has.
+
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::{Blueprint, labels, names, owner};
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// The port's name, also with TLS: Routes and NetworkPolicies that users made name it.
+pub(super) const PORT_NAME: &str = "http";
+
+pub(super) fn service(blueprint: &Blueprint, findings: &mut Findings) -> Service {
+    let port = blueprint.port();
+    if !(1..=65535).contains(&port) {
+        // v1alpha2's schema refuses it; v1alpha1's does not.
+        findings.problem(
+            &FieldPath::spec().key("networking").key("port"),
+            Reason::Invalid,
+            format!("{port} is out of range"),
+            "use a number from 1024 to 65535",
+        );
+    }
+    Service {
+        metadata: owner::owned(blueprint, names::service(blueprint.name)),
+        spec: Some(ServiceSpec {
+            type_: Some("ClusterIP".into()),
+            selector: Some(labels::selector(blueprint.name)),
+            ports: Some(vec![ServicePort {
+                name: Some(PORT_NAME.into()),
+                protocol: Some("TCP".into()),
+                port,
+                target_port: Some(IntOrString::Int(port)),
+                app_protocol: blueprint.server_tls().map(|_| "https".into()),
+                ..Default::default()
+            }]),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}

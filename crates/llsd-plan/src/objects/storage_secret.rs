@@ -1,0 +1,34 @@
+//! The Secret with the parts of the database's connection string. The server has no place for a
+//! whole one, so its parts become environment variables that point here.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+
+use super::{Blueprint, labels, names, owner};
+
+/// What stands for a value that only the cluster knows. It is clear text, so that nobody takes it
+/// for a password.
+const UNKNOWN: &str = "(from the connection string, which only the cluster knows)";
+
+pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
+    let parts = blueprint.database.as_ref()?;
+    let mut data = BTreeMap::new();
+    let mut unknown = BTreeMap::new();
+    for (key, value) in parts {
+        match value {
+            Some(value) => _ = data.insert(key.clone(), ByteString(value.clone().into_bytes())),
+            None => _ = unknown.insert(key.clone(), UNKNOWN.to_owned()),
+        }
+    }
+    let mut metadata = owner::owned(blueprint, names::storage_secret(blueprint.name));
+    metadata.labels = Some(labels::of_component(blueprint.name, "storage"));
+    Some(Secret {
+        metadata,
+        type_: Some("Opaque".into()),
+        data: Some(data).filter(|data| !data.is_empty()),
+        string_data: Some(unknown).filter(|unknown| !unknown.is_empty()),
+        ..Default::default()
+    })
+}
