@@ -1,21 +1,273 @@
 //! A database's connection string taken apart, because the server has no place for a whole one.
-//! The parts are secrets: the type can be neither printed nor serialised.
+//! The parts are secrets: the type can be neither printed nor serialised, and no message here
+//! repeats a piece of the text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::coercion::coerced;
+
 /// The parts of a Postgres connection string, decoded.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Connection {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) database: String,
-    pub(crate) user: String,
-    pub(crate) password: String,
-    pub(crate) ssl_mode: Option<String>,
+    host: String,
+    port: Option<u16>,
+    database: String,
+    user: String,
+    password: String,
+    ssl_mode: Option<String>,
+    /// Parameters that the server has no place for, by name.
+    ignored: Vec<String>,
 }
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Connection(secret)")
+    }
+}
+
+impl Connection {
+    /// Reads `postgresql://USER:PASSWORD@HOST:PORT/DB?sslmode=…`, with or without a driver in the
+    /// scheme, or the `key=value` form.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let connection = match text.split_once("://") {
+            Some((scheme, rest)) => {
+                let base = scheme.split('+').next().unwrap_or_default();
+                if !matches!(base, "postgres" | "postgresql") {
+                    return Err("is not a Postgres connection string".to_owned());
+                }
+                from_url(rest)?
+            }
+            None if text.contains('=') => from_pairs(text)?,
+            None => return Err("is not a Postgres connection string".to_owned()),
+        };
+        connection.checked()
+    }
+
+    /// Names of parameters that have no effect.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// The values of the owned Secret. The server pastes them into a URL unescaped, so user and
+    /// password are percent-encoded, every byte of them, which also keeps an all-digit password
+    /// from being read as a number.
+    pub fn parts(&self) -> BTreeMap<&'static str, String> {
+        let host =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let mut database = self.database.clone();
+        if let Some(mode) = &self.ssl_mode {
+            database.push_str("?ssl=");
+            database.push_str(mode);
+        } else if coerced(&database) {
+            // An empty query changes nothing, except that the text is no number any more.
+            database.push('?');
+        }
+        BTreeMap::from([
+            ("host", host),
+            ("port", self.port.unwrap_or(5432).to_string()),
+            ("db", database),
+            ("user", encode(&self.user)),
+            ("password", encode(&self.password)),
+        ])
+    }
+
+    fn checked(mut self) -> Result<Self, String> {
+        if self.user.is_empty() {
+            return Err("names no user".to_owned());
+        }
+        if self.host.is_empty() || self.host.starts_with('/') || self.host.starts_with('@') {
+            return Err("names no host; a socket cannot be reached from the pod".to_owned());
+        }
+        if self.host.contains(',') {
+            return Err("names several hosts, and the server takes one".to_owned());
+        }
+        if self.host.contains(|c: char| c.is_whitespace() || "/?#@".contains(c)) {
+            return Err("names a host that is none".to_owned());
+        }
+        if self.database.is_empty() {
+            self.database.clone_from(&self.user);
+        }
+        if self.database.contains(|c: char| c.is_whitespace() || "/?#".contains(c)) {
+            return Err("names a database whose name has no place in a URL".to_owned());
+        }
+        const MODES: [&str; 6] =
+            ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
+        if self.ssl_mode.as_deref().is_some_and(|mode| !MODES.contains(&mode)) {
+            return Err(format!("has an sslmode other than {}", MODES.join(", ")));
+        }
+        Ok(self)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), String> {
+        match name {
+            "host" | "hostaddr" => self.host = value,
+            "port" if value.contains(',') => {
+                return Err("names several hosts, and the server takes one".to_owned());
+            }
+            "port" => {
+                self.port = Some(value.parse().map_err(|_| "has a port that is none".to_owned())?);
+            }
+            "dbname" | "database" => self.database = value,
+            "user" => self.user = value,
+            "password" => self.password = value,
+            "sslmode" | "ssl" => self.ssl_mode = Some(value),
+            other => self.ignored.push(other.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+fn from_url(rest: &str) -> Result<Connection, String> {
+    let mut connection = Connection::default();
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    connection.database = decode(database)?;
+    // The last `@` ends the credentials: passwords are often written unescaped.
+    let address = match authority.rsplit_once('@') {
+        Some((credentials, address)) => {
+            let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+            connection.user = decode(user)?;
+            connection.password = decode(password)?;
+            address
+        }
+        None => authority,
+    };
+    if address.contains(',') {
+        return Err("names several hosts, and the server takes one".to_owned());
+    }
+    let (host, port) = match address.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+        _ => (address, None),
+    };
+    connection.host = decode(host.trim_matches(['[', ']']))?;
+    if let Some(port) = port.filter(|port| !port.is_empty()) {
+        connection.set("port", port.to_owned())?;
+    }
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        connection.set(&decode(name)?, decode(value)?)?;
+    }
+    Ok(connection)
+}
+
+/// libpq's form: `key = value`, the value in single quotes where it holds blanks.
+fn from_pairs(text: &str) -> Result<Connection, String> {
+    let mut connection = Connection::default();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (name, after) =
+            rest.split_once('=').ok_or_else(|| "has a parameter without a value".to_owned())?;
+        let (value, after) = pair_value(after.trim_start())?;
+        connection.set(name.trim(), value)?;
+        rest = after.trim_start();
+    }
+    Ok(connection)
+}
+
+fn pair_value(text: &str) -> Result<(String, &str), String> {
+    let (quoted, body) = match text.strip_prefix('\'') {
+        Some(body) => (true, body),
+        None => (false, text),
+    };
+    let mut value = String::new();
+    let mut characters = body.char_indices();
+    while let Some((index, c)) = characters.next() {
+        match c {
+            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
+            '\'' if quoted => return Ok((value, &body[index + 1..])),
+            c if !quoted && c.is_whitespace() => return Ok((value, &body[index..])),
+            c => value.push(c),
+        }
+    }
+    if quoted { Err("has a quote that is not closed".to_owned()) } else { Ok((value, "")) }
+}
+
+fn decode(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = (*first == b'%')
+            .then(|| after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match escaped {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
+}
+
+fn encode(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn parts(text: &str) -> Vec<String> {
+        let parts = Connection::parse(text).unwrap().parts();
+        let decoded = |key: &str| decode(&parts[key]).unwrap();
+        vec![
+            parts["host"].clone(),
+            parts["port"].clone(),
+            parts["db"].clone(),
+            decoded("user"),
+            decoded("password"),
+        ]
+    }
+
+    #[rstest]
+    #[case("postgresql://u:p@db:5433/llama", ["db", "5433", "llama", "u", "p"])]
+    #[case("postgres://u:p@db", ["db", "5432", "u", "u", "p"])]
+    #[case("postgresql+asyncpg://u:p@db/x?sslmode=require", ["db", "5432", "x?ssl=require", "u", "p"])]
+    #[case("postgresql://u:p%40s%3As@db/x", ["db", "5432", "x", "u", "p@s:s"])]
+    #[case("postgresql://u:p@s@db/x", ["db", "5432", "x", "u", "p@s"])]
+    #[case("postgresql://u:1@[::1]:5/x", ["[::1]", "5", "x", "u", "1"])]
+    #[case("host=db port=5433 dbname='my db' user=u", ["", "", "", "", ""])]
+    #[case(r"host=db dbname=x user=u password='a b\'c'", ["db", "5432", "x", "u", "a b'c"])]
+    #[case("postgresql://u:p@db/123", ["db", "5432", "123?", "u", "p"])]
+    #[case("postgresql://u:p%@db/x", ["db", "5432", "x", "u", "p%"])]
+    fn connection_strings_are_taken_apart(#[case] text: &str, #[case] expected: [&str; 5]) {
+        if expected[0].is_empty() {
+            assert!(Connection::parse(text).is_err());
+        } else {
+            assert_eq!(parts(text), expected);
+        }
+    }
+
+    #[rstest]
+    #[case("mysql://u:geheim@db/x")]
+    #[case("postgresql://u:geheim@a,b/x")]
+    #[case("postgresql://u:geheim@/x?host=/var/run")]
+    #[case("host=/tmp user=u password=geheim")]
+    #[case("postgresql://:geheim@db/x")]
+    #[case("postgresql://u:geheim@db:port/x")]
+    #[case("geheim")]
+    #[case("host='geheim")]
+    #[case("postgresql://u:geheim@db/x?sslmode=geheim")]
+    fn what_the_server_cannot_use_is_refused_without_repeating_it(#[case] text: &str) {
+        let message = Connection::parse(text).unwrap_err();
+        assert!(!message.contains("geheim"), "{message}");
+    }
+
+    #[test]
+    fn nothing_of_it_can_be_printed() {
+        let connection =
+            Connection::parse("postgresql://u:geheim@db/x?application_name=y").unwrap();
+        assert_eq!(format!("{connection:?}"), "Connection(secret)");
+        assert_eq!(connection.ignored(), ["application_name"]);
+        assert!(connection.parts()["password"].starts_with("%67%65"));
     }
 }

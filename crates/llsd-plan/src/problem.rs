@@ -95,6 +95,21 @@ pub enum Reason {
     Deprecated,
     /// Accepted, but without the effect it seems to have.
     Ignored,
+    /// An external provider in the place of another one.
+    ProviderOverridden,
+    /// A base configuration of a version that is not supported.
+    UnsupportedConfigVersion,
+    /// A base configuration that cannot be read, or of a server that is not known.
+    UnsupportedBase,
+    /// An image that carries no configuration.
+    MissingConfigLabels,
+    SecretNotFound,
+    SecretKeyNotFound,
+    /// A secret value that the server would refuse to start with.
+    SecretValueRejected,
+    ConfigMapNotFound,
+    /// What only a cluster or a registry could tell, and did not.
+    Unavailable,
 }
 
 /// One finding. A *problem* refuses the resource; as a *warning* the same shape only remarks.

@@ -14,3 +14,15 @@ pub(super) fn in_config(era: &Era, written: &str) -> String {
     }
     if matches!(name.as_str(), "agents" | "responses") { era.agents_api().to_owned() } else { name }
 }
+
+/// The name of the field that the resource has for an API of config.yaml.
+pub(super) fn in_resource(api: &str) -> String {
+    let mut words = api.split('_');
+    let mut name = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at(word.len().min(1));
+        name.push_str(&first.to_ascii_uppercase());
+        name.push_str(rest);
+    }
+    name
+}

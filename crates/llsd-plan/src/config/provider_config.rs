@@ -18,9 +18,9 @@ const OPEN_TYPES: [&str; 1] = ["remote::milvus"];
 /// Fields that a cloud region may go to.
 const REGION_FIELDS: [&str; 5] = ["region", "region_name", "oci_region", "location", "aws_region"];
 
-pub(super) fn build(
-    draft: &mut Draft<'_>,
-    provider: &UserProvider<'_>,
+pub(super) fn build<'a>(
+    draft: &mut Draft<'a>,
+    provider: &UserProvider<'a>,
     resolved: &Resolved,
     base: Option<&Node>,
 ) -> Node {

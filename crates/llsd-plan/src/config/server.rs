@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use crate::document::{Node, Origin};
-use crate::objects::{TLS_CERT_FILE, TLS_KEY_FILE};
+use crate::objects::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use crate::problem::{FieldPath, Reason};
 
 /// The lowest port that the server's own schema takes.

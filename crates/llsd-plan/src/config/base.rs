@@ -1,0 +1,86 @@
+//! The base configuration, opened: read as the server reads it, its version checked, its era told.
+
+use serde_json::Value;
+
+use super::era::{self, Era, NoEra};
+use crate::document::{self, Node, Origin};
+use crate::facts::BaseFacts;
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// The versions of config.yaml that are supported; every server there is says 2.
+const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
+
+/// A base configuration that can be built on.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) document: Node,
+    pub(super) era: Era,
+    pub(super) version: u64,
+}
+
+pub(super) fn open(
+    base: &BaseFacts,
+    release: Option<&str>,
+    findings: &mut Findings,
+) -> Option<Base> {
+    let path = FieldPath::spec().key("distribution");
+    let source = match &base.found_in {
+        Some(place) => format!("the base configuration ({place})"),
+        None => "the base configuration".to_owned(),
+    };
+    let value = match document::read(&base.text) {
+        Ok(value) => value,
+        Err(wrong) => {
+            let place = format!("line {}, column {}", wrong.line, wrong.column);
+            findings.problem(
+                &path,
+                Reason::UnsupportedBase,
+                format!("{source} cannot be read: {place}: {}", wrong.message),
+                "correct the configuration that the image carries, or use overrideConfig",
+            );
+            return None;
+        }
+    };
+    let version = match version(&value) {
+        Ok(version) => version,
+        Err(written) => {
+            let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
+            findings.problem(
+                &path,
+                Reason::UnsupportedConfigVersion,
+                format!(
+                    "Unsupported config.yaml version {written}. Supported versions: {supported}"
+                ),
+                "use an image whose configuration has a supported version, or overrideConfig",
+            );
+            return None;
+        }
+    };
+    match era::detect(&value, release) {
+        Ok(era) => Some(Base { document: Node::from_value(value, &Origin::Base), era, version }),
+        Err(no_era) => {
+            let message = match no_era {
+                NoEra::Foreign(what) => format!("{source} is for {what}"),
+                NoEra::Contradiction(marks) => format!(
+                    "{source} has the layout of no known release: these do not go together: {marks}"
+                ),
+            };
+            let remedy = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
+            findings.problem(&path, Reason::UnsupportedBase, message, remedy);
+            None
+        }
+    }
+}
+
+/// The version as a number, or how the document writes the one that is not supported.
+fn version(document: &Value) -> Result<u64, String> {
+    let written = match document.get("version") {
+        None | Some(Value::Null) => return Err("none".to_owned()),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    match written.parse() {
+        Ok(version) if SUPPORTED_VERSIONS.contains(&version) => Ok(version),
+        _ => Err(written),
+    }
+}

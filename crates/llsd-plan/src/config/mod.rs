@@ -1,0 +1,148 @@
+//! Generation: the resource laid over the base configuration of its image, in the layout of the
+//! server that the image holds. Pure; the same inputs give the same bytes.
+
+mod api_name;
+mod base;
+pub mod catalogue;
+mod counts;
+mod disabled;
+mod draft;
+mod environment;
+pub mod era;
+mod external_providers;
+mod integrity;
+mod models;
+mod provider_config;
+mod provider_type;
+mod providers;
+mod redis_endpoint;
+mod resources;
+mod server;
+mod shields;
+mod storage;
+mod storage_inline;
+mod substitution;
+mod telemetry;
+mod tools;
+
+use std::collections::BTreeSet;
+
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+
+use crate::document::{self, Node};
+use crate::facts::{BaseFacts, Facts};
+use crate::objects::{RedisSidecar, Variable};
+use crate::problem::{FieldPath, Findings, Problem};
+
+pub use counts::Counts;
+pub use environment::Bound;
+
+use disabled::Disabled;
+use draft::Draft;
+use substitution::Variables;
+
+/// A generated configuration and what the pod needs for it.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    /// The configuration, in which every node knows its origin.
+    pub document: Node,
+    pub text: String,
+    pub version: u64,
+    pub counts: Counts,
+    /// How the server that the file is made for is named.
+    pub release: &'static str,
+    /// Whether that server turns a variable that looks like a number into one.
+    pub coerces_variables: bool,
+    /// The secret references of the resource, each with its variable.
+    pub secrets: Vec<Bound>,
+    pub variables: Vec<Variable>,
+    pub redis: Option<RedisSidecar>,
+    /// Where the resource names the connection string that has to be taken apart.
+    pub connection_string: Option<FieldPath>,
+}
+
+/// What generation came to; everything it found is said even where nothing could be generated.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub generated: Option<Generated>,
+    pub findings: Findings,
+    /// What only a cluster or a registry could tell.
+    pub unavailable: Vec<Problem>,
+}
+
+/// Generates the configuration of a resource whose form validation has accepted.
+pub fn generate(
+    spec: &LlamaStackDistributionSpec,
+    facts: &Facts,
+    base: &BaseFacts,
+    release: Option<&str>,
+) -> Outcome {
+    let mut findings = Findings::default();
+    let Some(base) = base::open(base, release, &mut findings) else {
+        return Outcome { findings, ..Outcome::default() };
+    };
+    let mut draft = Draft {
+        spec,
+        facts,
+        era: base.era,
+        document: base.document,
+        disabled: Disabled::new(spec, &base.era),
+        variables: variables(spec),
+        environment: environment::Environment::default(),
+        plain_variables: Vec::new(),
+        redis: None,
+        connection_string: None,
+        findings,
+        unavailable: Vec::new(),
+    };
+    providers::replaced_types(&mut draft);
+    providers::apply(&mut draft);
+    external_providers::apply(&mut draft);
+    disabled::apply(&mut draft);
+    storage::apply(&mut draft);
+    models::apply(&mut draft);
+    tools::apply(&mut draft);
+    shields::apply(&mut draft);
+    server::apply(&mut draft);
+    integrity::apply(&mut draft);
+    finish(draft, base.version)
+}
+
+fn finish(draft: Draft<'_>, version: u64) -> Outcome {
+    let counts = counts::count(&draft);
+    let mut used = BTreeSet::new();
+    substitution::variables_of(&draft.document, &mut used);
+    let generated = Generated {
+        text: document::text(&draft.document),
+        version,
+        counts,
+        release: draft.era.name(),
+        coerces_variables: draft.era.coerces_variables(),
+        secrets: draft.environment.used(|name| used.contains(name)),
+        variables: draft.plain_variables,
+        redis: draft.redis,
+        connection_string: draft.connection_string,
+        document: draft.document,
+    };
+    Outcome {
+        generated: Some(generated),
+        findings: draft.findings,
+        unavailable: draft.unavailable,
+    }
+}
+
+/// The variables that the resource itself sets; an empty value is as good as none to the server.
+fn variables(spec: &LlamaStackDistributionSpec) -> Variables {
+    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
+    let names = overrides
+        .and_then(|overrides| overrides.env.as_ref())
+        .into_iter()
+        .flatten()
+        .filter(|variable| variable.value_from.is_some() || variable.value.as_deref().is_some_and(|value| !value.is_empty()))
+        .map(|variable| variable.name.clone())
+        .collect();
+    let open = overrides
+        .and_then(|overrides| overrides.env_from.as_ref())
+        .is_some_and(|sources| !sources.is_empty());
+    Variables::new(names, open)
+}

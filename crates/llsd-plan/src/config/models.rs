@@ -1,0 +1,183 @@
+//! `resources.models`: the models that the server registers when it starts.
+
+use llsd_api::name_or_entry::NameOrEntry;
+use llsd_api::provider_id::short_name;
+use llsd_api::v1alpha2::{ModelEntry, ModelType};
+
+use super::draft::Draft;
+use super::era::Layout;
+use super::resources::{self, Assigned};
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+
+/// A model of the resource, whichever way it is written.
+struct Model<'a> {
+    name: &'a str,
+    entry: Option<&'a ModelEntry>,
+    path: FieldPath,
+}
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    let mut registered: Vec<(String, String)> = Vec::new();
+    for model in models(draft) {
+        if resources::dropped(draft, "inference", &model.path, "model") {
+            continue;
+        }
+        let named = model.entry.and_then(|entry| entry.provider.as_deref());
+        let Some(provider) = resources::assign(draft, "inference", named, &model.path) else {
+            continue;
+        };
+        let key = (model.name.to_owned(), provider.id.clone());
+        if registered.contains(&key) {
+            draft.findings.problem(
+                &model.path,
+                Reason::Duplicate,
+                format!("the model `{}` of `{}` is listed twice", key.0, key.1),
+                "remove one of the two",
+            );
+            continue;
+        }
+        register(draft, &model, &provider);
+        registered.push(key);
+    }
+    deployments(draft, &registered);
+}
+
+fn models<'a>(draft: &Draft<'a>) -> Vec<Model<'a>> {
+    let items = draft.spec.resources.as_ref().and_then(|resources| resources.models.as_ref());
+    let path = FieldPath::spec().key("resources").key("models");
+    items
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .filter_map(|(index, item)| {
+            let path = path.index(index);
+            match item {
+                NameOrEntry::Name(name) => Some(Model { name, entry: None, path }),
+                NameOrEntry::Entry(entry) => entry
+                    .read()
+                    .map(|entry| Model { name: &entry.name, entry: Some(entry), path }),
+            }
+        })
+        .collect()
+}
+
+fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
+    let path = &model.path;
+    let name_origin = match model.entry {
+        Some(_) => Origin::Field(path.key("name")),
+        None => Origin::Field(path.clone()),
+    };
+    let mut node = Node::map(Origin::Field(path.clone()));
+    node.set("model_id", Node::scalar(model.name, name_origin));
+    node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin.clone()));
+    if let Some((id, origin)) = provider_model_id(draft, model, provider) {
+        warn_of_alias(draft, model, provider, &id);
+        node.set("provider_model_id", Node::scalar(id, origin));
+    }
+    let (kind, origin) = match model.entry.and_then(|entry| entry.model_type) {
+        Some(kind) => (kind, Origin::Field(path.key("modelType"))),
+        None => (ModelType::Llm, Origin::Rule("a model is an llm unless it says otherwise")),
+    };
+    if kind == ModelType::Rerank && draft.era.layout < Layout::V0_4 {
+        draft.findings.problem(
+            &path.key("modelType"),
+            Reason::Invalid,
+            format!("{} knows no rerank models", draft.era.name()),
+            "use an image of 0.4 or later",
+        );
+    }
+    node.set("model_type", Node::scalar(type_name(kind), origin));
+    node.set("metadata", metadata(draft, model));
+    resources::put(draft.registered("models"), "model_id", model.name, node);
+}
+
+fn type_name(kind: ModelType) -> &'static str {
+    match kind {
+        ModelType::Llm => "llm",
+        ModelType::Embedding => "embedding",
+        ModelType::Rerank => "rerank",
+    }
+}
+
+fn metadata(draft: &mut Draft<'_>, model: &Model<'_>) -> Node {
+    let Some(entry) = model.entry else {
+        return Node::map(Origin::Field(model.path.clone()));
+    };
+    let path = model.path.key("metadata");
+    let mut metadata = match &entry.metadata {
+        Some(given) => Node::from_field(&given.clone().into(), &path),
+        None => Node::map(Origin::Field(model.path.clone())),
+    };
+    let structured = [
+        ("contextLength", "context_length", entry.context_length.map(serde_json::Value::from)),
+        ("quantization", "quantization", entry.quantization.clone().map(Into::into)),
+        ("embeddingDimension", "embedding_dimension", entry.embedding_dimension.map(Into::into)),
+    ];
+    for (field, key, value) in structured {
+        let Some(value) = value else { continue };
+        if metadata.get(key).is_some_and(|given| given.to_value() != value) {
+            draft.findings.warning(
+                &path.key(key),
+                Reason::Ignored,
+                format!("is overridden by {}", model.path.key(field)),
+                "remove one of the two",
+            );
+        }
+        metadata.set(key, Node::scalar(value, Origin::Field(model.path.key(field))));
+    }
+    metadata
+}
+
+/// The provider's own name of the model; Azure calls it a deployment.
+fn provider_model_id(
+    draft: &Draft<'_>,
+    model: &Model<'_>,
+    provider: &Assigned,
+) -> Option<(String, Origin)> {
+    if let Some(id) = model.entry.and_then(|entry| entry.provider_model_id.clone()) {
+        return Some((id, Origin::Field(model.path.key("providerModelId"))));
+    }
+    let of = draft.user_providers().into_iter().find(|user| user.id == provider.id)?;
+    let deployment = of.entry.deployment_name.clone()?;
+    Some((deployment, Origin::Field(of.path.key("deploymentName"))))
+}
+
+/// Since 0.3 a model is served by its provider's name alone.
+fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, id: &str) {
+    if draft.era.layout >= Layout::V0_3 && id != model.name {
+        draft.findings.warning(
+            &model.path,
+            Reason::Ignored,
+            format!(
+                "{} has no aliases: clients ask for `{}/{id}`, not for `{}`",
+                draft.era.name(),
+                provider.id,
+                model.name
+            ),
+            format!("name the model {id}, and remove providerModelId"),
+        );
+    }
+}
+
+/// A deployment of Azure that no model of the resource belongs to is a model of its own name.
+fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
+    for provider in draft.user_providers() {
+        let Some(deployment) = &provider.entry.deployment_name else { continue };
+        let listed = registered.iter().any(|(_, of)| *of == provider.id);
+        if provider.api != "inference"
+            || short_name(&provider.entry.provider) != "azure"
+            || listed
+            || draft.disabled.cause("inference").is_some()
+        {
+            continue;
+        }
+        let origin = Origin::Field(provider.path.key("deploymentName"));
+        let mut node = Node::map(origin.clone());
+        node.set("model_id", Node::scalar(deployment.as_str(), origin.clone()));
+        node.set("provider_id", Node::scalar(provider.id.as_str(), origin.clone()));
+        node.set("model_type", Node::scalar("llm", origin.clone()));
+        node.set("metadata", Node::map(origin));
+        resources::put(draft.registered("models"), "model_id", deployment, node);
+    }
+}

@@ -1,0 +1,127 @@
+//! What models, tools and shields have in common: which provider a resource belongs to, and where
+//! its entry stands.
+
+use super::draft::{Draft, entry_id, listed};
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+
+/// The provider of a resource, and why it is this one.
+#[derive(Clone, Debug)]
+pub(super) struct Assigned {
+    pub(super) id: String,
+    pub(super) origin: Origin,
+}
+
+/// Whether the resource is left out because its API is switched off, which is then said.
+pub(super) fn dropped(draft: &mut Draft<'_>, api: &str, path: &FieldPath, what: &str) -> bool {
+    let Some(cause) = draft.disabled.cause(api).map(str::to_owned) else { return false };
+    let because = if cause == api {
+        format!("{api} is disabled")
+    } else {
+        format!("{api} falls with {cause}, which is disabled")
+    };
+    draft.findings.warning(
+        path,
+        Reason::Ignored,
+        format!("this {what} is left out: {because}"),
+        format!("remove {cause} from disabled, or remove this {what}"),
+    );
+    true
+}
+
+/// The named provider of an API, or the default one: the first of the resource, else the first of
+/// the base that no variable can switch off.
+pub(super) fn assign(
+    draft: &mut Draft<'_>,
+    api: &str,
+    named: Option<&str>,
+    path: &FieldPath,
+) -> Option<Assigned> {
+    match named {
+        Some(name) => find(draft, api, name, &path.key("provider")),
+        None => first(draft, api, path),
+    }
+}
+
+/// The provider with this id, or a problem that lists the ids there are.
+pub(super) fn find(
+    draft: &mut Draft<'_>,
+    api: &str,
+    name: &str,
+    path: &FieldPath,
+) -> Option<Assigned> {
+    let found = draft.providers(api).iter().filter_map(entry_id).find(|id| id.id == name);
+    match found {
+        Some(id) if draft.variables.admit(&id) => {
+            Some(Assigned { id: id.id, origin: Origin::Field(path.clone()) })
+        }
+        Some(id) => {
+            let variable = id.condition.unwrap_or_default();
+            draft.findings.problem(
+                path,
+                Reason::NotFound,
+                format!("the {api} provider `{name}` exists only where {variable} is set"),
+                format!("set {variable} in workload.overrides.env, or configure the provider"),
+            );
+            None
+        }
+        None => {
+            let ids = ids(draft, api);
+            draft.findings.problem(
+                path,
+                Reason::NotFound,
+                format!("there is no {api} provider `{name}`"),
+                format!("use one of: {}", listed(&ids)),
+            );
+            None
+        }
+    }
+}
+
+fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned> {
+    let present = ids(draft, api);
+    let users = draft.user_providers();
+    if let Some(user) = users.iter().find(|user| user.api == api && present.contains(&user.id)) {
+        let origin = Origin::Rule("the first provider of the resource");
+        return Some(Assigned { id: user.id.clone(), origin });
+    }
+    let base = draft.providers(api).iter().filter_map(entry_id).find(|id| {
+        id.condition.as_deref().is_none_or(|variable| draft.variables.surely(variable))
+    });
+    if base.is_none() {
+        draft.findings.problem(
+            path,
+            Reason::NotFound,
+            format!("there is no {api} provider for it"),
+            format!("add one under providers.{}", super::api_name::in_resource(api)),
+        );
+    }
+    base.map(|id| Assigned {
+        id: id.id,
+        origin: Origin::Rule("the first provider of the base that is always there"),
+    })
+}
+
+/// The ids of an API's providers that are there when the server runs.
+pub(super) fn ids(draft: &Draft<'_>, api: &str) -> Vec<String> {
+    draft
+        .providers(api)
+        .iter()
+        .filter_map(entry_id)
+        .filter(|id| draft.variables.admit(id))
+        .map(|id| id.id)
+        .collect()
+}
+
+/// Puts an entry in the place of the one with its name and provider, or at the end.
+pub(super) fn put(entries: &mut Vec<Node>, key: &str, name: &str, entry: Node) {
+    let provider = entry.get_str("provider_id").map(str::to_owned);
+    let same = |other: &Node| {
+        other.get_str(key) == Some(name)
+            && (key != "model_id" || other.get_str("provider_id") == provider.as_deref())
+    };
+    match entries.iter().position(same) {
+        Some(place) => entries[place] = entry,
+        None => entries.push(entry),
+    }
+}

@@ -1,0 +1,100 @@
+//! `resources.shields`: shields, registered with a safety provider, and the default one.
+
+use llsd_api::name_or_entry::NameOrEntry;
+use llsd_api::v1alpha2::ShieldEntry;
+
+use super::draft::{Draft, entry_id};
+use super::resources;
+use super::substitution::EffectiveId;
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    let items = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
+    let path = FieldPath::spec().key("resources").key("shields");
+    let mut first = None;
+    for (index, item) in items.into_iter().flatten().enumerate() {
+        let path = path.index(index);
+        let (name, entry) = match item {
+            NameOrEntry::Name(name) => (name.as_str(), None),
+            NameOrEntry::Entry(entry) => match entry.read() {
+                Some(entry) => (entry.name.as_str(), Some(entry)),
+                None => continue,
+            },
+        };
+        if resources::dropped(draft, "safety", &path, "shield") {
+            continue;
+        }
+        if register(draft, name, entry, &path) && first.is_none() {
+            first = Some((name.to_owned(), path));
+        }
+    }
+    if let Some((name, path)) = first {
+        default_shield(draft, &name, &path);
+    }
+}
+
+fn register(
+    draft: &mut Draft<'_>,
+    name: &str,
+    entry: Option<&ShieldEntry>,
+    path: &FieldPath,
+) -> bool {
+    let named = entry.and_then(|entry| entry.provider.as_deref());
+    let Some(provider) = resources::assign(draft, "safety", named, path) else { return false };
+    let mut node = Node::map(Origin::Field(path.clone()));
+    let name_path = if entry.is_some() { path.key("name") } else { path.clone() };
+    node.set("shield_id", Node::scalar(name, Origin::Field(name_path)));
+    node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin));
+    match entry.and_then(|entry| entry.model.as_deref()) {
+        Some(model) => {
+            let origin = Origin::Field(path.key("model"));
+            node.set("provider_shield_id", Node::scalar(model, origin));
+        }
+        None => warn_without_model(draft, &provider.id, name, path),
+    }
+    if let Some(params) = entry.and_then(|entry| entry.params.as_ref()) {
+        node.set("params", Node::from_field(&params.clone().into(), &path.key("params")));
+    }
+    resources::put(draft.registered("shields"), "shield_id", name, node);
+    true
+}
+
+/// Llama Guard asks a model for its verdict; without one the shield answers every request with
+/// "model not found".
+fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &FieldPath) {
+    let guards = draft.providers("safety").iter().any(|entry| {
+        entry_id(entry).is_some_and(|id| id.id == provider)
+            && entry.get_str("provider_type") == Some("inline::llama-guard")
+    });
+    // A name with a slash may be the served model itself.
+    if guards && !name.contains('/') {
+        draft.findings.warning(
+            path,
+            Reason::Required,
+            format!("the shield `{name}` has no model, and Llama Guard cannot judge without one"),
+            "set model to a served model, for example vllm/meta-llama/Llama-Guard-3-8B",
+        );
+    }
+}
+
+/// The server exits when its default shield is not registered.
+fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
+    let Some(written) = draft.document.at(&["safety", "default_shield_id"]) else { return };
+    let default = written.as_str().and_then(|id| EffectiveId::of(id, ""));
+    let registered = default.is_some_and(|default| {
+        draft.variables.admit(&default)
+            && draft.registered_now("shields").iter().any(|shield| {
+                shield.get_str("shield_id") == Some(&default.id)
+                    && shield
+                        .get_str("provider_id")
+                        .and_then(|id| EffectiveId::of(id, ""))
+                        .is_some_and(|id| draft.variables.admit(&id))
+            })
+    });
+    if !registered {
+        let value = Node::scalar(first, Origin::Field(path.clone()));
+        let rule = Origin::Rule("the default shield must be a registered one");
+        draft.document.entry_map("safety", &rule).set("default_shield_id", value);
+    }
+}

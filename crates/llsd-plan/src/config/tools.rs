@@ -1,0 +1,222 @@
+//! `resources.tools`: tool groups, as the era has them. Up to 0.6 they are registered; since 0.7
+//! the server finds them by their providers, and MCP servers are connectors.
+
+use llsd_api::name_or_entry::NameOrEntry;
+use llsd_api::v1alpha2::ToolEntry;
+
+use super::draft::{Draft, entry_id};
+use super::resources::{self, Assigned};
+use super::substitution::references;
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+
+const SEARCH: [&str; 3] = ["remote::brave-search", "remote::tavily-search", "remote::bing-search"];
+const MCP: &str = "remote::model-context-protocol";
+
+/// A tool of the resource, whichever way it is written.
+struct Tool<'a> {
+    name: &'a str,
+    entry: Option<&'a ToolEntry>,
+    path: FieldPath,
+}
+
+/// What a tool is, once its name is understood.
+enum Group {
+    /// One of the server's own, with the provider types that can run it.
+    BuiltIn { id: &'static str, types: Vec<&'static str> },
+    /// A server of the Model Context Protocol, by its name without the prefix.
+    Mcp { name: String },
+    /// Anything else that the user assigns to a provider.
+    Other,
+}
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    let items = draft.spec.resources.as_ref().and_then(|resources| resources.tools.as_ref());
+    let path = FieldPath::spec().key("resources").key("tools");
+    for (index, item) in items.into_iter().flatten().enumerate() {
+        let path = path.index(index);
+        let tool = match item {
+            NameOrEntry::Name(name) => Tool { name, entry: None, path },
+            NameOrEntry::Entry(entry) => match entry.read() {
+                Some(entry) => Tool { name: &entry.name, entry: Some(entry), path },
+                None => continue,
+            },
+        };
+        if resources::dropped(draft, "tool_runtime", &tool.path, "tool") {
+            continue;
+        }
+        let group = group(draft, &tool);
+        let Some(provider) = provider(draft, &tool, &group) else { continue };
+        if draft.era.has_tool_groups() {
+            register(draft, &tool, &group, &provider);
+        } else {
+            provide(draft, &tool, &group, &provider);
+        }
+    }
+}
+
+fn group(draft: &Draft<'_>, tool: &Tool<'_>) -> Group {
+    let plain = tool.name.strip_prefix("builtin::").unwrap_or(tool.name).replace('-', "_");
+    match plain.as_str() {
+        "websearch" | "web_search" => {
+            Group::BuiltIn { id: "builtin::websearch", types: SEARCH.to_vec() }
+        }
+        "rag" | "file_search" if draft.era.has_tool_groups() => {
+            Group::BuiltIn { id: "builtin::rag", types: vec!["inline::rag-runtime"] }
+        }
+        "rag" | "file_search" => {
+            Group::BuiltIn { id: "builtin::file_search", types: vec!["inline::file-search"] }
+        }
+        "wolfram_alpha" => {
+            Group::BuiltIn { id: "builtin::wolfram_alpha", types: vec!["remote::wolfram-alpha"] }
+        }
+        _ => match tool.name.strip_prefix("mcp::") {
+            Some(name) => Group::Mcp { name: name.to_owned() },
+            None if tool.entry.is_some_and(|entry| entry.mcp_endpoint.is_some()) => {
+                Group::Mcp { name: tool.name.to_owned() }
+            }
+            None => Group::Other,
+        },
+    }
+}
+
+/// The provider that runs the tool: the one named, else the one that can.
+fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Assigned> {
+    if let Some(named) = tool.entry.and_then(|entry| entry.provider.as_deref()) {
+        return resources::find(draft, "tool_runtime", named, &tool.path.key("provider"));
+    }
+    let types: Vec<&str> = match group {
+        Group::BuiltIn { types, .. } => types.clone(),
+        Group::Mcp { .. } => vec![MCP],
+        Group::Other => {
+            draft.findings.problem(
+                &tool.path,
+                Reason::NotFound,
+                format!("no provider is known for the tool `{}`", tool.name),
+                "name its provider; known by name are websearch, rag, wolfram_alpha and mcp::NAME",
+            );
+            return None;
+        }
+    };
+    let able: Vec<(String, bool)> = draft
+        .providers("tool_runtime")
+        .iter()
+        .filter(|entry| types.contains(&entry.get_str("provider_type").unwrap_or_default()))
+        .filter_map(|entry| {
+            let id = entry_id(entry).filter(|id| draft.variables.admit(id))?;
+            Some((id.id, has_key(draft, entry)))
+        })
+        .collect();
+    let with_key = able.iter().find(|(_, has_key)| *has_key);
+    let Some((id, has_key)) = with_key.or(able.first()).cloned() else {
+        draft.findings.problem(
+            &tool.path,
+            Reason::NotFound,
+            format!("no toolRuntime provider can run `{}`", tool.name),
+            format!("add a provider of type {} under providers.toolRuntime", types.join(" or ")),
+        );
+        return None;
+    };
+    if matches!(group, Group::BuiltIn { id: "builtin::websearch", .. }) && !has_key {
+        draft.findings.warning(
+            &tool.path,
+            Reason::Required,
+            format!("the search provider `{id}` has no API key, so searches will fail"),
+            "configure a search provider with an apiKey under providers.toolRuntime",
+        );
+    }
+    Some(Assigned { id, origin: Origin::Rule("the provider that can run the tool") })
+}
+
+/// Whether a search provider's key comes from the resource or from a variable that is set.
+fn has_key(draft: &Draft<'_>, entry: &Node) -> bool {
+    let Some(key) = entry.at(&["config", "api_key"]) else { return false };
+    match key.as_str() {
+        None | Some("") => false,
+        Some(text) => {
+            references(text).all(|reference| {
+                reference.variable.starts_with("LLSD_")
+                    || draft.variables.surely(reference.variable)
+            })
+        }
+    }
+}
+
+/// Up to 0.6: an entry of `tool_groups`.
+fn register(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
+    let id = match group {
+        Group::BuiltIn { id, .. } => (*id).to_owned(),
+        Group::Mcp { name } => format!("mcp::{name}"),
+        Group::Other => tool.name.to_owned(),
+    };
+    let origin = Origin::Field(tool.path.clone());
+    let mut node = Node::map(origin.clone());
+    node.set("toolgroup_id", Node::scalar(id.as_str(), origin));
+    node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin.clone()));
+    if let Some(endpoint) = tool.entry.and_then(|entry| entry.mcp_endpoint.as_ref()) {
+        let origin = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
+        let mut mcp = Node::map(origin.clone());
+        mcp.set("uri", Node::scalar(endpoint.uri.as_str(), origin));
+        node.set("mcp_endpoint", mcp);
+    }
+    if let Some(args) = tool.entry.and_then(|entry| entry.args.as_ref()) {
+        node.set("args", Node::from_field(&args.clone().into(), &tool.path.key("args")));
+    }
+    resources::put(draft.registered("tool_groups"), "toolgroup_id", &id, node);
+}
+
+/// Since 0.7: the provider is enough, and must come first among those of its kind; an MCP server
+/// is a connector.
+fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
+    if tool.entry.is_some_and(|entry| entry.args.is_some()) {
+        draft.findings.warning(
+            &tool.path.key("args"),
+            Reason::Ignored,
+            format!("tools have no arguments in {}", draft.era.name()),
+            "put them into the settings of the provider",
+        );
+    }
+    match group {
+        Group::BuiltIn { id: "builtin::websearch", .. } => put_first(draft, &provider.id),
+        Group::BuiltIn { .. } | Group::Other => {}
+        Group::Mcp { name } => connect(draft, tool, name),
+    }
+}
+
+/// The server gives web search to the first provider that has a key.
+fn put_first(draft: &mut Draft<'_>, id: &str) {
+    let origin = Origin::Base;
+    let entries =
+        draft.document.entry_map("providers", &origin).entry_list("tool_runtime", &origin);
+    let is_search = |entry: &Node| {
+        entry.get_str("provider_type").is_some_and(|name| SEARCH.contains(&name))
+    };
+    let chosen = entries.iter().position(|entry| entry_id(entry).is_some_and(|of| of.id == id));
+    let first = entries.iter().position(is_search);
+    if let (Some(chosen), Some(first)) = (chosen, first)
+        && first < chosen
+    {
+        let entry = entries.remove(chosen);
+        entries.insert(first, entry);
+    }
+}
+
+fn connect(draft: &mut Draft<'_>, tool: &Tool<'_>, name: &str) {
+    let Some(endpoint) = tool.entry.and_then(|entry| entry.mcp_endpoint.as_ref()) else {
+        draft.findings.problem(
+            &tool.path,
+            Reason::Required,
+            format!("the MCP server `{name}` has no address"),
+            "write it as an object with mcpEndpoint.uri",
+        );
+        return;
+    };
+    let origin = Origin::Field(tool.path.clone());
+    let mut node = Node::map(origin.clone());
+    node.set("connector_id", Node::scalar(name, origin.clone()));
+    node.set("connector_type", Node::scalar("mcp", origin.clone()));
+    let uri = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
+    node.set("url", Node::scalar(endpoint.uri.as_str(), uri));
+    let connectors = draft.document.entry_list("connectors", &origin);
+    resources::put(connectors, "connector_id", name, node);
+}
