@@ -3,9 +3,12 @@
 pub mod coercion;
 pub mod config;
 pub mod connection;
+pub mod distributions;
 pub mod document;
 pub mod facts;
 pub mod objects;
+pub mod plan;
 pub mod problem;
+mod secrets;
 mod suggest;
 pub mod validate;

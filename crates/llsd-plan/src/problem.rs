@@ -131,6 +131,20 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Takes over what another look at the same resource found.
+    pub fn extend(&mut self, other: Self) {
+        self.problems.extend(other.problems);
+        self.warnings.extend(other.warnings);
+    }
+
+    /// In the order of paths, each finding once.
+    pub fn sort(&mut self) {
+        for list in [&mut self.problems, &mut self.warnings] {
+            list.sort();
+            list.dedup();
+        }
+    }
+
     pub fn problem(
         &mut self,
         path: &FieldPath,

@@ -116,11 +116,7 @@ mod tests {
                 for (name, known) in catalogue.types(api) {
                     let named = known.endpoint.iter().chain(&known.key).chain(known.fill.keys());
                     for field in named {
-                        assert!(
-                            known.knows(field),
-                            "{} {api} {name} {field}",
-                            catalogue.release
-                        );
+                        assert!(known.knows(field), "{} {api} {name} {field}", catalogue.release);
                     }
                 }
             }

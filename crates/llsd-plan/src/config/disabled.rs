@@ -112,8 +112,7 @@ fn cascade(draft: &mut Draft<'_>) {
         }
         let empty = {
             let origin = Origin::Base;
-            let entries =
-                draft.document.entry_map("providers", &origin).entry_list(&api, &origin);
+            let entries = draft.document.entry_map("providers", &origin).entry_list(&api, &origin);
             entries.remove(index);
             entries.is_empty()
         };

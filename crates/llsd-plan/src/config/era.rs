@@ -112,9 +112,8 @@ pub fn detect(document: &Value, release: Option<&str>) -> Result<Era, NoEra> {
         return Err(NoEra::Foreign(foreign));
     }
     let marks: Vec<&Mark> = MARKS.iter().filter(|mark| (mark.found)(document)).collect();
-    let fits = |layout: &Layout| {
-        marks.iter().all(|mark| mark.since <= *layout && *layout <= mark.until)
-    };
+    let fits =
+        |layout: &Layout| marks.iter().all(|mark| mark.since <= *layout && *layout <= mark.until);
     let possible: Vec<Layout> = Layout::ALL.into_iter().filter(fits).collect();
     let Some(newest) = possible.last() else {
         let list: Vec<&str> = marks.iter().map(|mark| mark.what).collect();

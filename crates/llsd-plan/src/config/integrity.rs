@@ -43,9 +43,7 @@ fn vector_stores(draft: &mut Draft<'_>) {
         (provider_ids(draft, "inference"), provider_ids(draft, "vector_io"));
     let Some(section) = draft.document.get_mut("vector_stores") else { return };
     let names = |ids: &[String], written: Option<&str>| {
-        written
-            .and_then(|id| EffectiveId::of(id, ""))
-            .is_none_or(|id| ids.contains(&id.id))
+        written.and_then(|id| EffectiveId::of(id, "")).is_none_or(|id| ids.contains(&id.id))
     };
     if !names(&vector_io, section.get_str("default_provider_id")) {
         section.remove("default_provider_id");
@@ -53,7 +51,8 @@ fn vector_stores(draft: &mut Draft<'_>) {
     let Content::Map(fields) = &mut section.content else { return };
     fields.retain(|(_, field)| names(&inference, field.get_str("provider_id")));
     for (_, field) in fields.iter_mut() {
-        if field.get("model").is_some_and(|model| !names(&inference, model.get_str("provider_id"))) {
+        if field.get("model").is_some_and(|model| !names(&inference, model.get_str("provider_id")))
+        {
             field.remove("model");
         }
     }

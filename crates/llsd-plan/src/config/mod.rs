@@ -124,11 +124,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
         connection_string: draft.connection_string,
         document: draft.document,
     };
-    Outcome {
-        generated: Some(generated),
-        findings: draft.findings,
-        unavailable: draft.unavailable,
-    }
+    Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }
 }
 
 /// The variables that the resource itself sets; an empty value is as good as none to the server.
@@ -138,7 +134,10 @@ fn variables(spec: &LlamaStackDistributionSpec) -> Variables {
         .and_then(|overrides| overrides.env.as_ref())
         .into_iter()
         .flatten()
-        .filter(|variable| variable.value_from.is_some() || variable.value.as_deref().is_some_and(|value| !value.is_empty()))
+        .filter(|variable| {
+            variable.value_from.is_some()
+                || variable.value.as_deref().is_some_and(|value| !value.is_empty())
+        })
         .map(|variable| variable.name.clone())
         .collect();
     let open = overrides

@@ -54,9 +54,9 @@ fn models<'a>(draft: &Draft<'a>) -> Vec<Model<'a>> {
             let path = path.index(index);
             match item {
                 NameOrEntry::Name(name) => Some(Model { name, entry: None, path }),
-                NameOrEntry::Entry(entry) => entry
-                    .read()
-                    .map(|entry| Model { name: &entry.name, entry: Some(entry), path }),
+                NameOrEntry::Entry(entry) => {
+                    entry.read().map(|entry| Model { name: &entry.name, entry: Some(entry), path })
+                }
             }
         })
         .collect()

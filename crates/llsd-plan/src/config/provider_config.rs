@@ -164,7 +164,12 @@ impl Builder<'_, '_> {
     fn setting(&mut self, key: &str, value: &Value, path: &FieldPath) {
         if let Some((_, by)) = self.structured.iter().find(|(field, _)| field == key) {
             let message = format!("is overridden by {by}");
-            return self.draft.findings.warning(path, Reason::Ignored, message, "remove one of the two");
+            return self.draft.findings.warning(
+                path,
+                Reason::Ignored,
+                message,
+                "remove one of the two",
+            );
         }
         if let Some(known) = self.resolved.known
             && !known.knows(key)
@@ -201,11 +206,8 @@ impl Builder<'_, '_> {
         let Some(known) = self.resolved.known else { return };
         let endpoint = self.field_for(|known| known.endpoint.as_deref(), &[]);
         let needs_endpoint = self.resolved.name == "remote::vllm";
-        let fields = known
-            .required
-            .iter()
-            .cloned()
-            .chain(endpoint.clone().filter(|_| needs_endpoint));
+        let fields =
+            known.required.iter().cloned().chain(endpoint.clone().filter(|_| needs_endpoint));
         let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
         missing.dedup();
         for field in missing {
@@ -262,7 +264,12 @@ impl Builder<'_, '_> {
     fn set(&mut self, field: &str, value: Node, by: &FieldPath) {
         if let Some((_, earlier)) = self.structured.iter().find(|(name, _)| name == field) {
             let message = format!("sets `{field}`, which {earlier} sets too");
-            return self.draft.findings.problem(by, Reason::Conflict, message, "keep one of the two");
+            return self.draft.findings.problem(
+                by,
+                Reason::Conflict,
+                message,
+                "keep one of the two",
+            );
         }
         self.structured.push((field.to_owned(), by.clone()));
         self.config.set(field, value);
@@ -270,14 +277,17 @@ impl Builder<'_, '_> {
 
     fn set_secret(&mut self, field: &str, name: &str, secret: &SecretKey, path: &FieldPath) {
         let parts = [self.provider.id.as_str(), name];
-        let reference =
-            self.draft.environment.bind(parts, secret, path, &mut self.draft.findings);
+        let reference = self.draft.environment.bind(parts, secret, path, &mut self.draft.findings);
         self.set(field, Node::scalar(reference, Origin::Field(path.clone())), path);
     }
 
     fn no_place(&mut self, path: &FieldPath, what: &str) {
-        let message =
-            format!("`{}` of {} takes no {}", self.resolved.name, self.draft.era.name(), noun(what));
+        let message = format!(
+            "`{}` of {} takes no {}",
+            self.resolved.name,
+            self.draft.era.name(),
+            noun(what)
+        );
         let remedy = match self.resolved.known {
             Some(known) if known.known().next().is_some() => {
                 let fields: Vec<&str> = known.known().collect();
@@ -294,11 +304,8 @@ impl Builder<'_, '_> {
             Some(meant) => format!("did you mean {meant}?"),
             None => "remove it".to_owned(),
         };
-        let message = format!(
-            "`{}` of {} has no field `{name}`",
-            self.resolved.name,
-            self.draft.era.name()
-        );
+        let message =
+            format!("`{}` of {} has no field `{name}`", self.resolved.name, self.draft.era.name());
         self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
     }
 
@@ -313,7 +320,8 @@ fn noun(what: &str) -> &str {
 }
 
 fn reads_variable(node: &Node) -> bool {
-    matches!(&node.content, Content::Scalar(_)) && node.as_str().is_some_and(|text| whole(text).is_some())
+    matches!(&node.content, Content::Scalar(_))
+        && node.as_str().is_some_and(|text| whole(text).is_some())
 }
 
 fn sorted_keys(settings: &Map<String, Value>) -> Vec<&String> {

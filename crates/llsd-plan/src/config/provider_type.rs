@@ -47,16 +47,18 @@ pub(super) fn resolve(
             catalogue.full_type(api, written).map(str::to_owned)
         }
     };
-    if let Some((catalogue, name)) = era
-        .candidates()
-        .find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
+    if let Some((catalogue, name)) =
+        era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
     {
         let known = catalogue.get(api, &name);
         if catalogue.release != era.catalogue.release {
             findings.warning(
                 path,
                 Reason::Ignored,
-                format!("`{name}` exists in {} but not in {}", catalogue.release, era.catalogue.release),
+                format!(
+                    "`{name}` exists in {} but not in {}",
+                    catalogue.release, era.catalogue.release
+                ),
                 "make sure that the image has it; a version label on the image settles it",
             );
         }
@@ -125,8 +127,7 @@ fn replacement(era: &Era, api: &str, short: &str) -> Option<&'static str> {
 }
 
 fn known_names(era: &Era, api: &str) -> String {
-    let mut names: Vec<&str> =
-        era.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
+    let mut names: Vec<&str> = era.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")

@@ -34,7 +34,7 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
     known
 }
 
-fn merge(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {
+fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let written = telemetry::type_name(&draft.era, provider);
     let resolved = provider_type::resolve(
         &draft.era,

@@ -85,9 +85,10 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
         let origin = Origin::Rule("the first provider of the resource");
         return Some(Assigned { id: user.id.clone(), origin });
     }
-    let base = draft.providers(api).iter().filter_map(entry_id).find(|id| {
-        id.condition.as_deref().is_none_or(|variable| draft.variables.surely(variable))
-    });
+    let base =
+        draft.providers(api).iter().filter_map(entry_id).find(|id| {
+            id.condition.as_deref().is_none_or(|variable| draft.variables.surely(variable))
+        });
     if base.is_none() {
         draft.findings.problem(
             path,

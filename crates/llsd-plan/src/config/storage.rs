@@ -227,8 +227,7 @@ pub(super) fn companion(document: &Node, value: &Value) -> Value {
 }
 
 fn backend_name(document: &Node, wanted: &str) -> String {
-    let backends =
-        document.at(&["storage", "backends"]).map(Node::fields).unwrap_or_default();
+    let backends = document.at(&["storage", "backends"]).map(Node::fields).unwrap_or_default();
     let kind = if wanted.starts_with("kv_") { Kind::Kv } else { Kind::Sql };
     let fits = |backend: &Node| {
         backend.get_str("type").is_some_and(|name| name.starts_with(kind.prefix()))

@@ -39,7 +39,10 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &Fie
             let id = entry.get_str("provider_type").unwrap_or_default().replace("::", "_");
             let Some(config) = entry.get_mut("config") else { continue };
             for (field, of) in PROVIDER_STORES {
-                if of == kind && config.get(field).is_some_and(is_store) && !already(config.get(field), target) {
+                if of == kind
+                    && config.get(field).is_some_and(is_store)
+                    && !already(config.get(field), target)
+                {
                     config.set(field, store(&format!("{api}_{id}_{field}")));
                 }
             }

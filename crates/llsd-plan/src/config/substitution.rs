@@ -110,10 +110,6 @@ impl Variables {
         Self { names, open }
     }
 
-    pub(super) fn add(&mut self, name: &str) {
-        self.names.insert(name.to_owned());
-    }
-
     /// Whether somebody sets the variable.
     pub(super) fn surely(&self, name: &str) -> bool {
         self.names.contains(name)
@@ -161,10 +157,7 @@ mod tests {
         #[case] expected: Option<(&str, Option<&str>)>,
     ) {
         let id = EffectiveId::of(written, "remote::vllm");
-        assert_eq!(
-            id.as_ref().map(|id| (id.id.as_str(), id.condition.as_deref())),
-            expected
-        );
+        assert_eq!(id.as_ref().map(|id| (id.id.as_str(), id.condition.as_deref())), expected);
     }
 
     #[test]

@@ -133,12 +133,9 @@ fn has_key(draft: &Draft<'_>, entry: &Node) -> bool {
     let Some(key) = entry.at(&["config", "api_key"]) else { return false };
     match key.as_str() {
         None | Some("") => false,
-        Some(text) => {
-            references(text).all(|reference| {
-                reference.variable.starts_with("LLSD_")
-                    || draft.variables.surely(reference.variable)
-            })
-        }
+        Some(text) => references(text).all(|reference| {
+            reference.variable.starts_with("LLSD_") || draft.variables.surely(reference.variable)
+        }),
     }
 }
 
@@ -188,9 +185,8 @@ fn put_first(draft: &mut Draft<'_>, id: &str) {
     let origin = Origin::Base;
     let entries =
         draft.document.entry_map("providers", &origin).entry_list("tool_runtime", &origin);
-    let is_search = |entry: &Node| {
-        entry.get_str("provider_type").is_some_and(|name| SEARCH.contains(&name))
-    };
+    let is_search =
+        |entry: &Node| entry.get_str("provider_type").is_some_and(|name| SEARCH.contains(&name));
     let chosen = entries.iter().position(|entry| entry_id(entry).is_some_and(|of| of.id == id));
     let first = entries.iter().position(is_search);
     if let (Some(chosen), Some(first)) = (chosen, first)

@@ -110,9 +110,7 @@ impl Builder {
                 self.spend(1)?;
                 self.put(anchor, value, 1, 1)
             }
-            Event::SequenceStart(_, anchor, _) => {
-                self.open(anchor, Collection::List(Vec::new()))
-            }
+            Event::SequenceStart(_, anchor, _) => self.open(anchor, Collection::List(Vec::new())),
             Event::MappingStart(_, anchor, _) => self.open(
                 anchor,
                 Collection::Map { fields: Map::new(), merged: Map::new(), key: None },
@@ -166,7 +164,13 @@ impl Builder {
         self.put(anchor, value, self.nodes - nodes_before, depth)
     }
 
-    fn put(&mut self, anchor: usize, value: Value, nodes: usize, depth: usize) -> Result<(), String> {
+    fn put(
+        &mut self,
+        anchor: usize,
+        value: Value,
+        nodes: usize,
+        depth: usize,
+    ) -> Result<(), String> {
         if anchor != 0 {
             self.anchors.insert(anchor, Rc::new(Anchored { value: value.clone(), nodes, depth }));
         }
@@ -196,7 +200,8 @@ impl Builder {
     }
 
     fn set_key(&mut self, name: Key) -> Result<(), String> {
-        if let Some(Frame { collection: Collection::Map { key, .. }, .. }) = self.frames.last_mut() {
+        if let Some(Frame { collection: Collection::Map { key, .. }, .. }) = self.frames.last_mut()
+        {
             *key = Some(name);
         }
         self.spend(1)

@@ -214,7 +214,10 @@ mod tests {
     #[case("- a", "\"- a\"")]
     #[case("Grüße", "\"Grüße\"")]
     #[case("a\nb\u{2028}\u{7}", "\"a\\nb\\u2028\\x07\"")]
-    #[case("${env.VLLM_URL:=http://localhost:8000/v1}", "${env.VLLM_URL:=http://localhost:8000/v1}")]
+    #[case(
+        "${env.VLLM_URL:=http://localhost:8000/v1}",
+        "${env.VLLM_URL:=http://localhost:8000/v1}"
+    )]
     #[case("inline::faiss", "inline::faiss")]
     #[case("~/.llama", "\"~/.llama\"")]
     #[case("a b", "a b")]

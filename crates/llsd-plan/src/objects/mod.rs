@@ -19,6 +19,7 @@ pub mod names;
 mod network_policy;
 mod owner;
 pub mod paths;
+mod pem;
 mod planned;
 mod pod;
 mod probes;
@@ -35,11 +36,10 @@ mod trust;
 mod volume_claim;
 mod volumes;
 
-use std::collections::BTreeMap;
-
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 
+use crate::connection::Connection;
 use crate::facts::Facts;
 
 pub use command::LAUNCH;
@@ -64,9 +64,8 @@ pub struct Blueprint<'a> {
     pub environment: Vec<Variable>,
     /// The sidecar that logs in to Redis for the server.
     pub redis: Option<RedisSidecar>,
-    /// The owned Secret with the parts of the connection string; `None` as a value where only the
-    /// cluster knows it.
-    pub database: Option<BTreeMap<String, Option<String>>>,
+    /// The database whose parts the owned Secret holds.
+    pub database: Option<Database>,
     /// A hash over the referenced secrets' hashes; it changes when one of them does.
     pub secret_hash: Option<String>,
     /// Certificates that the server trusts, as one PEM text.
@@ -96,6 +95,19 @@ pub struct Variable {
 pub enum VariableValue {
     Literal(String),
     Secret(SecretKey),
+}
+
+/// The database that a connection string names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Database {
+    Known(Connection),
+    /// Only the cluster knows the connection string.
+    Unknown,
+}
+
+impl Database {
+    /// The keys of the owned Secret.
+    pub const KEYS: [&str; 5] = ["host", "port", "db", "user", "password"];
 }
 
 /// The Redis that the sidecar connects to.

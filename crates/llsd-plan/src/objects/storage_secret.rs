@@ -6,22 +6,23 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use super::{Blueprint, labels, names, owner};
+use super::{Blueprint, Database, labels, names, owner};
 
 /// What stands for a value that only the cluster knows. It is clear text, so that nobody takes it
 /// for a password.
 const UNKNOWN: &str = "(from the connection string, which only the cluster knows)";
 
 pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
-    let parts = blueprint.database.as_ref()?;
-    let mut data = BTreeMap::new();
-    let mut unknown = BTreeMap::new();
-    for (key, value) in parts {
-        match value {
-            Some(value) => _ = data.insert(key.clone(), ByteString(value.clone().into_bytes())),
-            None => _ = unknown.insert(key.clone(), UNKNOWN.to_owned()),
+    let (data, unknown) = match blueprint.database.as_ref()? {
+        Database::Known(connection) => {
+            let part = |(key, value): (&str, String)| (key.to_owned(), ByteString(value.into()));
+            (connection.parts().into_iter().map(part).collect(), BTreeMap::new())
         }
-    }
+        Database::Unknown => {
+            let unknown = Database::KEYS.map(|key| (key.to_owned(), UNKNOWN.to_owned()));
+            (BTreeMap::new(), BTreeMap::from(unknown))
+        }
+    };
     let mut metadata = owner::owned(blueprint, names::storage_secret(blueprint.name));
     metadata.labels = Some(labels::of_component(blueprint.name, "storage"));
     Some(Secret {

@@ -25,10 +25,7 @@ pub fn validate(resource: &Value) -> Findings {
         Some(Version::V1Alpha1) => v1alpha1::check(resource),
         _ => check(resource),
     };
-    findings.problems.sort();
-    findings.problems.dedup();
-    findings.warnings.sort();
-    findings.warnings.dedup();
+    findings.sort();
     findings
 }
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::present;
 use super::providers::canonical_api;
-use crate::suggest::nearest;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::suggest::nearest;
 
 /// APIs of some release that have no providers of their own.
 const APIS_WITHOUT_PROVIDERS: [&str; 11] = [

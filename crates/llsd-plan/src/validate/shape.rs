@@ -8,11 +8,11 @@ use llsd_api::rules::{
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
 use serde_json::{Map, Value};
 
-use crate::suggest::nearest;
 use super::value::{
     article, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
 };
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::suggest::nearest;
 
 /// Checks `value` against the described `schema`.
 pub(super) fn check(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {

@@ -1,0 +1,97 @@
+//! Judges the referenced secrets by what the facts say of them, before anything is rolled out: a
+//! server that starts with a missing or unusable secret dies.
+
+use llsd_api::secret_ref::SecretKey;
+use sha2::{Digest, Sha256};
+
+use crate::facts::{Facts, SecretKeyFacts};
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// One secret that the resource refers to, and what may be said of its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference<'a> {
+    pub(crate) secret: &'a SecretKey,
+    pub(crate) path: &'a FieldPath,
+    /// The value reaches the server through a variable, which must be neither empty nor a number.
+    pub(crate) through_variable: bool,
+}
+
+/// Reports every reference that cannot be used.
+pub(crate) fn check(
+    references: &[Reference<'_>],
+    facts: &Facts,
+    namespace: &str,
+    findings: &mut Findings,
+) {
+    for reference in references {
+        let SecretKey { name, key } = reference.secret;
+        let Some(secret) = facts.secrets.get(name) else {
+            if facts.complete {
+                missing(name, namespace, reference.path, findings);
+            }
+            continue;
+        };
+        if secret.missing {
+            missing(name, namespace, reference.path, findings);
+            continue;
+        }
+        match secret.keys.get(key) {
+            Some(value) if reference.through_variable => {
+                check_value(value, reference, findings);
+            }
+            Some(_) => {}
+            None if facts.complete || !secret.keys.is_empty() => findings.problem(
+                reference.path,
+                Reason::SecretKeyNotFound,
+                format!("Secret {namespace}/{name} has no key `{key}`"),
+                "add the key to the Secret, or name one that it has",
+            ),
+            None => {}
+        }
+    }
+}
+
+fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Findings) {
+    findings.problem(
+        path,
+        Reason::SecretNotFound,
+        format!("Secret not found: {name} (namespace {namespace})"),
+        "create the Secret, or name one that exists",
+    );
+}
+
+fn check_value(value: &SecretKeyFacts, reference: &Reference<'_>, findings: &mut Findings) {
+    let SecretKey { name, key } = reference.secret;
+    let wrong = if value.empty {
+        "is empty"
+    } else if value.coerced {
+        "looks like a number or boolean"
+    } else {
+        return;
+    };
+    findings.problem(
+        reference.path,
+        Reason::SecretValueRejected,
+        format!("the value of `{key}` in Secret {name} {wrong}, and the server exits with it"),
+        "use a value with at least one letter that is no number",
+    );
+}
+
+/// A hash over the hashes of all references; it changes when one of the values does.
+pub(crate) fn hash(references: &[Reference<'_>], facts: &Facts) -> Option<String> {
+    let mut lines: Vec<String> = references
+        .iter()
+        .filter_map(|reference| {
+            let SecretKey { name, key } = reference.secret;
+            let value = facts.secrets.get(name)?.keys.get(key)?;
+            (!value.hash.is_empty()).then(|| format!("{name}/{key} {}\n", value.hash))
+        })
+        .collect();
+    lines.sort();
+    lines.dedup();
+    if lines.is_empty() {
+        return None;
+    }
+    let digest = Sha256::digest(lines.concat());
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}
