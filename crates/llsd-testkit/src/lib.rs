@@ -52,7 +52,7 @@ pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
 pub use llama_stack::{Candidate, Judgement, Release, Venv};
-pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
+pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User, debian_program};
 pub use shared::SharedControlPlane;
 pub use skip::{skip, skipped};
 

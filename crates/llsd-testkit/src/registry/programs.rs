@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use super::User;
 
 /// The program's path, installing Debian's `package` if it is not there.
-pub(super) fn locate(program: &str, package: &str) -> anyhow::Result<PathBuf> {
+pub fn locate(program: &str, package: &str) -> anyhow::Result<PathBuf> {
     if let Some(path) = in_path(program) {
         return Ok(path);
     }

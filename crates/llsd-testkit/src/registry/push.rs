@@ -5,7 +5,7 @@ use reqwest::{Certificate, Client, RequestBuilder, header::CONTENT_TYPE, header:
 
 use super::{
     RegistryServer, TestImage,
-    image::{INDEX, MANIFEST, digest, index},
+    image::{INDEX, digest, index},
 };
 
 /// A client that trusts `authority`.
@@ -27,7 +27,7 @@ impl RegistryServer {
         image: &TestImage,
     ) -> anyhow::Result<String> {
         self.push_blobs(repository, image).await?;
-        self.push_manifest(repository, tag, MANIFEST, image.manifest()).await
+        self.push_manifest(repository, tag, image.media_type(), image.manifest()).await
     }
 
     /// Pushes an index of several images and gives its digest.
@@ -40,7 +40,8 @@ impl RegistryServer {
         for image in images {
             self.push_blobs(repository, image).await?;
             let manifest = image.manifest();
-            self.push_manifest(repository, &digest(&manifest), MANIFEST, manifest).await?;
+            let name = digest(&manifest);
+            self.push_manifest(repository, &name, image.media_type(), manifest).await?;
         }
         self.push_manifest(repository, tag, INDEX, index(images)).await
     }
@@ -53,7 +54,8 @@ impl RegistryServer {
         Ok(())
     }
 
-    async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
+    /// Pushes a blob, for a manifest that a test writes itself.
+    pub async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
         let client = client(self.authority())?;
         let url = self.url(&format!("/v2/{repository}/blobs/uploads/"));
         let started = self.authorised(client.post(url), repository)?.send().await?;
@@ -67,7 +69,8 @@ impl RegistryServer {
         Ok(())
     }
 
-    async fn push_manifest(
+    /// Pushes a manifest or index under a tag or its digest, and gives the digest.
+    pub async fn push_manifest(
         &self,
         repository: &str,
         name: &str,
