@@ -5,6 +5,7 @@
 //! reader that went away (`llsd … | head`) is no error.
 
 mod crd;
+mod image;
 mod manifests;
 mod validate;
 
@@ -29,6 +30,7 @@ enum Command {
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
+    Image(image::Arguments),
 }
 
 impl Command {
@@ -37,6 +39,7 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
+            Self::Image(arguments) => image::run(arguments),
         }
     }
 }
