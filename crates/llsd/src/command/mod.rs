@@ -2,10 +2,12 @@
 //! out to stdout and stderr.
 //!
 //! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
-//! reader that went away (`llsd … | head`) is no error.
+//! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
+//! to stop writes a log meanwhile.
 
 mod crd;
 mod manifests;
+mod redis_proxy;
 mod validate;
 
 use std::ffi::OsString;
@@ -29,6 +31,7 @@ enum Command {
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
+    RedisProxy(redis_proxy::Arguments),
 }
 
 impl Command {
@@ -37,6 +40,7 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
+            Self::RedisProxy(arguments) => redis_proxy::run(arguments),
         }
     }
 }
@@ -50,7 +54,7 @@ pub enum Exit {
     Problems = 1,
     /// The command line is wrong, also a file that is not there.
     Usage = 2,
-    /// Something that only a cluster or a registry has could not be reached.
+    /// Something that only a cluster, a registry or a running service has could not be reached.
     Unavailable = 3,
 }
 
@@ -71,6 +75,15 @@ impl Outcome {
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
         Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
+    }
+
+    /// What the command asks did not answer as it should.
+    pub fn unavailable(message: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("error: {message}\n"),
+            exit: Exit::Unavailable,
+        }
     }
 
     fn deliver(self) -> ExitCode {
