@@ -19,6 +19,7 @@ pub mod names;
 mod network_policy;
 mod owner;
 pub mod paths;
+mod pem;
 mod planned;
 mod pod;
 mod probes;
