@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
+use llsd_plan::connection::Connection;
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{
-    Blueprint, ConfigSource, ExternalInstall, Objects, RedisSidecar, Variable, VariableValue,
-    certificates, objects,
+    Blueprint, ConfigSource, Database, ExternalInstall, Objects, RedisSidecar, Variable,
+    VariableValue, certificates, objects,
 };
 use llsd_plan::problem::{Findings, Problem};
 use serde::Deserialize;
@@ -33,7 +34,8 @@ pub struct Case {
     #[serde(default)]
     pub environment: Vec<(String, Value)>,
     pub redis: Option<Redis>,
-    pub database: Option<BTreeMap<String, Option<String>>>,
+    /// A connection string, or `unknown`.
+    pub database: Option<String>,
     pub secret_hash: Option<String>,
     #[serde(default)]
     pub external_providers: Vec<External>,
@@ -108,7 +110,8 @@ impl Case {
 
     /// The objects, and everything that was remarked on while they were planned.
     pub fn objects(&self) -> (Objects, Findings) {
-        let (ca_bundle, mut findings) = certificates::bundle(&self.spec, self.namespace(), &self.facts);
+        let (ca_bundle, mut findings) =
+            certificates::bundle(&self.spec, self.namespace(), &self.facts);
         let (objects, more) = objects(&self.blueprint(ca_bundle));
         findings.problems.extend(more.problems);
         findings.warnings.extend(more.warnings);
@@ -144,7 +147,10 @@ impl Case {
                 target: redis.target.clone(),
                 password: redis.password.clone(),
             }),
-            database: self.database.clone(),
+            database: self.database.as_deref().map(|text| match text {
+                "unknown" => Database::Unknown,
+                known => Database::Known(Connection::parse(known).expect("a connection string")),
+            }),
             secret_hash: self.secret_hash.clone(),
             ca_bundle,
             external_providers: self.external_providers.iter().map(install).collect(),
