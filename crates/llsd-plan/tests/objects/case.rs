@@ -1,5 +1,6 @@
 //! One case of the table: what the objects are made from, and in the same file, after the first
 //! `---`, the objects themselves. The tests of `llsd` put the same cases to a real API server.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,8 @@ impl Case {
 
     /// The objects, and everything that was remarked on while they were planned.
     pub fn objects(&self) -> (Objects, Findings) {
-        let (ca_bundle, mut findings) = certificates::bundle(&self.spec, self.namespace(), &self.facts);
+        let (ca_bundle, mut findings) =
+            certificates::bundle(&self.spec, self.namespace(), &self.facts);
         let (objects, more) = objects(&self.blueprint(ca_bundle));
         findings.problems.extend(more.problems);
         findings.warnings.extend(more.warnings);
