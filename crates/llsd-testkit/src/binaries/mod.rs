@@ -1,7 +1,6 @@
 //! Where etcd, kube-apiserver, kube-controller-manager and kubectl come from: `KUBEBUILDER_ASSETS`,
 //! then the cache folder, then the published archives, then Go source. Nothing here starts them.
 
-mod cache;
 mod download;
 mod go_build;
 mod go_toolchain;
@@ -10,18 +9,18 @@ mod version;
 
 use std::{
     collections::HashMap,
-    io::Write,
+    fs,
     path::{Path, PathBuf},
     sync::{LazyLock, Mutex, PoisonError},
 };
 
 pub use version::{Binary, Kubernetes};
 
-use cache::Cache;
+use crate::cache::Cache;
 
-/// Why a program of the control plane cannot be had on this machine.
+/// Why something that tests run against cannot be had on this machine.
 #[derive(Debug, Clone)]
-pub struct Unobtainable(String);
+pub struct Unobtainable(pub(crate) String);
 
 impl std::fmt::Display for Unobtainable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -30,6 +29,8 @@ impl std::fmt::Display for Unobtainable {
 }
 
 impl std::error::Error for Unobtainable {}
+
+const SUBJECT: &str = "control plane";
 
 type Answers = HashMap<(Binary, Kubernetes), Result<PathBuf, Unobtainable>>;
 
@@ -66,7 +67,7 @@ fn find_or_make(binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, Unobt
 }
 
 fn make(cache: &Cache, binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf, String> {
-    let lock = cache.lock().map_err(|error| format!("{error:#}"))?;
+    let lock = cache.lock("lock", SUBJECT).map_err(|error| format!("{error:#}"))?;
     // Whoever held the lock before may have made it.
     if let Some(path) = cache.find(binary, kubernetes) {
         return Ok(path);
@@ -79,8 +80,38 @@ fn make(cache: &Cache, binary: Binary, kubernetes: Kubernetes) -> Result<PathBuf
         .map_err(|error| format!("{not_published}; not built: {error:#}"))
 }
 
-/// Writes past the capture of the test harness: minutes of silence look like a hang.
-pub(crate) fn announce(line: &str) {
-    // Nobody can be told that standard error is closed.
-    let _ = writeln!(std::io::stderr(), "control plane: {line}");
+fn announce(line: &str) {
+    crate::announce::announce(SUBJECT, line);
+}
+
+/// Where in the cache the programs of a control plane stand.
+impl Cache {
+    /// Where a program of exactly the pinned release stands.
+    fn pinned(&self, binary: Binary, kubernetes: Kubernetes) -> PathBuf {
+        let product = match binary {
+            Binary::Etcd => "etcd",
+            _ => "kubernetes",
+        };
+        self.root().join(product).join(binary.version(kubernetes)).join(binary.file_name())
+    }
+
+    /// Where the published archives are unpacked, one folder per release.
+    fn envtest(&self) -> PathBuf {
+        self.root().join("envtest")
+    }
+
+    /// A program that an earlier run left here.
+    fn find(&self, binary: Binary, kubernetes: Kubernetes) -> Option<PathBuf> {
+        let pinned = self.pinned(binary, kubernetes);
+        if pinned.is_file() {
+            return Some(pinned);
+        }
+        let of_this_minor = format!("{}.", kubernetes.minor());
+        fs::read_dir(self.envtest())
+            .ok()?
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_this_minor))
+            .map(|entry| entry.path().join(binary.file_name()))
+            .find(|path| path.is_file())
+    }
 }

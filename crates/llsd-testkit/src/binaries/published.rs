@@ -11,10 +11,10 @@ use std::{
 
 use super::{
     announce,
-    cache::{Cache, CacheLock},
     download::{check_sha512, download},
     version::{Binary, Kubernetes},
 };
+use crate::cache::{Cache, CacheLock};
 use anyhow::{Context, anyhow, bail, ensure};
 
 const INDEX: &str =
@@ -213,7 +213,7 @@ releases:
     fn an_archive_is_unpacked_whole_under_its_version() {
         let dir = tempfile::tempdir().unwrap();
         let into = dir.path().join("cache/envtest");
-        let lock = Cache::at(dir.path().join("cache")).lock().unwrap();
+        let lock = Cache::at(dir.path().join("cache")).lock("lock", "test").unwrap();
         unpack(&archive_in(dir.path(), None), &into, &lock).unwrap();
         assert_eq!(fs::read_to_string(into.join("1.36.9/etcd")).unwrap(), "a program");
         assert_eq!(fs::read_dir(&into).unwrap().count(), 1);
@@ -223,7 +223,7 @@ releases:
     fn an_archive_with_another_checksum_is_refused_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let into = dir.path().join("cache/envtest");
-        let lock = Cache::at(dir.path().join("cache")).lock().unwrap();
+        let lock = Cache::at(dir.path().join("cache")).lock("lock", "test").unwrap();
         let error = unpack(&archive_in(dir.path(), Some("00")), &into, &lock).unwrap_err();
         assert!(error.to_string().contains("checksum"), "{error:#}");
         assert_eq!(fs::read_dir(&into).unwrap().count(), 0);

@@ -1,0 +1,156 @@
+//! What a release thinks of configurations, by its own models and its own wiring, without booting
+//! it; and what its YAML reader makes of a text.
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    io::{Seek, Write},
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::Release;
+
+/// In Python, because only there are the release's own models.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("check.py", include_str!("check.py")),
+    ("dropped.py", include_str!("dropped.py")),
+    ("read_yaml.py", include_str!("read_yaml.py")),
+];
+
+/// A configuration to be judged, and the environment that it is read in.
+#[derive(Debug, Clone, Serialize)]
+pub struct Candidate {
+    /// For the reader of a failure; comes back in the judgement.
+    pub name: String,
+    /// The YAML.
+    pub text: String,
+    /// All the variables there are: those of the test process are not seen. Modules of external
+    /// providers are looked for in `PYTHONPATH`.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Candidate {
+    /// With an empty environment.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into(), env: BTreeMap::new() }
+    }
+
+    /// With one more variable.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+}
+
+/// What a release thinks of one [`Candidate`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Judgement {
+    /// The candidate's name.
+    #[serde(skip)]
+    pub name: String,
+    /// Why the server would not start: the schema, unknown APIs and providers, a provider's own
+    /// configuration, references that lead nowhere. Each with its path where there is one. What
+    /// depends on a wrong part is not judged.
+    pub errors: Vec<String>,
+    /// The paths of what the server reads and ignores without a word.
+    pub dropped: Vec<String>,
+    /// What the server warns of.
+    pub deprecated: Vec<String>,
+    /// Providers whose own configuration could not be judged, because their code needs packages
+    /// that are not installed here.
+    pub unjudged: Vec<String>,
+}
+
+impl Judgement {
+    /// Whether the server would start and use all that is written.
+    pub fn is_clean(&self) -> bool {
+        self.errors.is_empty() && self.dropped.is_empty()
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.name)?;
+        let parts = [
+            ("error", &self.errors),
+            ("dropped", &self.dropped),
+            ("deprecated", &self.deprecated),
+            ("unjudged", &self.unjudged),
+        ];
+        for (kind, lines) in parts {
+            for line in lines {
+                write!(f, "\n  {kind}: {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Release {
+    /// Judges all candidates, in their order. Installs the release first where it is missing.
+    /// Takes about three seconds however many there are, so give it as many as possible.
+    pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<Judgement>> {
+        let mut judgements: Vec<Judgement> = self.ask("check.py", &candidates)?;
+        ensure!(judgements.len() == candidates.len(), "not all configurations were judged");
+        for (judgement, candidate) in judgements.iter_mut().zip(candidates) {
+            judgement.name.clone_from(&candidate.name);
+        }
+        Ok(judgements)
+    }
+
+    /// What the server's YAML reader (PyYAML's safe loader) makes of each text; an error is in its
+    /// own words. What JSON cannot say comes as `{"!<type>": …}`, for example
+    /// `{"!date": "2026-01-01"}`, and a mapping with other keys than strings as a list of pairs,
+    /// `{"!dict": [[key, value], …]}`.
+    pub fn read_yaml(self, texts: &[&str]) -> anyhow::Result<Vec<Result<Value, String>>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Read {
+            Value(Value),
+            Error(String),
+        }
+        let read: Vec<Read> = self.ask("read_yaml.py", &texts)?;
+        ensure!(read.len() == texts.len(), "not all texts were read");
+        let result = |read| match read {
+            Read::Value(value) => Ok(value),
+            Read::Error(error) => Err(error),
+        };
+        Ok(read.into_iter().map(result).collect())
+    }
+
+    fn ask<Q: Serialize, A: DeserializeOwned>(self, name: &str, question: &Q) -> anyhow::Result<A> {
+        let venv = self.install()?;
+        // Some defaults are folders under the home folder, and some code makes them.
+        let home = tempfile::Builder::new().prefix("llsd-check-").tempdir()?;
+        for (name, program) in PROGRAMS {
+            fs::write(home.path().join(name), program)?;
+        }
+        // A file instead of a pipe: nobody has to write while somebody else reads.
+        let mut input = tempfile::tempfile()?;
+        serde_json::to_writer(&input, question)?;
+        input.flush()?;
+        input.rewind()?;
+        let done = Command::new(venv.python())
+            // Nothing of the user's own Python set-up counts.
+            .args(["-E", "-s", name])
+            .current_dir(home.path())
+            .env_clear()
+            .env("PATH", Path::new("/usr/bin:/bin"))
+            .env("HOME", home.path())
+            .env("TIKTOKEN_CACHE_DIR", venv.tokenizers())
+            .stdin(input)
+            .output()
+            .with_context(|| format!("cannot run {}", venv.python().display()))?;
+        if !done.status.success() {
+            bail!("{self}: {name} failed: {}", String::from_utf8_lossy(&done.stderr).trim());
+        }
+        serde_json::from_slice(&done.stdout)
+            .with_context(|| format!("{self}: the answer of {name} is not JSON"))
+    }
+}
