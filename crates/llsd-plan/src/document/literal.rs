@@ -26,7 +26,8 @@ mod tests {
 
     #[test]
     fn a_file_in_a_config_map_stands_there_line_by_line() {
-        let object = json!({"data": {"config.yaml": "version: 2\n\napis:\n- safety\n"}, "list": ["a\n b"]});
+        let object =
+            json!({"data": {"config.yaml": "version: 2\n\napis:\n- safety\n"}, "list": ["a\n b"]});
         let written = manifest(&object);
         assert_eq!(
             written,

@@ -112,7 +112,10 @@ impl Writer<'_> {
         let lead = " ".repeat(indent);
         for inner in text.strip_suffix('\n').unwrap_or(text).split('\n') {
             let empty = inner.is_empty();
-            (self.sink)(&if empty { String::new() } else { format!("{lead}{inner}") }, &node.origin);
+            (self.sink)(
+                &if empty { String::new() } else { format!("{lead}{inner}") },
+                &node.origin,
+            );
         }
     }
 }

@@ -4,8 +4,17 @@
 //! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
 //! reader that went away (`llsd … | head`) is no error.
 
+mod configuration;
 mod crd;
+mod examine;
+mod explain;
+mod facts_file;
+mod facts_flags;
+mod image_config;
+mod inputs;
 mod manifests;
+mod offline;
+mod render;
 mod validate;
 
 use std::ffi::OsString;
@@ -25,6 +34,8 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Render(render::Arguments),
+    Explain(explain::Arguments),
     Validate(validate::Arguments),
     /// Print the resource definition
     Crd,
@@ -34,6 +45,8 @@ enum Command {
 impl Command {
     fn run(&self) -> Outcome {
         match self {
+            Self::Render(arguments) => render::run(arguments),
+            Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
