@@ -155,7 +155,7 @@ fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, 
                 provider.id,
                 model.name
             ),
-            format!("name the model {id}, and remove providerModelId"),
+            format!("name the model {id}"),
         );
     }
 }

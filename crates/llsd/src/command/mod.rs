@@ -2,7 +2,8 @@
 //! out to stdout and stderr.
 //!
 //! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
-//! reader that went away (`llsd … | head`) is no error.
+//! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
+//! to stop writes a log meanwhile.
 
 mod configuration;
 mod crd;
@@ -14,6 +15,7 @@ mod image_config;
 mod inputs;
 mod manifests;
 mod offline;
+mod redis_proxy;
 mod render;
 mod validate;
 
@@ -40,6 +42,7 @@ enum Command {
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
+    RedisProxy(redis_proxy::Arguments),
 }
 
 impl Command {
@@ -50,6 +53,7 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
+            Self::RedisProxy(arguments) => redis_proxy::run(arguments),
         }
     }
 }
@@ -63,7 +67,7 @@ pub enum Exit {
     Problems = 1,
     /// The command line is wrong, also a file that is not there.
     Usage = 2,
-    /// Something that only a cluster or a registry has could not be reached.
+    /// Something that only a cluster, a registry or a running service has could not be reached.
     Unavailable = 3,
 }
 
@@ -84,6 +88,15 @@ impl Outcome {
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
         Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
+    }
+
+    /// What the command asks did not answer as it should.
+    pub fn unavailable(message: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("error: {message}\n"),
+            exit: Exit::Unavailable,
+        }
     }
 
     fn deliver(self) -> ExitCode {
