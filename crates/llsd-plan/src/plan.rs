@@ -298,28 +298,38 @@ fn connection_string(spec: &LlamaStackDistributionSpec) -> Option<(SecretKey, Fi
     Some((secret, path))
 }
 
-/// Every secret key that the pod depends on.
-fn references<'a>(
-    spec: &'a LlamaStackDistributionSpec,
-    generated: Option<&'a Generated>,
-    connection_string: Option<&'a (SecretKey, FieldPath)>,
-) -> Vec<Reference<'a>> {
-    static PASSWORD: std::sync::LazyLock<FieldPath> =
-        std::sync::LazyLock::new(|| FieldPath::spec().key("storage").key("kv").key("password"));
-    let mut references: Vec<Reference<'a>> = Vec::new();
+/// Every secret key that the pod depends on. The server's certificate is among them, because the
+/// server reads it once, at its start.
+fn references(
+    spec: &LlamaStackDistributionSpec,
+    generated: Option<&Generated>,
+    connection_string: Option<&(SecretKey, FieldPath)>,
+) -> Vec<Reference> {
+    let mut references = Vec::new();
+    let mut refer = |secret: SecretKey, path: FieldPath, through_variable: bool| {
+        references.push(Reference { secret, path, through_variable });
+    };
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    if let Some(name) =
+        tls.filter(|tls| tls.enabled == Some(true)).and_then(|tls| tls.secret_name.as_ref())
+    {
+        let path = FieldPath::spec().key("networking").key("tls").key("secretName");
+        for key in ["tls.crt", "tls.key"] {
+            refer(SecretKey { name: name.clone(), key: key.to_owned() }, path.clone(), false);
+        }
+    }
     let Some(generated) = generated else { return references };
     for bound in &generated.secrets {
-        let through_variable = generated.coerces_variables;
-        references.push(Reference { secret: &bound.secret, path: &bound.path, through_variable });
+        refer(bound.secret.clone(), bound.path.clone(), generated.coerces_variables);
     }
     let kv = spec.storage.as_ref().and_then(|storage| storage.kv.as_ref());
     let password = kv.and_then(|kv| kv.password.as_ref()).and_then(|password| password.read());
     if let Some(password) = password.filter(|_| generated.redis.is_some()) {
-        let secret = password.target();
-        references.push(Reference { secret, path: &PASSWORD, through_variable: false });
+        let path = FieldPath::spec().key("storage").key("kv").key("password");
+        refer(password.target().clone(), path, false);
     }
     if let Some((secret, path)) = connection_string {
-        references.push(Reference { secret, path, through_variable: false });
+        refer(secret.clone(), path.clone(), false);
     }
     references
 }
