@@ -136,8 +136,16 @@ fn a_release_is_started_with_what_it_honours() {
     let tls = "server: {port: 9999, workers: 9, tls_certfile: /c, tls_keyfile: '${env.KEY:=/k}'}";
     let mutual = "server: {tls_certfile: /c, tls_keyfile: /k, tls_cafile: /a}";
     let cases = [
-        ("0.2.12", "{}", "llama_stack/distribution/server/server.py --config /config.yaml --port 8400"),
-        ("0.2.16.dev3", "{}", "llama_stack/distribution/server/server.py --config /config.yaml --port 8400"),
+        (
+            "0.2.12",
+            "{}",
+            "llama_stack/distribution/server/server.py --config /config.yaml --port 8400",
+        ),
+        (
+            "0.2.16.dev3",
+            "{}",
+            "llama_stack/distribution/server/server.py --config /config.yaml --port 8400",
+        ),
         ("0.2.17", tls, "llama_stack/core/server/server.py /config.yaml --port 8400"),
         ("0.2.24", "{}", "llama_stack/core/server/server.py /config.yaml --port 8400"),
         ("0.3.0rc1", "{}", "--port 8400 --workers 2 --timeout-worker-healthcheck 60"),
@@ -210,7 +218,11 @@ fn a_start_that_is_not_possible_says_why_and_fails() {
     let test = "a_start_that_is_not_possible_says_why_and_fails";
     let Some(image) = Image::of(test, "0.7.3") else { return };
     let cases: [(&str, &[(&str, &str)], &str); 6] = [
-        ("version: 2", &[("LLAMA_STACK_CONFIG", "/none")], "/none cannot be read: FileNotFoundError"),
+        (
+            "version: 2",
+            &[("LLAMA_STACK_CONFIG", "/none")],
+            "/none cannot be read: FileNotFoundError",
+        ),
         ("a: [secret", &[], "cannot be read: ParserError"),
         ("- secret", &[], "is not a mapping"),
         ("version: 2", &[("LLS_PORT", "http")], "LLS_PORT is no positive number: http"),
