@@ -21,7 +21,7 @@ pub(super) struct Arguments {
 }
 
 /// Comments begin at this column at most; longer lines push theirs out.
-const WIDEST: usize = 72;
+const WIDEST: usize = 64;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let given = match arguments.inputs.read() {

@@ -18,6 +18,9 @@ pub(super) fn read(_: &str, text: &str) -> Result<Facts, Finding> {
         let at = more.content.map_or_else(|fault| fault.at, |tree| tree.at());
         return Err(wrong(FieldPath::root(), "facts are one document", at));
     }
+    if !tree.is_map() {
+        return Err(wrong(FieldPath::root(), "facts are a mapping", tree.at()));
+    }
     if let Some(duplicate) = tree.duplicates().into_iter().next() {
         let message = format!("already set on line {}", duplicate.first.line);
         return Err(wrong(duplicate.path, &message, duplicate.at));
@@ -34,6 +37,7 @@ fn misfit(error: &serde_path_to_error::Error<serde_json::Error>, tree: &Tree) ->
     });
     let message = error.inner().to_string();
     let unknown = message.starts_with("unknown field");
+    let message = without_the_value(message);
     let problem = Problem {
         path,
         reason: if unknown { Reason::UnknownField } else { Reason::WrongType },
@@ -41,6 +45,17 @@ fn misfit(error: &serde_path_to_error::Error<serde_json::Error>, tree: &Tree) ->
         remedy: REMEDY.to_owned(),
     };
     Finding::locate(problem, tree)
+}
+
+/// A message about a wrong type repeats the value, and somebody may have put a secret there.
+fn without_the_value(message: String) -> String {
+    match message.rsplit_once(", expected ") {
+        Some((said, expected)) if said.starts_with("invalid ") => {
+            let what = if expected.starts_with("struct ") { "a mapping" } else { expected };
+            format!("must be {what}")
+        }
+        _ => message,
+    }
 }
 
 const REMEDY: &str = "docs/configuration.md lists the facts and their form";
