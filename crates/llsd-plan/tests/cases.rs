@@ -10,7 +10,7 @@
 //! | `expected/config.yaml` | the generated configuration, where one is generated |
 //! | `expected/env.yaml` | the variables that generation gives the server |
 //! | `expected/findings.txt` | problems, warnings, and what is unavailable |
-//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared |
+//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared. The programs that pods run stand there by their file's name |
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::document::{self, Node, Origin};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::objects::VariableValue;
+use llsd_plan::objects::{LAUNCH, TRUST, VariableValue};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::problem::Problem;
 use serde_json::{Value, json};
@@ -142,9 +142,20 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
     if !variables.is_empty() {
         results.insert("env.yaml".to_owned(), yaml(Value::Array(variables)));
     }
-    for object in plan.objects.in_order() {
+    for mut object in plan.objects.in_order() {
+        shorten_programs(&mut object);
         let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
         results.insert(format!("{kind}.yaml"), yaml(object));
+    }
+}
+
+fn shorten_programs(value: &mut Value) {
+    match value {
+        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
+        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
+        _ => {}
     }
 }
 
