@@ -24,6 +24,7 @@ mod storage_inline;
 mod substitution;
 mod telemetry;
 mod tools;
+mod variables;
 
 use std::collections::BTreeSet;
 
@@ -87,7 +88,7 @@ pub fn generate(
         era: base.era,
         document: base.document,
         disabled: Disabled::new(spec, &base.era),
-        variables: variables(spec),
+        variables: set_variables(spec),
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
@@ -105,6 +106,7 @@ pub fn generate(
     shields::apply(&mut draft);
     server::apply(&mut draft);
     integrity::apply(&mut draft);
+    variables::apply(&mut draft);
     finish(draft, base.version)
 }
 
@@ -128,7 +130,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
 }
 
 /// The variables that the resource itself sets; an empty value is as good as none to the server.
-fn variables(spec: &LlamaStackDistributionSpec) -> Variables {
+fn set_variables(spec: &LlamaStackDistributionSpec) -> Variables {
     let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
     let names = overrides
         .and_then(|overrides| overrides.env.as_ref())
