@@ -32,11 +32,12 @@ pub(super) struct Resolved {
 }
 
 /// The type behind `written`, or nothing where the release has no such type, which is then a
-/// problem at `path`.
+/// problem at `path`. Of a type that no release has, the base itself may know.
 pub(super) fn resolve(
     era: &Era,
     api: &str,
     written: &str,
+    in_base: impl Fn(&str) -> bool,
     path: &FieldPath,
     findings: &mut Findings,
 ) -> Option<Resolved> {
@@ -100,6 +101,9 @@ pub(super) fn resolve(
     }
     let name =
         if written.contains("::") { written.to_owned() } else { format!("remote::{written}") };
+    if in_base(&name) {
+        return Some(Resolved { name, known: None });
+    }
     let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
     findings.warning(
         path,

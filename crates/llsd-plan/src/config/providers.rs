@@ -34,10 +34,16 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
 
 fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let written = telemetry::type_name(&draft.era, provider);
+    let types: Vec<String> = draft
+        .providers(&provider.api)
+        .iter()
+        .filter_map(|entry| entry.get_str("provider_type").map(str::to_owned))
+        .collect();
     let resolved = provider_type::resolve(
         &draft.era,
         &provider.api,
         written,
+        |name| types.iter().any(|known| known == name),
         &provider.path.key("provider"),
         &mut draft.findings,
     );
