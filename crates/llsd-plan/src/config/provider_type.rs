@@ -52,14 +52,11 @@ pub(super) fn resolve(
         era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
     {
         let known = catalogue.get(api, &name);
-        if catalogue.release != era.catalogue.release {
+        if let Some(without) = era.candidates().find(|other| other.get(api, &name).is_none()) {
             findings.warning(
                 path,
-                Reason::Ignored,
-                format!(
-                    "`{name}` exists in {} but not in {}",
-                    catalogue.release, era.catalogue.release
-                ),
+                Reason::NotFound,
+                format!("`{name}` exists in {} but not in {}", catalogue.release, without.release),
                 "make sure that the image has it; a version label on the image settles it",
             );
         }
