@@ -161,12 +161,26 @@ fn choose(
     unavailable: &mut Vec<Problem>,
 ) -> (Option<ConfigSource>, Option<BaseFacts>) {
     if spec.override_config.is_some() {
+        warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
     if !needs_generation(spec) {
+        warn_of_unpinned_image(facts, findings);
         return (Some(ConfigSource::Default), None);
     }
     (None, base(image, facts, findings, unavailable))
+}
+
+/// Without a base a registry that fails blocks nothing.
+fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
+    if let Some(why) = &facts.image.unavailable {
+        findings.warning(
+            &FieldPath::spec().key("distribution"),
+            Reason::Unavailable,
+            format!("the registry cannot be asked ({why}); the image runs without a digest"),
+            "check the registry and the pull secrets, or name the image by its digest",
+        );
+    }
 }
 
 /// A port alone needs no file: the server takes it from a variable.
@@ -188,16 +202,7 @@ fn override_config(
     findings: &mut Findings,
 ) -> Option<ConfigSource> {
     let name = spec.override_config.as_ref()?.config_map_name.clone();
-    let path = FieldPath::spec().key("overrideConfig");
-    if spec.external_providers.is_some() {
-        findings.warning(
-            &FieldPath::spec().key("externalProviders"),
-            Reason::Ignored,
-            "the packages are installed, but your own configuration is left as it is",
-            "add the providers to the configuration in overrideConfig yourself",
-        );
-    }
-    let path = path.key("configMapName");
+    let path = FieldPath::spec().key("overrideConfig").key("configMapName");
     let found = facts.config_maps.get(&name);
     if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
         findings.problem(
@@ -258,9 +263,10 @@ fn base(
         });
     }
     let name = &image.image;
+    let field = path.key(if image.name.is_some() { "name" } else { "image" });
     match &facts.image.unavailable {
         Some(why) => unavailable.push(Problem {
-            path: path.key("image"),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration of {name} cannot be read: {why}"),
             remedy: "it is tried again; check the registry and the pull secrets".to_owned(),
@@ -276,7 +282,7 @@ fn base(
             "llsd image label does it in one step",
         ),
         None => unavailable.push(Problem {
-            path: path.key(if image.name.is_some() { "name" } else { "image" }),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration inside {name} is not known offline"),
             remedy: "give it with --base, --image-config or --facts".to_owned(),
