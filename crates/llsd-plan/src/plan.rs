@@ -16,7 +16,7 @@ use crate::objects::{
 };
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::secrets::{self, Reference};
-use crate::validate::validate;
+use crate::validate::validate_stored;
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ const CONTAINER_NAME: &str = "llama-stack";
 
 /// Plans a v1alpha2 resource.
 pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
-    let mut findings = validate(resource);
+    let mut findings = validate_stored(resource);
     let Ok(Resource { metadata, spec }) = Resource::deserialize(resource) else {
         return refuse(findings);
     };
