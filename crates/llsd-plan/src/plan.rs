@@ -88,7 +88,13 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated = outcome.generated;
     }
     let connection_string = connection_string(&spec);
-    let references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    let certificate = certificate(&spec);
+    let mut references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    references.extend(certificate.iter().map(|(secret, path)| Reference {
+        secret,
+        path,
+        through_variable: false,
+    }));
     secrets::check(&references, facts, namespace, &mut findings);
     let database = match (&generated, &connection_string) {
         (Some(Generated { connection_string: Some(path), .. }), Some((secret, _))) => {
@@ -305,7 +311,18 @@ fn connection_string(spec: &LlamaStackDistributionSpec) -> Option<(SecretKey, Fi
     Some((secret, path))
 }
 
-/// Every secret key that the pod depends on.
+/// The two keys of the server's certificate, without which no pod starts.
+fn certificate(spec: &LlamaStackDistributionSpec) -> Vec<(SecretKey, FieldPath)> {
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    let name = tls.filter(|tls| tls.enabled == Some(true)).and_then(|tls| tls.secret_name.clone());
+    let path = FieldPath::spec().key("networking").key("tls").key("secretName");
+    let keys = |name: String| {
+        ["tls.crt", "tls.key"].map(|key| SecretKey { name: name.clone(), key: key.to_owned() })
+    };
+    name.map(keys).into_iter().flatten().map(|secret| (secret, path.clone())).collect()
+}
+
+/// Every secret key that the generated configuration depends on.
 fn references<'a>(
     spec: &'a LlamaStackDistributionSpec,
     generated: Option<&'a Generated>,
