@@ -15,7 +15,7 @@ use crate::objects::{
     certificates, config_map, names, objects,
 };
 use crate::problem::{FieldPath, Findings, Problem, Reason};
-use crate::secrets::{self, Reference};
+use crate::secrets::{self, By, Reference};
 use crate::validate::validate_stored;
 
 /// Everything that would be applied for one resource.
@@ -93,7 +93,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     references.extend(certificate.iter().map(|(secret, path)| Reference {
         secret,
         path,
-        through_variable: false,
+        by: By::Other,
     }));
     secrets::check(&references, facts, namespace, &mut findings);
     let database = match (&generated, &connection_string) {
@@ -333,17 +333,17 @@ fn references<'a>(
     let mut references: Vec<Reference<'a>> = Vec::new();
     let Some(generated) = generated else { return references };
     for bound in &generated.secrets {
-        let through_variable = generated.coerces_variables;
-        references.push(Reference { secret: &bound.secret, path: &bound.path, through_variable });
+        let by = By::Variable { coerced: generated.coerces_variables };
+        references.push(Reference { secret: &bound.secret, path: &bound.path, by });
     }
     let kv = spec.storage.as_ref().and_then(|storage| storage.kv.as_ref());
     let password = kv.and_then(|kv| kv.password.as_ref()).and_then(|password| password.read());
     if let Some(password) = password.filter(|_| generated.redis.is_some()) {
         let secret = password.target();
-        references.push(Reference { secret, path: &PASSWORD, through_variable: false });
+        references.push(Reference { secret, path: &PASSWORD, by: By::Other });
     }
     if let Some((secret, path)) = connection_string {
-        references.push(Reference { secret, path, through_variable: false });
+        references.push(Reference { secret, path, by: By::Other });
     }
     references
 }
