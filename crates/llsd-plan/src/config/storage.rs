@@ -65,7 +65,9 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
         return Some(Target::Sqlite);
     }
     let endpoint_path = path.key("endpoint");
-    let endpoint = match RedisEndpoint::parse(kv.endpoint.as_deref()?) {
+    // Credentials in it are validation's to report.
+    let written = kv.endpoint.as_deref().filter(|written| !written.contains('@'))?;
+    let endpoint = match RedisEndpoint::parse(written) {
         Ok(endpoint) => endpoint,
         Err(wrong) => {
             draft.findings.problem(
