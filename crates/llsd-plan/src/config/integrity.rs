@@ -1,9 +1,12 @@
 //! The last look at the document: nothing may point to what is not there, because the server would
 //! exit at its start, or answer its first request with an error.
 
+use super::api_name;
 use super::draft::{Draft, entry_id};
+use super::providers::serve;
 use super::substitution::EffectiveId;
 use crate::document::{Content, Node};
+use crate::problem::Reason;
 
 /// Which API a registered resource's provider belongs to.
 const KINDS: [(&str, &str); 7] = [
@@ -17,8 +20,35 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
+    needs(draft);
     resources(draft);
     vector_stores(draft);
+}
+
+/// A provider of the resource that needs an API which nothing serves stops the server.
+fn needs(draft: &mut Draft<'_>) {
+    for provider in draft.user_providers() {
+        let entries = draft.providers(&provider.api).iter();
+        let known = entries
+            .filter(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
+            .find_map(|entry| {
+                let name = entry.get_str("provider_type")?;
+                draft.era.catalogue.get(&provider.api, name).map(|known| (name.to_owned(), known))
+            });
+        let Some((name, known)) = known else { continue };
+        for needed in known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed)) {
+            if draft.providers(needed).is_empty() {
+                draft.findings.problem(
+                    &provider.path,
+                    Reason::Required,
+                    format!("`{name}` needs the API {needed}, which nothing provides"),
+                    format!("add a provider under providers.{}", api_name::in_resource(needed)),
+                );
+            } else {
+                serve(draft, needed);
+            }
+        }
+    }
 }
 
 /// Resources of the base whose provider fell with a disabled API.

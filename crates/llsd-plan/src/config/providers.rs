@@ -90,7 +90,11 @@ pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
         }
         None => entries.push(entry),
     }
-    // An empty list of APIs means all that have providers.
+    serve(draft, api);
+}
+
+/// Switches an API on; an empty list of them means all that have providers.
+pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     if !apis.is_empty() && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
