@@ -1,7 +1,9 @@
 //! What models, tools and shields have in common: which provider a resource belongs to, and where
 //! its entry stands.
 
+use super::api_name;
 use super::draft::{Draft, entry_id, listed};
+use super::substitution::EffectiveId;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 
@@ -116,10 +118,11 @@ pub(super) fn ids(draft: &Draft<'_>, api: &str) -> Vec<String> {
 
 /// Puts an entry in the place of the one with its name and provider, or at the end.
 pub(super) fn put(entries: &mut Vec<Node>, key: &str, name: &str, entry: Node) {
-    let provider = entry.get_str("provider_id").map(str::to_owned);
+    let provider_of =
+        |entry: &Node| EffectiveId::of(entry.get_str("provider_id")?, "").map(|id| id.id);
+    let provider = provider_of(&entry);
     let same = |other: &Node| {
-        other.get_str(key) == Some(name)
-            && (key != "model_id" || other.get_str("provider_id") == provider.as_deref())
+        other.get_str(key) == Some(name) && (key != "model_id" || provider_of(other) == provider)
     };
     match entries.iter().position(same) {
         Some(place) => entries[place] = entry,
