@@ -87,6 +87,10 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
         let origin = Origin::Rule("the first provider of the resource");
         return Some(Assigned { id: user.id.clone(), origin });
     }
+    if let Some(id) = externals(draft, api).into_iter().find(|id| present.contains(id)) {
+        let origin = Origin::Rule("the first external provider of the resource");
+        return Some(Assigned { id, origin });
+    }
     let base =
         draft.providers(api).iter().filter_map(entry_id).find(|id| {
             id.condition.as_deref().is_none_or(|variable| draft.variables.surely(variable))
@@ -96,13 +100,23 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
             path,
             Reason::NotFound,
             format!("there is no {api} provider for it"),
-            format!("add one under providers.{}", super::api_name::in_resource(api)),
+            format!("add one under providers.{}", api_name::in_resource(api)),
         );
     }
     base.map(|id| Assigned {
         id: id.id,
         origin: Origin::Rule("the first provider of the base that is always there"),
     })
+}
+
+/// The ids of an API's external providers.
+fn externals(draft: &Draft<'_>, api: &str) -> Vec<String> {
+    let external = draft.spec.external_providers.iter().flat_map(|external| external.by_api());
+    external
+        .filter(|(field, _)| api_name::in_config(&draft.era, field) == api)
+        .flat_map(|(_, providers)| providers.iter().flatten())
+        .map(|provider| provider.provider_id.as_str().to_owned())
+        .collect()
 }
 
 /// The ids of an API's providers that are there when the server runs.
