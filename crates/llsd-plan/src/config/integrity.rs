@@ -51,7 +51,7 @@ fn needs(draft: &mut Draft<'_>) {
     }
 }
 
-/// Resources of the base whose provider fell with a disabled API.
+/// Resources of the base whose provider fell with a disabled API, and the default that was one.
 fn resources(draft: &mut Draft<'_>) {
     for (kind, api) in KINDS {
         let ids = provider_ids(draft, api);
@@ -61,8 +61,22 @@ fn resources(draft: &mut Draft<'_>) {
                 .and_then(|id| EffectiveId::of(id, ""))
                 .is_some_and(|id| !ids.contains(&id.id))
         };
-        if draft.registered_now(kind).iter().any(dangling) {
+        let lost: Vec<String> = draft
+            .registered_now(kind)
+            .iter()
+            .filter(|resource| dangling(resource))
+            .map(|resource| resource.get_str("shield_id").unwrap_or_default().to_owned())
+            .collect();
+        if !lost.is_empty() {
             draft.registered(kind).retain(|resource| !dangling(resource));
+        }
+        if let Some(safety) = draft.document.get_mut("safety")
+            && safety
+                .get_str("default_shield_id")
+                .and_then(|id| EffectiveId::of(id, ""))
+                .is_some_and(|default| lost.contains(&default.id))
+        {
+            safety.remove("default_shield_id");
         }
     }
 }
