@@ -2,6 +2,7 @@
 //! its entry stands.
 
 use super::api_name;
+use super::disabled::Fallen;
 use super::draft::{Draft, entry_id, listed};
 use super::substitution::EffectiveId;
 use crate::document::{Node, Origin};
@@ -67,6 +68,7 @@ pub(super) fn find(
             );
             None
         }
+        None if left_out(draft, path, |fallen| fallen.api == api && fallen.id == name) => None,
         None => {
             let ids = ids(draft, api);
             draft.findings.problem(
@@ -78,6 +80,24 @@ pub(super) fn find(
             None
         }
     }
+}
+
+/// Whether a provider that fits fell with a disabled API, which is then said: the resource goes too.
+pub(super) fn left_out(
+    draft: &mut Draft<'_>,
+    path: &FieldPath,
+    fits: impl Fn(&Fallen) -> bool,
+) -> bool {
+    let Some(Fallen { api, id, cause, .. }) = draft.disabled.fallen(fits).cloned() else {
+        return false;
+    };
+    draft.findings.warning(
+        path,
+        Reason::Ignored,
+        format!("is left out: the {api} provider `{id}` falls with {cause}, which is disabled"),
+        format!("remove {cause} from disabled, or remove this entry"),
+    );
+    true
 }
 
 fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned> {
