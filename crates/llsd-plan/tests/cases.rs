@@ -10,6 +10,7 @@
 //! | `expected/config.yaml` | the generated configuration, where one is generated |
 //! | `expected/env.yaml` | the variables that generation gives the server |
 //! | `expected/findings.txt` | problems, warnings, and what is unavailable |
+//! | `expected/objects.txt` | the names of all objects; only where the case has the file |
 //! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared. The programs that pods run stand there by their file's name |
 
 use std::collections::BTreeMap;
@@ -142,11 +143,20 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
     if !variables.is_empty() {
         results.insert("env.yaml".to_owned(), yaml(Value::Array(variables)));
     }
-    for mut object in plan.objects.in_order() {
+    let objects = plan.objects.in_order();
+    let names = objects
+        .iter()
+        .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));
+    results.insert("objects.txt".to_owned(), names.collect());
+    for mut object in objects {
         shorten_programs(&mut object);
-        let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+        let kind = text(&object["kind"]).to_lowercase();
         results.insert(format!("{kind}.yaml"), yaml(object));
     }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn shorten_programs(value: &mut Value) {
