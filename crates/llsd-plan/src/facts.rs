@@ -44,6 +44,8 @@ pub struct ImageFacts {
     pub release: Option<String>,
     /// The base configuration that the image carries.
     pub base: Option<BaseFacts>,
+    /// The image was looked at, so that without a base here it carries none.
+    pub inspected: bool,
     /// Why the registry could not be asked, in words for the user.
     pub unavailable: Option<String>,
 }

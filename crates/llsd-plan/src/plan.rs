@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::{self, Generated};
-use crate::distributions::{self, Distribution, Resolved};
-use crate::facts::{BaseFacts, BaseSource, Facts};
+use crate::distributions::{self, Resolved};
+use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
     certificates, config_map, names, objects,
@@ -252,8 +252,7 @@ fn base(
         return Some(base.clone());
     }
     let path = FieldPath::spec().key("distribution");
-    let embedded = image.name.as_deref().filter(|_| image.embedded);
-    if let Some(distribution) = embedded.and_then(|name| Distribution::all().get(name)) {
+    if let Some(base) = image.embedded_base() {
         if let Some(why) = &facts.image.unavailable {
             findings.warning(
                 &path,
@@ -262,11 +261,7 @@ fn base(
                 "nothing needs to be done if the image is the release's own",
             );
         }
-        return Some(BaseFacts {
-            text: distribution.base().to_owned(),
-            source: BaseSource::Embedded,
-            found_in: Some(format!("embedded, release {}", distribution.release)),
-        });
+        return Some(base);
     }
     let name = &image.image;
     let field = path.key(if image.name.is_some() { "name" } else { "image" });
@@ -275,9 +270,13 @@ fn base(
             path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration of {name} cannot be read: {why}"),
-            remedy: "it is tried again; check the registry and the pull secrets".to_owned(),
+            remedy: if facts.complete {
+                "it is tried again; check the registry and the pull secrets".to_owned()
+            } else {
+                "give the file itself with --base".to_owned()
+            },
         }),
-        None if facts.complete => findings.problem(
+        None if facts.complete || facts.image.inspected => findings.problem(
             &path,
             Reason::MissingConfigLabels,
             format!(

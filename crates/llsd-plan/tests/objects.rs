@@ -1,7 +1,7 @@
 //! Every case of `tests/objects`, compared with the objects that its file holds.
 //!
-//! `UPDATE_OBJECTS=1 cargo test -p llsd-plan --test objects` writes them anew; look at the
-//! difference before you commit it.
+//! `UPDATE_OBJECTS=1 cargo test -p llsd-plan --test objects every_case` writes them anew; look at
+//! the difference before you commit it.
 
 #[path = "objects/case.rs"]
 mod case;
@@ -105,6 +105,6 @@ fn yaml(value: &Value) -> String {
 fn write(file: &Path, planned: &[Value]) {
     let text = std::fs::read_to_string(file).unwrap();
     let input = text.split("\n---\n").next().unwrap().trim_end();
-    let documents: Vec<String> = planned.iter().map(|object| yaml(object)).collect();
+    let documents: Vec<String> = planned.iter().map(yaml).collect();
     std::fs::write(file, format!("{input}\n---\n{}", documents.join("---\n"))).unwrap();
 }

@@ -29,6 +29,7 @@
 //! | `CI=true` | a test without what it runs against fails instead of being skipped |
 
 mod access;
+mod account;
 mod announce;
 mod audit;
 mod binaries;
@@ -38,9 +39,14 @@ mod control_plane;
 mod flags;
 mod kubelet;
 mod llama_stack;
+mod loopback_client;
+mod openai_stub;
 mod pki;
+mod postgres;
 mod process;
+mod programs;
 mod readiness;
+mod redis;
 mod registry;
 mod shared;
 mod skip;
@@ -51,7 +57,10 @@ pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
-pub use llama_stack::{Candidate, Judgement, Release, Venv};
+pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
+pub use openai_stub::{OpenAiStub, StubRequest};
+pub use postgres::{Postgres, PostgresBuilder};
+pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{skip, skipped};

@@ -19,6 +19,8 @@ use crate::problem::{FieldPath, Findings, Reason};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha2);
 
+pub use v1alpha1::own_path as v1alpha1_path;
+
 /// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {
     let mut findings = match Version::of(resource) {

@@ -1,5 +1,6 @@
 //! One case of the table: what the objects are made from, and in the same file, after the first
 //! `---`, the objects themselves. The tests of `llsd` put the same cases to a real API server.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

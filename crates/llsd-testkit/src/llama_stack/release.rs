@@ -75,8 +75,19 @@ impl Release {
         // The server imports names that went away with the second major version.
         requirements.push("mcp<2".to_owned());
         // What an image adds to the package for the providers that need no service outside.
-        let providers = ["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"];
-        requirements.extend(providers.map(String::from));
+        requirements
+            .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
+        if self <= Self::V0_3_5 {
+            // The databases, which the package itself brings later.
+            let stores = ["aiosqlite", "sqlalchemy[asyncio]", "asyncpg", "psycopg2-binary"];
+            requirements.extend(stores.map(Into::into));
+        }
+        if self <= Self::V0_2_24 {
+            // The server does not start without the first two, nor most model providers without
+            // the last.
+            let needed = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http", "litellm"];
+            requirements.extend(needed.map(Into::into));
+        }
         requirements
     }
 }

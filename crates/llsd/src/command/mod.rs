@@ -5,9 +5,18 @@
 //! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
 //! to stop writes a log meanwhile.
 
+mod configuration;
 mod crd;
+mod examine;
+mod explain;
+mod facts_file;
+mod facts_flags;
+mod image_config;
+mod inputs;
 mod manifests;
+mod offline;
 mod redis_proxy;
+mod render;
 mod validate;
 
 use std::ffi::OsString;
@@ -27,6 +36,8 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Render(render::Arguments),
+    Explain(explain::Arguments),
     Validate(validate::Arguments),
     /// Print the resource definition
     Crd,
@@ -37,6 +48,8 @@ enum Command {
 impl Command {
     fn run(&self) -> Outcome {
         match self {
+            Self::Render(arguments) => render::run(arguments),
+            Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
