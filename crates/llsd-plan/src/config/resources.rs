@@ -1,6 +1,8 @@
 //! What models, tools and shields have in common: which provider a resource belongs to, and where
 //! its entry stands.
 
+use llsd_api::v1alpha2::ExternalProvidersSpec;
+
 use super::api_name;
 use super::disabled::Fallen;
 use super::draft::{Draft, entry_id, listed};
@@ -131,7 +133,7 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
 
 /// The ids of an API's external providers.
 fn externals(draft: &Draft<'_>, api: &str) -> Vec<String> {
-    let external = draft.spec.external_providers.iter().flat_map(|external| external.by_api());
+    let external = draft.spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
     external
         .filter(|(field, _)| api_name::in_config(&draft.era, field) == api)
         .flat_map(|(_, providers)| providers.iter().flatten())
