@@ -73,7 +73,7 @@ async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
     let test = "a_started_server_has_the_providers_models_and_key_of_the_resource";
-    for release in Release::under_test() {
+    for release in Release::under_test().unwrap() {
         if !release.install_or_skip(test) {
             return;
         }
@@ -157,7 +157,7 @@ impl Drop for Sidecar {
 async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
     const PASSWORD: &str = "p@ss:w/rd 1";
     let test = "state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls";
-    for release in Release::under_test() {
+    for release in Release::under_test().unwrap() {
         if !release.install_or_skip(test) {
             return;
         }
@@ -220,7 +220,7 @@ async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_is_served_on_the_port_of_the_resource() {
     let test = "tls_is_served_on_the_port_of_the_resource";
-    for release in Release::under_test() {
+    for release in Release::under_test().unwrap() {
         if !release.install_or_skip(test) {
             return;
         }
@@ -254,7 +254,9 @@ async fn tls_is_served_on_the_port_of_the_resource() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
     let test = "what_users_stored_is_there_after_a_restart_on_the_same_volume";
-    for release in Release::under_test().into_iter().filter(|release| *release >= Release::V0_4_7) {
+    for release in
+        Release::under_test().unwrap().into_iter().filter(|release| *release >= Release::V0_4_7)
+    {
         if !release.install_or_skip(test) {
             return;
         }

@@ -83,19 +83,6 @@ impl Release {
         }
     }
 
-    /// The releases that tests run against: those that `LLSD_TEST_SERVERS` names (`all`, or a list
-    /// such as `0.3.5,0.7.3`), else the newest and one of an older layout.
-    pub fn under_test() -> Vec<Self> {
-        match std::env::var("LLSD_TEST_SERVERS").as_deref() {
-            Ok("all") => Self::ALL.to_vec(),
-            Ok(list) if !list.is_empty() => list
-                .split(',')
-                .map(|name| name.trim().parse().expect("LLSD_TEST_SERVERS names releases"))
-                .collect(),
-            _ => vec![Self::V0_2_24, Self::V0_7_3],
-        }
-    }
-
     /// What to install, in the words of pip.
     pub(super) fn requirements(self) -> Vec<String> {
         let mut requirements = vec![format!("llama-stack=={}", self.version())];
