@@ -66,8 +66,10 @@ async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
         "model": served_id(release, MODEL),
         "messages": [{"role": "user", "content": "hello"}],
     });
-    let answer = server.post_json(path, &question).await.unwrap();
-    (answer.status, answer.body)
+    match server.post_json(path, &question).await {
+        Ok(answer) => (answer.status, answer.body),
+        Err(error) => (0, error.to_string().into()),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
