@@ -22,11 +22,8 @@ fn main() {
         other => panic!("the resource of the bench is not planned: {other:#?}"),
     }
     let starter = &Distribution::all()["starter"];
-    let base = BaseFacts {
-        text: starter.base().to_owned(),
-        source: BaseSource::Embedded,
-        found_in: None,
-    };
+    let base =
+        BaseFacts { text: starter.base().to_owned(), source: BaseSource::Embedded, found_in: None };
     let spec = serde_json::from_value(resource["spec"].clone()).expect("a spec");
     let whole = median(|| drop(black_box(plan(&resource, &facts))));
     println!("planning, ten providers and twenty models: {whole:?}");

@@ -15,8 +15,8 @@ use crate::objects::{
     certificates, config_map, names, objects,
 };
 use crate::problem::{FieldPath, Findings, Problem, Reason};
-use crate::secrets::{self, Reference};
-use crate::validate::validate;
+use crate::secrets::{self, By, Reference};
+use crate::validate::validate_stored;
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ const CONTAINER_NAME: &str = "llama-stack";
 
 /// Plans a v1alpha2 resource.
 pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
-    let mut findings = validate(resource);
+    let mut findings = validate_stored(resource);
     let Ok(Resource { metadata, spec }) = Resource::deserialize(resource) else {
         return refuse(findings);
     };
@@ -88,7 +88,13 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated = outcome.generated;
     }
     let connection_string = connection_string(&spec);
-    let references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    let certificate = certificate(&spec);
+    let mut references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    references.extend(certificate.iter().map(|(secret, path)| Reference {
+        secret,
+        path,
+        by: By::Other,
+    }));
     secrets::check(&references, facts, namespace, &mut findings);
     let database = match (&generated, &connection_string) {
         (Some(Generated { connection_string: Some(path), .. }), Some((secret, _))) => {
@@ -161,12 +167,26 @@ fn choose(
     unavailable: &mut Vec<Problem>,
 ) -> (Option<ConfigSource>, Option<BaseFacts>) {
     if spec.override_config.is_some() {
+        warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
     if !needs_generation(spec) {
+        warn_of_unpinned_image(facts, findings);
         return (Some(ConfigSource::Default), None);
     }
     (None, base(image, facts, findings, unavailable))
+}
+
+/// Without a base a registry that fails blocks nothing.
+fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
+    if let Some(why) = &facts.image.unavailable {
+        findings.warning(
+            &FieldPath::spec().key("distribution"),
+            Reason::Unavailable,
+            format!("the registry cannot be asked ({why}); the image runs without a digest"),
+            "check the registry and the pull secrets, or name the image by its digest",
+        );
+    }
 }
 
 /// A port alone needs no file: the server takes it from a variable.
@@ -188,16 +208,7 @@ fn override_config(
     findings: &mut Findings,
 ) -> Option<ConfigSource> {
     let name = spec.override_config.as_ref()?.config_map_name.clone();
-    let path = FieldPath::spec().key("overrideConfig");
-    if spec.external_providers.is_some() {
-        findings.warning(
-            &FieldPath::spec().key("externalProviders"),
-            Reason::Ignored,
-            "the packages are installed, but your own configuration is left as it is",
-            "add the providers to the configuration in overrideConfig yourself",
-        );
-    }
-    let path = path.key("configMapName");
+    let path = FieldPath::spec().key("overrideConfig").key("configMapName");
     let found = facts.config_maps.get(&name);
     if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
         findings.problem(
@@ -253,9 +264,10 @@ fn base(
         return Some(base);
     }
     let name = &image.image;
+    let field = path.key(if image.name.is_some() { "name" } else { "image" });
     match &facts.image.unavailable {
         Some(why) => unavailable.push(Problem {
-            path: path.key("image"),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration of {name} cannot be read: {why}"),
             remedy: if facts.complete {
@@ -275,7 +287,7 @@ fn base(
             "llsd image label does it in one step",
         ),
         None => unavailable.push(Problem {
-            path: path.key(if image.name.is_some() { "name" } else { "image" }),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration inside {name} is not known offline"),
             remedy: "give it with --base, --image-config or --facts".to_owned(),
@@ -298,7 +310,18 @@ fn connection_string(spec: &LlamaStackDistributionSpec) -> Option<(SecretKey, Fi
     Some((secret, path))
 }
 
-/// Every secret key that the pod depends on.
+/// The two keys of the server's certificate, without which no pod starts.
+fn certificate(spec: &LlamaStackDistributionSpec) -> Vec<(SecretKey, FieldPath)> {
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    let name = tls.filter(|tls| tls.enabled == Some(true)).and_then(|tls| tls.secret_name.clone());
+    let path = FieldPath::spec().key("networking").key("tls").key("secretName");
+    let keys = |name: String| {
+        ["tls.crt", "tls.key"].map(|key| SecretKey { name: name.clone(), key: key.to_owned() })
+    };
+    name.map(keys).into_iter().flatten().map(|secret| (secret, path.clone())).collect()
+}
+
+/// Every secret key that the generated configuration depends on.
 fn references<'a>(
     spec: &'a LlamaStackDistributionSpec,
     generated: Option<&'a Generated>,
@@ -309,17 +332,17 @@ fn references<'a>(
     let mut references: Vec<Reference<'a>> = Vec::new();
     let Some(generated) = generated else { return references };
     for bound in &generated.secrets {
-        let through_variable = generated.coerces_variables;
-        references.push(Reference { secret: &bound.secret, path: &bound.path, through_variable });
+        let by = By::Variable { coerced: generated.coerces_variables };
+        references.push(Reference { secret: &bound.secret, path: &bound.path, by });
     }
     let kv = spec.storage.as_ref().and_then(|storage| storage.kv.as_ref());
     let password = kv.and_then(|kv| kv.password.as_ref()).and_then(|password| password.read());
     if let Some(password) = password.filter(|_| generated.redis.is_some()) {
         let secret = password.target();
-        references.push(Reference { secret, path: &PASSWORD, through_variable: false });
+        references.push(Reference { secret, path: &PASSWORD, by: By::Other });
     }
     if let Some((secret, path)) = connection_string {
-        references.push(Reference { secret, path, through_variable: false });
+        references.push(Reference { secret, path, by: By::Other });
     }
     references
 }

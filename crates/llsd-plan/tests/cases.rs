@@ -10,7 +10,8 @@
 //! | `expected/config.yaml` | the generated configuration, where one is generated |
 //! | `expected/env.yaml` | the variables that generation gives the server |
 //! | `expected/findings.txt` | problems, warnings, and what is unavailable |
-//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared |
+//! | `expected/objects.txt` | the names of all objects; only where the case has the file |
+//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared. The programs that pods run stand there by their file's name |
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::document::{self, Node, Origin};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::objects::VariableValue;
+use llsd_plan::objects::{LAUNCH, TRUST, VariableValue};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::problem::Problem;
 use serde_json::{Value, json};
@@ -142,9 +143,29 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
     if !variables.is_empty() {
         results.insert("env.yaml".to_owned(), yaml(Value::Array(variables)));
     }
-    for object in plan.objects.in_order() {
-        let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
+    let objects = plan.objects.in_order();
+    let names = objects
+        .iter()
+        .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));
+    results.insert("objects.txt".to_owned(), names.collect());
+    for mut object in objects {
+        shorten_programs(&mut object);
+        let kind = text(&object["kind"]).to_lowercase();
         results.insert(format!("{kind}.yaml"), yaml(object));
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn shorten_programs(value: &mut Value) {
+    match value {
+        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
+        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
+        _ => {}
     }
 }
 

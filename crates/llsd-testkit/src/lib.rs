@@ -24,6 +24,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `LLSD_TEST_KUBERNETES` | the minor to test against: 1.33, 1.35, 1.36 (default) or 1.37 |
+//! | `LLSD_TEST_SERVERS` | releases of the server to test against: `all`, or for example `0.4.7,0.7.3` (default 0.7.3, and what takes long is left out) |
 //! | `KUBEBUILDER_ASSETS` | a folder with etcd, kube-apiserver and so on, taken as it is |
 //! | `LLSD_CACHE` | where programs are kept, else `$XDG_CACHE_HOME/llsd`, else `~/.cache/llsd` |
 //! | `CI=true` | a test without what it runs against fails instead of being skipped |

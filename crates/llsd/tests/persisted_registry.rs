@@ -2,10 +2,10 @@
 //! configuration says otherwise. Started by the start program it always starts, with what the
 //! configuration says now, and what users registered is still there.
 //!
-//! The newest release with sqlite is tested always; `LLSD_TEST_SERVERS`, `all` or for example
-//! `0.4.7,0.7.3`, adds releases, and the other stores to each.
+//! The newest release is tested with sqlite; with `LLSD_TEST_SERVERS`, `all` or for example
+//! `0.4.7,0.7.3`, the releases that it names, and each with Redis and Postgres too.
 
-use std::{env, future::Future, time::Duration};
+use std::{fmt::Debug, fs, future::Future, time::Duration};
 
 use futures::future::join_all;
 use llsd_testkit::{Answer, Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
@@ -20,6 +20,8 @@ const FIRST: &str = include_str!("launch/step-1-first.yaml");
 const CHANGED: &str = include_str!("launch/step-2-changed.yaml");
 const REMOVED: &str = include_str!("launch/step-3-removed.yaml");
 
+/// Before, the layout of the configuration differs.
+const FIRST_WITH_STEPS: Release = Release::V0_4_7;
 /// Ten times what an idle machine needs.
 const PATIENCE: Duration = Duration::from_secs(150);
 /// Some releases answer the first requests after a start with errors when their store is Redis.
@@ -30,9 +32,6 @@ const PASSWORD: &str = "s3cr3t pass'word";
 async fn a_changed_configuration_starts_and_users_lose_nothing() {
     let test = "a_changed_configuration_starts_and_users_lose_nothing";
     for (release, store) in combinations() {
-        if release < Release::V0_4_7 {
-            continue; // other layouts, see `an_older_release_serves_what_changed`
-        }
         println!("{release} with {store:?}");
         let Some(site) = Site::new(test, release, store).await else { return };
         changed_and_removed(&site).await;
@@ -86,10 +85,10 @@ async fn a_tool_group_follows_its_new_provider() {
 
     // The server takes the record away before it stumbles: this one goes back afterwards.
     let store = site.folder.path().join("kvstore.db");
-    let records = std::fs::read(&store).unwrap();
+    let records = fs::read(&store).unwrap();
     let refusal = site.refused(TAVILY, "").await;
     assert!(refusal.contains("KeyError: 'brave'"), "nothing to cure: {refusal}");
-    std::fs::write(&store, records).unwrap();
+    fs::write(&store, records).unwrap();
 
     let server = site.started(TAVILY, "").await;
     let tools = ok(|| server.get_json("/v1/tools")).await;
@@ -100,7 +99,10 @@ async fn a_tool_group_follows_its_new_provider() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_an_earlier_operator_filled_is_taken_over() {
     let test = "a_store_that_an_earlier_operator_filled_is_taken_over";
-    for release in more_releases().into_iter().filter(|release| *release >= Release::V0_4_7) {
+    if !Release::is_thorough_or_left_out(test) {
+        return;
+    }
+    for release in releases_with_steps() {
         let Some(site) = Site::new(test, release, Store::Sqlite).await else { return };
         let mut first = site.boot(site.plain(SERVER, FIRST));
         first.wait_healthy(PATIENCE).await.unwrap();
@@ -108,10 +110,12 @@ async fn a_store_that_an_earlier_operator_filled_is_taken_over() {
         stop(first);
 
         // The default shield of many a base, which this file does not register.
-        let default = format!("{REMOVED}\nsafety: {{default_shield_id: llama-guard}}\n");
-        let refusal = site.refused(SERVER, &default).await;
-        assert!(refusal.contains("not found among registered shields"), "{refusal}");
-        let server = site.started(SERVER, &default).await;
+        let default = "safety: {default_shield_id: llama-guard}\n\
+            registered_resources: {models: [{model_id: embed, provider_id: vllm, \
+            model_type: embedding, metadata: {embedding_dimension: 8}}]}\n";
+        let refusal = site.refused(SERVER, default).await;
+        assert!(refusal.contains("default_shield_id 'llama-guard' not found"), "{refusal}");
+        let server = site.started(SERVER, default).await;
         assert_eq!(shields(&server).await, json!({}));
         users.still_have_everything(&server).await;
         stop(server);
@@ -125,8 +129,11 @@ async fn a_store_that_an_earlier_operator_filled_is_taken_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_that_start_at_once_share_their_store_with_those_of_before() {
     let test = "pods_that_start_at_once_share_their_store_with_those_of_before";
+    if !Release::is_thorough_or_left_out(test) {
+        return;
+    }
     for (release, store) in combinations() {
-        if release < Release::V0_4_7 || store == Store::Sqlite {
+        if store == Store::Sqlite {
             continue; // only one pod at a time has the volume
         }
         let Some(site) = Site::new(test, release, store).await else { return };
@@ -147,7 +154,13 @@ async fn pods_that_start_at_once_share_their_store_with_those_of_before() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_release_serves_what_changed() {
     let test = "an_older_release_serves_what_changed";
-    for release in more_releases().into_iter().filter(|release| *release < Release::V0_4_7) {
+    if !Release::is_thorough_or_left_out(test) {
+        return;
+    }
+    for release in Release::under_test().unwrap() {
+        if release >= FIRST_WITH_STEPS {
+            continue;
+        }
         let config = if release < Release::V0_3_5 {
             include_str!("launch/start-0.2.yaml")
         } else {
@@ -165,24 +178,19 @@ async fn an_older_release_serves_what_changed() {
     }
 }
 
-/// Releases to test beside the newest, as the environment asks.
-fn more_releases() -> Vec<Release> {
-    match env::var("LLSD_TEST_SERVERS").as_deref() {
-        Err(_) | Ok("") => Vec::new(),
-        Ok("all") => Release::ALL.to_vec(),
-        Ok(some) => some.split(',').map(|release| release.trim().parse().unwrap()).collect(),
-    }
+/// Releases and the stores that each is tested with.
+fn combinations() -> Vec<(Release, Store)> {
+    let all = [Store::Sqlite, Store::Redis, Store::Postgres];
+    let stores = if Release::is_thorough_test() { &all[..] } else { &all[..1] };
+    let releases = releases_with_steps().into_iter();
+    releases.flat_map(|release| stores.iter().map(move |store| (release, *store))).collect()
 }
 
-fn combinations() -> Vec<(Release, Store)> {
-    let stores = [Store::Sqlite, Store::Redis, Store::Postgres];
-    let more = more_releases().into_iter().flat_map(|release| stores.map(|store| (release, store)));
-    let mut all: Vec<_> = more.collect();
-    let always = (Release::NEWEST, Store::Sqlite);
-    if !all.contains(&always) {
-        all.push(always);
-    }
-    all
+/// The releases under test that can read the steps of `launch/`.
+fn releases_with_steps() -> Vec<Release> {
+    let mut releases = Release::under_test().unwrap();
+    releases.retain(|release| *release >= FIRST_WITH_STEPS);
+    releases
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,7 +394,7 @@ fn by_id(listed: &Value, entry: impl Fn(&Value) -> (&Value, &Value)) -> Value {
 }
 
 /// The body of the first answer that is no error.
-async fn ok<F: Future<Output = anyhow::Result<Answer>>>(ask: impl Fn() -> F) -> Value {
+async fn ok<E: Debug, F: Future<Output = Result<Answer, E>>>(ask: impl Fn() -> F) -> Value {
     let mut last = None;
     let answered = timeout(WARM_UP, async {
         loop {

@@ -313,6 +313,23 @@ fn what_was_taken_out_of_the_file_is_forgotten_once() {
     assert_eq!(image.left(), ["shield:s", "vector_store:vs"]);
 }
 
+/// The server stops when it knows shields but not the default one of its file.
+#[test]
+fn shields_that_would_stop_the_first_start_are_forgotten() {
+    let test = "shields_that_would_stop_the_first_start_are_forgotten";
+    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let unregistered =
+        format!("{}safety: {{default_shield_id: d}}\n", image.config("  models: []"));
+    let shield = ["shield", "s", "guard", "via_register_api"];
+    image.store(&[shield]); // by whom is not known
+    image.call(&unregistered, &[]);
+    assert!(image.left().is_empty());
+    image.store(&[shield]); // by a user
+    let said = stderr(&image.start(&unregistered, &[]));
+    assert!(said.contains("no shield is called d"), "{said}");
+    assert_eq!(image.left(), ["shield:s"]);
+}
+
 #[test]
 fn the_kubelet_finds_nothing_to_expand_in_the_program() {
     assert!(!PROGRAM.contains("$(") && !PROGRAM.contains("$$"));

@@ -30,6 +30,18 @@ pub(super) struct Disabled {
     direct: BTreeSet<String>,
     /// APIs that are gone, each with the disabled one that is the cause.
     gone: BTreeMap<String, String>,
+    /// Providers that fell, also of APIs that others still serve.
+    fallen: Vec<Fallen>,
+}
+
+/// A provider that could not stay.
+#[derive(Clone, Debug)]
+pub(super) struct Fallen {
+    pub(super) api: String,
+    pub(super) id: String,
+    pub(super) provider_type: String,
+    /// The disabled API that is the cause.
+    pub(super) cause: String,
 }
 
 impl Disabled {
@@ -37,11 +49,16 @@ impl Disabled {
         let names = spec.disabled.iter().flatten();
         let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
         let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();
-        Self { direct, gone }
+        Self { direct, gone, fallen: Vec::new() }
     }
 
     pub(super) fn directly(&self, api: &str) -> bool {
         self.direct.contains(api)
+    }
+
+    /// The first provider that fell and fits.
+    pub(super) fn fallen(&self, fits: impl Fn(&Fallen) -> bool) -> Option<&Fallen> {
+        self.fallen.iter().find(|fallen| fits(fallen))
     }
 
     /// The disabled API because of which this one is gone.
@@ -106,7 +123,15 @@ fn cascade(draft: &mut Draft<'_>) {
             }
         }
         let Some((api, index, needed, cause)) = fallen else { return };
-        let id = entry_id(&draft.providers(&api)[index]).map(|id| id.id).unwrap_or_default();
+        let entry = &draft.providers(&api)[index];
+        let id = entry_id(entry).map(|id| id.id).unwrap_or_default();
+        let fallen = Fallen {
+            api: api.clone(),
+            id: id.clone(),
+            provider_type: entry.get_str("provider_type").unwrap_or_default().to_owned(),
+            cause: cause.clone(),
+        };
+        draft.disabled.fallen.push(fallen);
         if let Some((_, _, path)) = user.iter().find(|(of, name, _)| *of == api && *name == id) {
             warn(&mut draft.findings, path, &api, &needed, &cause);
         }

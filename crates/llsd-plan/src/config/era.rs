@@ -193,10 +193,7 @@ const MARKS: [Mark; 22] = [
 ];
 
 fn foreign(document: &Value) -> Option<&'static str> {
-    if ["messages", "interactions", "skills", "container_runtime"]
-        .iter()
-        .any(|api| has_api(document, api))
-    {
+    if is_of_ogx(document) {
         return Some("an OGX server");
     }
     if document.get("routing_table").is_some() {
@@ -206,6 +203,23 @@ fn foreign(document: &Value) -> Option<&'static str> {
         return Some("no server that is known here (it has no `providers`)");
     }
     None
+}
+
+/// OGX kept the layout of 0.7, except for these.
+fn is_of_ogx(document: &Value) -> bool {
+    const APIS: [&str; 4] = ["messages", "interactions", "skills", "container_runtime"];
+    const PLACES: [&str; 7] = [
+        "/storage/stores/prompts/table_name",
+        "/storage/stores/connectors/table_name",
+        "/storage/stores/vector_stores",
+        "/server/insecure",
+        "/server/tenancy",
+        "/server/tls_config",
+        "/server/registry_refresh_interval_seconds",
+    ];
+    APIS.iter().any(|api| has_api(document, api))
+        || PLACES.iter().any(|place| document.pointer(place).is_some())
+        || any_text(document, &|text| text.contains("/.ogx/"))
 }
 
 fn has_api(document: &Value, api: &str) -> bool {

@@ -96,7 +96,6 @@ pub fn generate(
         findings,
         unavailable: Vec::new(),
     };
-    providers::replaced_types(&mut draft);
     providers::apply(&mut draft);
     external_providers::apply(&mut draft);
     disabled::apply(&mut draft);

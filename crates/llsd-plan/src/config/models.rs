@@ -27,7 +27,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         let Some(provider) = resources::assign(draft, "inference", named, &model.path) else {
             continue;
         };
-        let key = (model.name.to_owned(), provider.id.clone());
+        let key = (served_name(draft, &model, &provider), provider.id.clone());
         if registered.contains(&key) {
             draft.findings.problem(
                 &model.path,
@@ -141,6 +141,13 @@ fn provider_model_id(
     let of = draft.user_providers().into_iter().find(|user| user.id == provider.id)?;
     let deployment = of.entry.deployment_name.clone()?;
     Some((deployment, Origin::Field(of.path.key("deploymentName"))))
+}
+
+/// The name that must be one model's own: since 0.3 its provider's, before the resource's.
+fn served_name(draft: &Draft<'_>, model: &Model<'_>, provider: &Assigned) -> String {
+    let of_provider = || provider_model_id(draft, model, provider).map(|(id, _)| id);
+    let name = if draft.era.layout >= Layout::V0_3 { of_provider() } else { None };
+    name.unwrap_or_else(|| model.name.to_owned())
 }
 
 /// Since 0.3 a model is served by its provider's name alone.

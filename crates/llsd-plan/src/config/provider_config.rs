@@ -69,11 +69,12 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The server asks below `/v1`; up to 0.3 it adds that to Ollama's address itself.
+    /// The server asks below `/v1`; up to 0.3 it adds that to Ollama's and Azure's address itself.
     fn with_suffix(&self, endpoint: &str, field: &str) -> String {
         let suffix = match (self.resolved.name.as_str(), field) {
             ("remote::vllm", _) => "/v1",
             ("remote::ollama", _) if self.draft.era.layout >= Layout::V0_4 => "/v1",
+            ("remote::azure", _) if self.draft.era.layout >= Layout::V0_4 => "/openai/v1",
             (_, "otel_trace_endpoint") => "/v1/traces",
             _ => return endpoint.to_owned(),
         };

@@ -65,7 +65,9 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
         return Some(Target::Sqlite);
     }
     let endpoint_path = path.key("endpoint");
-    let endpoint = match RedisEndpoint::parse(kv.endpoint.as_deref()?) {
+    // Credentials in it are validation's to report.
+    let written = kv.endpoint.as_deref().filter(|written| !written.contains('@'))?;
+    let endpoint = match RedisEndpoint::parse(written) {
         Ok(endpoint) => endpoint,
         Err(wrong) => {
             draft.findings.problem(
@@ -176,14 +178,14 @@ pub(super) fn connection(
 /// The section as the server itself would default it, where the base leaves it out.
 fn ensure_section(draft: &mut Draft<'_>) {
     let layout = draft.era.layout;
-    let distro = distro_name(&draft.document);
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);
     if storage.get("backends").is_none_or(|backends| backends.fields().is_empty()) {
         let mut backends = serde_json::Map::new();
         for kind in [Kind::Kv, Kind::Sql] {
             let name = kind.default_backend();
-            let mut backend = connection(kind, &Target::Sqlite, layout, &distro, name);
+            // Its own files lie beside the distributions' folders, not in one of them.
+            let mut backend = connection(kind, &Target::Sqlite, layout, "", name);
             backend["type"] = format!("{}sqlite", kind.prefix()).into();
             backends.insert(name.to_owned(), backend);
         }
@@ -252,7 +254,7 @@ pub(super) fn distro_name(document: &Node) -> String {
 }
 
 fn state_directory(distro: &str) -> String {
-    format!("~/.llama/distributions/{distro}")
+    format!("~/.llama/distributions/{distro}").trim_end_matches('/').to_owned()
 }
 
 /// A reference to a variable with a default, in the grammar of the layout.

@@ -9,6 +9,18 @@ use crate::problem::{FieldPath, Reason};
 /// Kinds of resources that a resource of the user's own replaces.
 const KINDS: [&str; 3] = ["models", "shields", "tool_groups"];
 
+/// Variables that every pod has, from the operator or from the kubelet.
+const ALWAYS: [&str; 8] = [
+    "HOME",
+    "HF_HOME",
+    "HOSTNAME",
+    "PATH",
+    "LLS_PORT",
+    "LLS_WORKERS",
+    "LLAMA_STACK_PORT",
+    "LLAMA_STACK_CONFIG",
+];
+
 /// A variable that nothing sets, and who refers to it.
 type Unset = Vec<(String, Origin)>;
 
@@ -73,7 +85,8 @@ fn unset_variables(draft: &Draft<'_>, node: &Node) -> Unset {
         Content::Scalar(value) => references(value.as_str().unwrap_or_default())
             .filter(|reference| reference.form == Form::Required)
             .map(|reference| reference.variable)
-            .filter(|variable| !variable.starts_with("LLSD_"))
+            .filter(|variable| !variable.starts_with("LLSD_") && !ALWAYS.contains(variable))
+            .filter(|variable| draft.plain_variables.iter().all(|own| own.name != *variable))
             .filter(|variable| !draft.variables.possibly(variable))
             .map(|variable| (variable.to_owned(), node.origin.clone()))
             .collect(),

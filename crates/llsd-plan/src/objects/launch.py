@@ -254,6 +254,8 @@ def server_command(config: dict, release: Release) -> list[str]:
         if release < (0, 2, 17):
             return [*python, "llama_stack.distribution.server.server", "--config", CONFIG_FILE, "--port", str(port)]
         return [*python, "llama_stack.core.server.server", CONFIG_FILE, "--port", str(port)]
+    if server.get("host") and not os.environ.get("LLS_HOST"):
+        say("server.host is not used: probes and Service need the pod's own addresses; LLS_HOST decides otherwise")
     # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file.
     command = [*python, "uvicorn", "llama_stack.core.server.server:create_app", "--factory"]
     command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]

@@ -31,6 +31,24 @@ pub fn validate(resource: &Value) -> Findings {
     findings
 }
 
+/// The same for a v1alpha2 resource that the API server holds, or that was converted: what is in it
+/// and v1alpha2 refuses came through v1alpha1, and a server that runs with it must go on running.
+pub(crate) fn validate_stored(resource: &Value) -> Findings {
+    let mut findings = check(resource);
+    allow_low_port(resource, &mut findings);
+    findings.sort();
+    findings
+}
+
+/// v1alpha1 has no lower bound for ports.
+fn allow_low_port(resource: &Value, findings: &mut Findings) {
+    let path = FieldPath::spec().key("networking").key("port");
+    let port = resource.pointer("/spec/networking/port").and_then(Value::as_i64);
+    if port.is_some_and(|port| (0..1024).contains(&port)) {
+        findings.problems.retain(|problem| problem.path != path);
+    }
+}
+
 fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     resource_name(resource, &mut findings);

@@ -18,7 +18,7 @@ pub(super) fn check(resource: &Value) -> Findings {
         shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
     }
     if findings.problems.is_empty() {
-        in_its_own_fields(super::check(&conversion::up(resource.clone())))
+        in_its_own_fields(super::validate_stored(&conversion::up(resource.clone())))
     } else {
         findings
     }
