@@ -16,6 +16,10 @@ test: ## All checks and tests, with all set-up; what CI runs
 test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 	@scripts/test-kubernetes $(KUBERNETES_MINORS)
 
+.PHONY: test-servers
+test-servers: ## The tests with real servers on every release and store; about half an hour
+	LLSD_TEST_SERVERS=all cargo test -p llsd --locked --test persisted_registry --test served_as_asked
+
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000

@@ -8,7 +8,7 @@ use llsd_api::v1alpha2::DistributionSpec;
 use serde::Deserialize;
 
 use crate::document;
-use crate::facts::OperatorFacts;
+use crate::facts::{BaseFacts, BaseSource, OperatorFacts};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::suggest::nearest;
 
@@ -55,6 +55,19 @@ pub struct Resolved {
     pub name: Option<String>,
     /// Whether the image is the table's own, so that the embedded configuration describes it.
     pub embedded: bool,
+}
+
+impl Resolved {
+    /// The base configuration that the operator itself has for the image, while it is the table's.
+    pub fn embedded_base(&self) -> Option<BaseFacts> {
+        let name = self.name.as_deref().filter(|_| self.embedded)?;
+        let distribution = TABLE.get(name)?;
+        Some(BaseFacts {
+            text: distribution.base().to_owned(),
+            source: BaseSource::Embedded,
+            found_in: Some(format!("embedded, release {}", distribution.release)),
+        })
+    }
 }
 
 /// The image behind `spec.distribution`, or nothing and a problem.

@@ -8,15 +8,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::{self, Generated};
-use crate::distributions::{self, Distribution, Resolved};
-use crate::facts::{BaseFacts, BaseSource, Facts};
+use crate::distributions::{self, Resolved};
+use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
     certificates, config_map, names, objects,
 };
 use crate::problem::{FieldPath, Findings, Problem, Reason};
-use crate::secrets::{self, Reference};
-use crate::validate::validate;
+use crate::secrets::{self, By, Reference};
+use crate::validate::validate_stored;
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ const CONTAINER_NAME: &str = "llama-stack";
 
 /// Plans a v1alpha2 resource.
 pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
-    let mut findings = validate(resource);
+    let mut findings = validate_stored(resource);
     let Ok(Resource { metadata, spec }) = Resource::deserialize(resource) else {
         return refuse(findings);
     };
@@ -88,7 +88,13 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated = outcome.generated;
     }
     let connection_string = connection_string(&spec);
-    let references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    let certificate = certificate(&spec);
+    let mut references = references(&spec, generated.as_ref(), connection_string.as_ref());
+    references.extend(certificate.iter().map(|(secret, path)| Reference {
+        secret,
+        path,
+        by: By::Other,
+    }));
     secrets::check(&references, facts, namespace, &mut findings);
     let database = match (&generated, &connection_string) {
         (Some(Generated { connection_string: Some(path), .. }), Some((secret, _))) => {
@@ -161,25 +167,50 @@ fn choose(
     unavailable: &mut Vec<Problem>,
 ) -> (Option<ConfigSource>, Option<BaseFacts>) {
     if spec.override_config.is_some() {
+        warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
     if !needs_generation(spec) {
+        warn_of_unpinned_image(facts, findings);
         return (Some(ConfigSource::Default), None);
     }
     (None, base(image, facts, findings, unavailable))
+}
+
+/// Without a base a registry that fails blocks nothing.
+fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
+    if let Some(why) = &facts.image.unavailable {
+        findings.warning(
+            &FieldPath::spec().key("distribution"),
+            Reason::Unavailable,
+            format!("the registry cannot be asked ({why}); the image runs without a digest"),
+            "check the registry and the pull secrets, or name the image by its digest",
+        );
+    }
 }
 
 /// A port alone needs no file: the server takes it from a variable.
 fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
     let workers = spec.workload.as_ref().and_then(|workload| workload.workers).unwrap_or(1);
     let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
-    spec.providers.is_some()
-        || spec.resources.is_some()
-        || spec.storage.is_some()
-        || spec.disabled.is_some()
-        || spec.external_providers.is_some()
+    // A section that is there and says nothing asks for nothing.
+    let asks = |section: Option<Value>| section.is_some_and(|section| says_something(&section));
+    asks(spec.providers.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || asks(spec.resources.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || spec
+            .storage
+            .as_ref()
+            .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
+        || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
+        || !external_installs(spec).is_empty()
         || workers > 1
         || tls.is_some_and(|tls| tls.enabled == Some(true))
+}
+
+/// Whether a section has a field that is not an empty list.
+fn says_something(section: &Value) -> bool {
+    let fields = section.as_object().into_iter().flat_map(|fields| fields.values());
+    fields.clone().any(|field| field.as_array().is_none_or(|list| !list.is_empty()))
 }
 
 fn override_config(
@@ -188,16 +219,7 @@ fn override_config(
     findings: &mut Findings,
 ) -> Option<ConfigSource> {
     let name = spec.override_config.as_ref()?.config_map_name.clone();
-    let path = FieldPath::spec().key("overrideConfig");
-    if spec.external_providers.is_some() {
-        findings.warning(
-            &FieldPath::spec().key("externalProviders"),
-            Reason::Ignored,
-            "the packages are installed, but your own configuration is left as it is",
-            "add the providers to the configuration in overrideConfig yourself",
-        );
-    }
-    let path = path.key("configMapName");
+    let path = FieldPath::spec().key("overrideConfig").key("configMapName");
     let found = facts.config_maps.get(&name);
     if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
         findings.problem(
@@ -241,8 +263,7 @@ fn base(
         return Some(base.clone());
     }
     let path = FieldPath::spec().key("distribution");
-    let embedded = image.name.as_deref().filter(|_| image.embedded);
-    if let Some(distribution) = embedded.and_then(|name| Distribution::all().get(name)) {
+    if let Some(base) = image.embedded_base() {
         if let Some(why) = &facts.image.unavailable {
             findings.warning(
                 &path,
@@ -251,21 +272,22 @@ fn base(
                 "nothing needs to be done if the image is the release's own",
             );
         }
-        return Some(BaseFacts {
-            text: distribution.base().to_owned(),
-            source: BaseSource::Embedded,
-            found_in: Some(format!("embedded, release {}", distribution.release)),
-        });
+        return Some(base);
     }
     let name = &image.image;
+    let field = path.key(if image.name.is_some() { "name" } else { "image" });
     match &facts.image.unavailable {
         Some(why) => unavailable.push(Problem {
-            path: path.key("image"),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration of {name} cannot be read: {why}"),
-            remedy: "it is tried again; check the registry and the pull secrets".to_owned(),
+            remedy: if facts.complete {
+                "it is tried again; check the registry and the pull secrets".to_owned()
+            } else {
+                "give the file itself with --base".to_owned()
+            },
         }),
-        None if facts.complete => findings.problem(
+        None if facts.complete || facts.image.inspected => findings.problem(
             &path,
             Reason::MissingConfigLabels,
             format!(
@@ -276,7 +298,7 @@ fn base(
             "llsd image label does it in one step",
         ),
         None => unavailable.push(Problem {
-            path: path.key(if image.name.is_some() { "name" } else { "image" }),
+            path: field,
             reason: Reason::Unavailable,
             message: format!("the configuration inside {name} is not known offline"),
             remedy: "give it with --base, --image-config or --facts".to_owned(),
@@ -299,7 +321,18 @@ fn connection_string(spec: &LlamaStackDistributionSpec) -> Option<(SecretKey, Fi
     Some((secret, path))
 }
 
-/// Every secret key that the pod depends on.
+/// The two keys of the server's certificate, without which no pod starts.
+fn certificate(spec: &LlamaStackDistributionSpec) -> Vec<(SecretKey, FieldPath)> {
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    let name = tls.filter(|tls| tls.enabled == Some(true)).and_then(|tls| tls.secret_name.clone());
+    let path = FieldPath::spec().key("networking").key("tls").key("secretName");
+    let keys = |name: String| {
+        ["tls.crt", "tls.key"].map(|key| SecretKey { name: name.clone(), key: key.to_owned() })
+    };
+    name.map(keys).into_iter().flatten().map(|secret| (secret, path.clone())).collect()
+}
+
+/// Every secret key that the generated configuration depends on.
 fn references<'a>(
     spec: &'a LlamaStackDistributionSpec,
     generated: Option<&'a Generated>,
@@ -310,17 +343,17 @@ fn references<'a>(
     let mut references: Vec<Reference<'a>> = Vec::new();
     let Some(generated) = generated else { return references };
     for bound in &generated.secrets {
-        let through_variable = generated.coerces_variables;
-        references.push(Reference { secret: &bound.secret, path: &bound.path, through_variable });
+        let by = By::Variable { coerced: generated.coerces_variables };
+        references.push(Reference { secret: &bound.secret, path: &bound.path, by });
     }
     let kv = spec.storage.as_ref().and_then(|storage| storage.kv.as_ref());
     let password = kv.and_then(|kv| kv.password.as_ref()).and_then(|password| password.read());
     if let Some(password) = password.filter(|_| generated.redis.is_some()) {
         let secret = password.target();
-        references.push(Reference { secret, path: &PASSWORD, through_variable: false });
+        references.push(Reference { secret, path: &PASSWORD, by: By::Other });
     }
     if let Some((secret, path)) = connection_string {
-        references.push(Reference { secret, path, through_variable: false });
+        references.push(Reference { secret, path, by: By::Other });
     }
     references
 }

@@ -7,13 +7,24 @@ use sha2::{Digest, Sha256};
 use crate::facts::{Facts, SecretKeyFacts};
 use crate::problem::{FieldPath, Findings, Reason};
 
+/// How a secret reaches who needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A variable of the server, which exits where it is empty.
+    Variable {
+        /// Up to 0.2.12 it takes values as they are; later it also exits where it finds a number.
+        coerced: bool,
+    },
+    /// A file, or a variable of something else.
+    Other,
+}
+
 /// One secret that the resource refers to, and what may be said of its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Reference<'a> {
     pub(crate) secret: &'a SecretKey,
     pub(crate) path: &'a FieldPath,
-    /// The value reaches the server through a variable, which must be neither empty nor a number.
-    pub(crate) through_variable: bool,
+    pub(crate) by: By,
 }
 
 /// Reports every reference that cannot be used.
@@ -36,10 +47,7 @@ pub(crate) fn check(
             continue;
         }
         match secret.keys.get(key) {
-            Some(value) if reference.through_variable => {
-                check_value(value, reference, findings);
-            }
-            Some(_) => {}
+            Some(value) => check_value(value, reference, findings),
             None if facts.complete || !secret.keys.is_empty() => findings.problem(
                 reference.path,
                 Reason::SecretKeyNotFound,
@@ -62,9 +70,10 @@ fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Finding
 
 fn check_value(value: &SecretKeyFacts, reference: &Reference<'_>, findings: &mut Findings) {
     let SecretKey { name, key } = reference.secret;
+    let By::Variable { coerced } = reference.by else { return };
     let wrong = if value.empty {
         "is empty"
-    } else if value.coerced {
+    } else if value.coerced && coerced {
         "looks like a number or boolean"
     } else {
         return;

@@ -160,7 +160,7 @@ fn a_v1alpha1_resource_is_judged_by_its_own_schema() {
 fn what_a_v1alpha1_resource_becomes_is_judged_in_the_fields_of_its_author() {
     let spec = json!({"server": {
         "distribution": {},
-        "containerSpec": {"port": 80, "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
+        "containerSpec": {"port": 70000, "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},
         "autoscaling": {"minReplicas": 3, "maxReplicas": 2},
     }});
     let expected = [
@@ -170,6 +170,17 @@ fn what_a_v1alpha1_resource_becomes_is_judged_in_the_fields_of_its_author() {
         "spec.server.distribution",
     ];
     assert_eq!(paths(&validate(&v1alpha1(&spec))), expected);
+}
+
+#[test]
+fn a_low_port_is_fine_in_v1alpha1_and_not_in_v1alpha2() {
+    let spec = json!({"server": {
+        "distribution": {"name": "starter"},
+        "containerSpec": {"port": 443},
+    }});
+    let old = v1alpha1(&spec);
+    assert_eq!(validate(&old).problems, []);
+    assert_eq!(paths(&validate(&llsd_api::conversion::up(old))), ["spec.networking.port"]);
 }
 
 #[test]

@@ -69,16 +69,8 @@ impl Builder {
     /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had. With
     /// `CI=true` that is a failure, and a control plane that does not come up always is.
     pub async fn start_or_skip(self, test: &str) -> Option<ControlPlane> {
-        match self.start().await {
-            Ok(control_plane) => Some(control_plane),
-            Err(error) => match error.downcast_ref::<Unobtainable>() {
-                Some(why) => {
-                    skip::skip(test, &why.to_string());
-                    None
-                }
-                None => panic!("{test}: the control plane did not start: {error:#}"),
-            },
-        }
+        let started = self.start().await.context("the control plane did not start");
+        skip::started_or_skipped(test, started)
     }
 
     pub async fn start(self) -> anyhow::Result<ControlPlane> {

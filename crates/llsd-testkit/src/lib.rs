@@ -24,11 +24,13 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `LLSD_TEST_KUBERNETES` | the minor to test against: 1.33, 1.35, 1.36 (default) or 1.37 |
+//! | `LLSD_TEST_SERVERS` | releases of the server to test against: `all`, or for example `0.4.7,0.7.3` (default 0.7.3, and what takes long is left out) |
 //! | `KUBEBUILDER_ASSETS` | a folder with etcd, kube-apiserver and so on, taken as it is |
 //! | `LLSD_CACHE` | where programs are kept, else `$XDG_CACHE_HOME/llsd`, else `~/.cache/llsd` |
 //! | `CI=true` | a test without what it runs against fails instead of being skipped |
 
 mod access;
+mod account;
 mod announce;
 mod audit;
 mod binaries;
@@ -38,9 +40,14 @@ mod control_plane;
 mod flags;
 mod kubelet;
 mod llama_stack;
+mod loopback_client;
+mod openai_stub;
 mod pki;
+mod postgres;
 mod process;
+mod programs;
 mod readiness;
+mod redis;
 mod registry;
 mod shared;
 mod skip;
@@ -51,8 +58,12 @@ pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodFate};
-pub use llama_stack::{Candidate, Judgement, Release, Venv};
-pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User, debian_program};
+pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
+pub use openai_stub::{OpenAiStub, StubRequest};
+pub use postgres::{Postgres, PostgresBuilder};
+pub use programs::locate as debian_program;
+pub use redis::{Redis, RedisBuilder};
+pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{skip, skipped};
 

@@ -6,7 +6,9 @@ use std::{
     io,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -44,6 +46,13 @@ impl Watchdog {
     pub(crate) fn id(&self) -> u32 {
         self.shell.id()
     }
+
+    /// Does at once what it would do at the end of this process: removes the folder and kills what
+    /// is left of the group, such as children that a killed program had started.
+    pub(crate) fn clear_away(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
 }
 
 impl Drop for Watchdog {
@@ -52,7 +61,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// One running program of the control plane and its log.
+/// One running program and its log.
 #[derive(Debug)]
 pub(crate) struct Component {
     name: &'static str,
@@ -69,17 +78,26 @@ impl Component {
         dir: &Path,
         watchdog: &Watchdog,
     ) -> anyhow::Result<Self> {
+        Self::start(name, Command::new(program).args(args).current_dir(dir), dir, watchdog)
+    }
+
+    /// As [`spawn`](Self::spawn), for a command with a folder, an environment or a user of its own.
+    pub(crate) fn start(
+        name: &'static str,
+        command: &mut Command,
+        dir: &Path,
+        watchdog: &Watchdog,
+    ) -> anyhow::Result<Self> {
         let log = dir.join(format!("{name}.log"));
         let output = File::options().create(true).append(true).open(&log)?;
-        let child = Command::new(program)
-            .args(args)
-            .current_dir(dir)
+        let program = command.get_program().to_owned();
+        let child = command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
             .process_group(i32::try_from(watchdog.id())?)
             .spawn()
-            .with_context(|| format!("cannot run {}", program.display()))?;
+            .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
         Ok(Self { name, child, log })
     }
 
@@ -92,9 +110,40 @@ impl Component {
         end(&mut self.child);
     }
 
+    /// Asks it to end by a signal, kills it when it does not within `patience`, and says how it
+    /// ended.
+    pub(crate) fn stop(&mut self, signal: &str, patience: Duration) -> anyhow::Result<ExitStatus> {
+        let asked = Instant::now();
+        if self.ended()?.is_none() {
+            self.signal(signal)?;
+        }
+        loop {
+            if let Some(status) = self.ended()? {
+                return Ok(status);
+            }
+            if asked.elapsed() > patience {
+                self.child.kill()?;
+                return Ok(self.child.wait()?);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    /// All it said so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read(&self.log)
+            .map(|said| String::from_utf8_lossy(&said).into_owned())
+            .unwrap_or_default()
+    }
+
     /// An error with the end of the log when the program is no longer there.
     pub(crate) fn check_alive(&mut self) -> anyhow::Result<()> {
-        if let Some(status) = self.child.try_wait()? {
+        if let Some(status) = self.ended()? {
             bail!("{} ended with {status}; {}", self.name, self.end_of_log());
         }
         Ok(())
@@ -106,7 +155,7 @@ impl Component {
 
     /// Whether the program could not have the port that it was told to listen on.
     pub(crate) fn lost_its_port(&self) -> bool {
-        fs::read_to_string(&self.log).is_ok_and(|log| log.contains("address already in use"))
+        self.log().to_ascii_lowercase().contains("address already in use")
     }
 
     /// Sends a signal by name, such as `STOP` or `CONT`.

@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use crate::binaries::Unobtainable;
+
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// How many tests of this process were skipped for want of what they run against.
@@ -20,4 +22,19 @@ pub fn skip(test: &str, why: &str) {
     SKIPPED.fetch_add(1, Ordering::Relaxed);
     // Not `eprintln!`, which the test harness swallows for tests that pass.
     let _ = writeln!(std::io::stderr(), "{}", line.replace('\n', " "));
+}
+
+/// What was started. `None`, said loudly, where it cannot be had on this machine; a panic when it
+/// can and did not start.
+pub(crate) fn started_or_skipped<T>(test: &str, started: anyhow::Result<T>) -> Option<T> {
+    match started {
+        Ok(started) => Some(started),
+        Err(error) => match error.downcast_ref::<Unobtainable>() {
+            Some(why) => {
+                skip(test, &why.to_string());
+                None
+            }
+            None => panic!("{test}: {error:#}"),
+        },
+    }
 }

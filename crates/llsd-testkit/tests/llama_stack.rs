@@ -1,7 +1,12 @@
 //! Real llama-stack servers judge configurations and run them.
 
-use llsd_testkit::{Candidate, Release};
+use std::{fs, time::Duration};
+
+use llsd_testkit::{Answer, Boot, Candidate, LlamaStackServer, OpenAiStub, Release, StubRequest};
 use serde_json::json;
+
+/// Ten times what an idle machine needs.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 const GOOD: &str = r"
 version: 2
@@ -116,4 +121,95 @@ fn yaml_is_read_as_the_server_reads_it() {
     assert_eq!(read[3], Ok(json!({ "!float": "nan" })));
     assert!(read[4].as_ref().unwrap_err().contains("expected the node content"));
     assert_eq!(read[5], Ok(json!("2026-01-01")));
+}
+
+async fn ask(server: &LlamaStackServer) -> Answer {
+    let question = json!({
+        "model": "vllm/llama3.2-8b",
+        "messages": [{ "role": "user", "content": "hello" }],
+    });
+    server.post_json("/v1/chat/completions", &question).await.unwrap()
+}
+
+fn boot(stub: &OpenAiStub, key: &str) -> Boot {
+    let boot = Boot::new(GOOD).unwrap().with_env("VLLM_URL", format!("{}/v1", stub.url()));
+    boot.with_env("VLLM_TOKEN", key)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_booted_server_uses_its_model_server_with_the_key_that_it_was_given() {
+    let test = "a_booted_server_uses_its_model_server_with_the_key_that_it_was_given";
+    if !Release::V0_7_3.install_or_skip(test) {
+        return;
+    }
+    let stub = OpenAiStub::start_with_key(&["llama3.2-8b"], "right").await.unwrap();
+    let mut server = Release::V0_7_3.boot(boot(&stub, "right")).unwrap();
+    // Beside the other, with a command of the test's own: https, on addresses that the world could
+    // reach.
+    let wrong = boot(&stub, "wrong");
+    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    fs::write(wrong.home().join("tls.crt"), certified.cert.pem()).unwrap();
+    fs::write(wrong.home().join("tls.key"), certified.signing_key.serialize_pem()).unwrap();
+    let start = format!(
+        "exec python3 -m uvicorn llama_stack.core.server.server:create_app --factory \
+         --host 0.0.0.0 --port {} --ssl-certfile tls.crt --ssl-keyfile tls.key",
+        wrong.port()
+    );
+    let wrong = wrong.with_command(["sh", "-c", &start]).with_https(certified.cert.pem());
+    let mut wrong = Release::V0_7_3.boot(wrong).unwrap();
+    server.wait_healthy(PATIENCE).await.unwrap();
+    wrong.wait_healthy(PATIENCE).await.unwrap();
+
+    let version = server.get_json("/v1/version").await.unwrap();
+    assert_eq!((version.status, version.body), (200, json!({ "version": "0.7.3" })));
+    let answer = ask(&server).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.body["choices"][0]["message"]["content"], "stub reply");
+    let chat = |authorised| StubRequest {
+        method: "POST".to_owned(),
+        path: "/v1/chat/completions".to_owned(),
+        authorised,
+    };
+    assert!(stub.requests().contains(&chat(true)), "{:?}", stub.requests());
+
+    let refused = ask(&wrong).await;
+    assert_eq!(refused.status, 401, "{refused:?}");
+    assert!(stub.requests().contains(&chat(false)), "{:?}", stub.requests());
+
+    for server in [&server, &wrong] {
+        let port = server.url().rsplit(':').next().unwrap().parse().unwrap();
+        assert_eq!(listening_addresses(port), ["0100007F"], "not on 127.0.0.1 alone");
+    }
+    assert!(server.exit_status().unwrap().is_none());
+    let ended = server.stop().unwrap();
+    assert_eq!(server.exit_status().unwrap(), Some(ended));
+    assert!(server.log().contains("Uvicorn running on"), "{}", server.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_its_configuration_says_why() {
+    if !Release::V0_7_3.install_or_skip("a_server_that_refuses_its_configuration_says_why") {
+        return;
+    }
+    let config = GOOD.replace("remote::vllm", "remote::vlllm");
+    let boot = Boot::new(config).unwrap().with_env("VLLM_URL", "http://127.0.0.1:9/v1");
+    let mut server = Release::V0_7_3.boot(boot).unwrap();
+    let ended = server.wait_exit(PATIENCE).await.unwrap();
+    assert!(!ended.success());
+    assert!(server.log().contains("`remote::vlllm` is not available"), "{}", server.log());
+    let why = server.wait_healthy(PATIENCE).await.unwrap_err().to_string();
+    assert!(why.contains("llama-stack ended with exit status: 1"), "{why}");
+}
+
+/// The local IPv4 addresses, as the kernel writes them, that somebody listens on at `port`.
+fn listening_addresses(port: u16) -> Vec<String> {
+    const LISTEN: &str = "0A";
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    let socket = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (address, local) = fields[1].split_once(':')?;
+        let ours = u16::from_str_radix(local, 16) == Ok(port) && fields[3] == LISTEN;
+        ours.then(|| address.to_owned())
+    };
+    table.lines().skip(1).filter_map(socket).collect()
 }

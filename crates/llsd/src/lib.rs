@@ -3,4 +3,5 @@
 pub mod command;
 pub mod input;
 pub mod manifests;
+pub mod redis_proxy;
 pub mod report;

@@ -56,6 +56,15 @@ pub(super) fn open(
             return None;
         }
     };
+    if let Some(wrong) = misshapen(&value) {
+        findings.problem(
+            &path,
+            Reason::UnsupportedBase,
+            format!("{source} is none that a server reads: {wrong}"),
+            "correct the configuration that the image carries, or use overrideConfig",
+        );
+        return None;
+    }
     match era::detect(&value, release) {
         Ok(era) => Some(Base { document: Node::from_value(value, &Origin::Base), era, version }),
         Err(no_era) => {
@@ -70,6 +79,47 @@ pub(super) fn open(
             None
         }
     }
+}
+
+/// A part of the document that has another shape than every server wants. Building on it would lose
+/// what it holds.
+fn misshapen(document: &Value) -> Option<String> {
+    const MAPS: [&str; 7] = [
+        "providers",
+        "storage",
+        "registered_resources",
+        "server",
+        "safety",
+        "vector_stores",
+        "telemetry",
+    ];
+    let given = |value: &Value| !value.is_null();
+    let is_not = |place: &str, shape: &str| Some(format!("`{place}` is no {shape}"));
+    for key in MAPS {
+        if document.get(key).is_some_and(|value| given(value) && !value.is_object()) {
+            return is_not(key, "map");
+        }
+    }
+    if document.get("apis").is_some_and(|value| given(value) && !value.is_array()) {
+        return is_not("apis", "list");
+    }
+    for (api, entries) in document.get("providers").and_then(Value::as_object).into_iter().flatten()
+    {
+        let place = format!("providers.{api}");
+        match entries {
+            Value::Null => {}
+            Value::Array(entries) if entries.iter().all(Value::is_object) => {}
+            Value::Array(_) => return is_not(&place, "list of maps"),
+            _ => return is_not(&place, "list"),
+        }
+    }
+    let resources = document.get("registered_resources").and_then(Value::as_object);
+    for (kind, list) in resources.into_iter().flatten() {
+        if given(list) && !list.is_array() {
+            return is_not(&format!("registered_resources.{kind}"), "list");
+        }
+    }
+    None
 }
 
 /// The version as a number, or how the document writes the one that is not supported.

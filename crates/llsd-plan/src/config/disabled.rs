@@ -9,7 +9,7 @@ use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::era::Era;
 use crate::document::{Content, Node, Origin};
-use crate::problem::{Findings, Reason};
+use crate::problem::{FieldPath, Findings, Reason};
 
 /// Which kind of registered resource belongs to which API.
 const RESOURCES: [(&str, &str); 9] = [
@@ -30,6 +30,18 @@ pub(super) struct Disabled {
     direct: BTreeSet<String>,
     /// APIs that are gone, each with the disabled one that is the cause.
     gone: BTreeMap<String, String>,
+    /// Providers that fell, also of APIs that others still serve.
+    fallen: Vec<Fallen>,
+}
+
+/// A provider that could not stay.
+#[derive(Clone, Debug)]
+pub(super) struct Fallen {
+    pub(super) api: String,
+    pub(super) id: String,
+    pub(super) provider_type: String,
+    /// The disabled API that is the cause.
+    pub(super) cause: String,
 }
 
 impl Disabled {
@@ -37,11 +49,16 @@ impl Disabled {
         let names = spec.disabled.iter().flatten();
         let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
         let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();
-        Self { direct, gone }
+        Self { direct, gone, fallen: Vec::new() }
     }
 
     pub(super) fn directly(&self, api: &str) -> bool {
         self.direct.contains(api)
+    }
+
+    /// The first provider that fell and fits.
+    pub(super) fn fallen(&self, fits: impl Fn(&Fallen) -> bool) -> Option<&Fallen> {
+        self.fallen.iter().find(|fallen| fits(fallen))
     }
 
     /// The disabled API because of which this one is gone.
@@ -54,6 +71,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     if draft.disabled.direct.is_empty() {
         return;
     }
+    always_served(draft);
     cascade(draft);
     let gone: BTreeSet<String> = draft.disabled.gone.keys().cloned().collect();
     if let Some(apis) = draft.document.get_mut("apis") {
@@ -85,6 +103,37 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     }
 }
 
+/// APIs that no file can switch off, with the one whose end is also theirs.
+const ALWAYS_SERVED: [(&str, Option<&str>); 9] = [
+    ("models", Some("inference")),
+    ("shields", Some("safety")),
+    ("vector_stores", Some("vectorIo")),
+    ("tool_groups", Some("toolRuntime")),
+    ("datasets", Some("datasetio")),
+    ("scoring_functions", Some("scoring")),
+    ("benchmarks", Some("eval")),
+    ("prompts", None),
+    ("connectors", None),
+];
+
+fn always_served(draft: &mut Draft<'_>) {
+    for (index, name) in draft.spec.disabled.iter().flatten().enumerate() {
+        let api = api_name::in_config(&draft.era, name);
+        let Some((_, with)) = ALWAYS_SERVED.iter().find(|(served, _)| *served == api) else {
+            continue;
+        };
+        draft.findings.warning(
+            &FieldPath::spec().key("disabled").index(index),
+            Reason::Ignored,
+            format!("{name} has no providers and cannot be switched off by itself"),
+            match with {
+                Some(with) => format!("disable {with}"),
+                None => "remove it".to_owned(),
+            },
+        );
+    }
+}
+
 /// Removes providers that need what is gone, until nothing more falls.
 fn cascade(draft: &mut Draft<'_>) {
     let user: Vec<_> = draft
@@ -106,7 +155,15 @@ fn cascade(draft: &mut Draft<'_>) {
             }
         }
         let Some((api, index, needed, cause)) = fallen else { return };
-        let id = entry_id(&draft.providers(&api)[index]).map(|id| id.id).unwrap_or_default();
+        let entry = &draft.providers(&api)[index];
+        let id = entry_id(entry).map(|id| id.id).unwrap_or_default();
+        let fallen = Fallen {
+            api: api.clone(),
+            id: id.clone(),
+            provider_type: entry.get_str("provider_type").unwrap_or_default().to_owned(),
+            cause: cause.clone(),
+        };
+        draft.disabled.fallen.push(fallen);
         if let Some((_, _, path)) = user.iter().find(|(of, name, _)| *of == api && *name == id) {
             warn(&mut draft.findings, path, &api, &needed, &cause);
         }
@@ -124,18 +181,14 @@ fn cascade(draft: &mut Draft<'_>) {
 
 fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
     let known = draft.era.catalogue.get(api, entry.get_str("provider_type")?)?;
-    known.needs.iter().find_map(|needed| {
+    // APIs without providers are always served, whatever the file says.
+    let providable = known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed));
+    providable.into_iter().find_map(|needed| {
         draft.disabled.cause(needed).map(|cause| (needed.clone(), cause.to_owned()))
     })
 }
 
-fn warn(
-    findings: &mut Findings,
-    path: &crate::problem::FieldPath,
-    api: &str,
-    needed: &str,
-    cause: &str,
-) {
+fn warn(findings: &mut Findings, path: &FieldPath, api: &str, needed: &str, cause: &str) {
     let because = if needed == cause {
         format!("{needed}, which is disabled")
     } else {

@@ -15,6 +15,9 @@ pub struct Bound {
     pub path: FieldPath,
 }
 
+/// How the variables of `spec.storage` begin.
+const RESERVED: [&str; 2] = ["LLSD_STORAGE_KV_", "LLSD_STORAGE_SQL_"];
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Environment {
     bound: Vec<Bound>,
@@ -31,7 +34,14 @@ impl Environment {
     ) -> String {
         let name = EnvName::from_parts(parts);
         let reference = format!("${{env.{name}}}");
-        if let Some(earlier) = self.bound.iter().find(|bound| bound.name == name) {
+        if RESERVED.iter().any(|prefix| name.as_str().starts_with(prefix)) {
+            findings.problem(
+                path,
+                Reason::Conflict,
+                format!("needs the environment variable {name}, which is kept for storage"),
+                "give the provider another id",
+            );
+        } else if let Some(earlier) = self.bound.iter().find(|bound| bound.name == name) {
             findings.problem(
                 path,
                 Reason::Conflict,

@@ -1,9 +1,12 @@
 //! The last look at the document: nothing may point to what is not there, because the server would
 //! exit at its start, or answer its first request with an error.
 
+use super::api_name;
 use super::draft::{Draft, entry_id};
+use super::providers::serve;
 use super::substitution::EffectiveId;
 use crate::document::{Content, Node};
+use crate::problem::Reason;
 
 /// Which API a registered resource's provider belongs to.
 const KINDS: [(&str, &str); 7] = [
@@ -17,11 +20,38 @@ const KINDS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
+    needs(draft);
     resources(draft);
     vector_stores(draft);
 }
 
-/// Resources of the base whose provider fell with a disabled API.
+/// A provider of the resource that needs an API which nothing serves stops the server.
+fn needs(draft: &mut Draft<'_>) {
+    for provider in draft.user_providers() {
+        let entries = draft.providers(&provider.api).iter();
+        let known = entries
+            .filter(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
+            .find_map(|entry| {
+                let name = entry.get_str("provider_type")?;
+                draft.era.catalogue.get(&provider.api, name).map(|known| (name.to_owned(), known))
+            });
+        let Some((name, known)) = known else { continue };
+        for needed in known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed)) {
+            if draft.providers(needed).is_empty() {
+                draft.findings.problem(
+                    &provider.path,
+                    Reason::Required,
+                    format!("`{name}` needs the API {needed}, which nothing provides"),
+                    format!("add a provider under providers.{}", api_name::in_resource(needed)),
+                );
+            } else {
+                serve(draft, needed);
+            }
+        }
+    }
+}
+
+/// Resources of the base whose provider fell with a disabled API, and the default that was one.
 fn resources(draft: &mut Draft<'_>) {
     for (kind, api) in KINDS {
         let ids = provider_ids(draft, api);
@@ -31,8 +61,22 @@ fn resources(draft: &mut Draft<'_>) {
                 .and_then(|id| EffectiveId::of(id, ""))
                 .is_some_and(|id| !ids.contains(&id.id))
         };
-        if draft.registered_now(kind).iter().any(dangling) {
+        let lost: Vec<String> = draft
+            .registered_now(kind)
+            .iter()
+            .filter(|resource| dangling(resource))
+            .map(|resource| resource.get_str("shield_id").unwrap_or_default().to_owned())
+            .collect();
+        if !lost.is_empty() {
             draft.registered(kind).retain(|resource| !dangling(resource));
+        }
+        if let Some(safety) = draft.document.get_mut("safety")
+            && safety
+                .get_str("default_shield_id")
+                .and_then(|id| EffectiveId::of(id, ""))
+                .is_some_and(|default| lost.contains(&default.id))
+        {
+            safety.remove("default_shield_id");
         }
     }
 }

@@ -24,6 +24,7 @@ mod storage_inline;
 mod substitution;
 mod telemetry;
 mod tools;
+mod variables;
 
 use std::collections::BTreeSet;
 
@@ -87,7 +88,7 @@ pub fn generate(
         era: base.era,
         document: base.document,
         disabled: Disabled::new(spec, &base.era),
-        variables: variables(spec),
+        variables: set_variables(spec, facts),
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
@@ -95,7 +96,6 @@ pub fn generate(
         findings,
         unavailable: Vec::new(),
     };
-    providers::replaced_types(&mut draft);
     providers::apply(&mut draft);
     external_providers::apply(&mut draft);
     disabled::apply(&mut draft);
@@ -105,6 +105,7 @@ pub fn generate(
     shields::apply(&mut draft);
     server::apply(&mut draft);
     integrity::apply(&mut draft);
+    variables::apply(&mut draft);
     finish(draft, base.version)
 }
 
@@ -127,8 +128,8 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
     Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }
 }
 
-/// The variables that the resource itself sets; an empty value is as good as none to the server.
-fn variables(spec: &LlamaStackDistributionSpec) -> Variables {
+/// The variables that the resource or the image sets; an empty value is as good as none to the server.
+fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables {
     let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
     let names = overrides
         .and_then(|overrides| overrides.env.as_ref())
@@ -139,6 +140,7 @@ fn variables(spec: &LlamaStackDistributionSpec) -> Variables {
                 || variable.value.as_deref().is_some_and(|value| !value.is_empty())
         })
         .map(|variable| variable.name.clone())
+        .chain(facts.image.variables.iter().flatten().cloned())
         .collect();
     let open = overrides
         .and_then(|overrides| overrides.env_from.as_ref())

@@ -27,7 +27,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         let Some(provider) = resources::assign(draft, "inference", named, &model.path) else {
             continue;
         };
-        let key = (model.name.to_owned(), provider.id.clone());
+        let key = (served_name(draft, &model, &provider), provider.id.clone());
         if registered.contains(&key) {
             draft.findings.problem(
                 &model.path,
@@ -143,6 +143,13 @@ fn provider_model_id(
     Some((deployment, Origin::Field(of.path.key("deploymentName"))))
 }
 
+/// The name that must be one model's own: since 0.3 its provider's, before the resource's.
+fn served_name(draft: &Draft<'_>, model: &Model<'_>, provider: &Assigned) -> String {
+    let of_provider = || provider_model_id(draft, model, provider).map(|(id, _)| id);
+    let name = if draft.era.layout >= Layout::V0_3 { of_provider() } else { None };
+    name.unwrap_or_else(|| model.name.to_owned())
+}
+
 /// Since 0.3 a model is served by its provider's name alone.
 fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, id: &str) {
     if draft.era.layout >= Layout::V0_3 && id != model.name {
@@ -155,7 +162,7 @@ fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, 
                 provider.id,
                 model.name
             ),
-            format!("name the model {id}, and remove providerModelId"),
+            format!("name the model {id}"),
         );
     }
 }

@@ -32,11 +32,12 @@ pub(super) struct Resolved {
 }
 
 /// The type behind `written`, or nothing where the release has no such type, which is then a
-/// problem at `path`.
+/// problem at `path`. Of a type that no release has, the base itself may know.
 pub(super) fn resolve(
     era: &Era,
     api: &str,
     written: &str,
+    in_base: impl Fn(&str) -> bool,
     path: &FieldPath,
     findings: &mut Findings,
 ) -> Option<Resolved> {
@@ -51,14 +52,11 @@ pub(super) fn resolve(
         era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
     {
         let known = catalogue.get(api, &name);
-        if catalogue.release != era.catalogue.release {
+        if let Some(without) = era.candidates().find(|other| other.get(api, &name).is_none()) {
             findings.warning(
                 path,
-                Reason::Ignored,
-                format!(
-                    "`{name}` exists in {} but not in {}",
-                    catalogue.release, era.catalogue.release
-                ),
+                Reason::NotFound,
+                format!("`{name}` exists in {} but not in {}", catalogue.release, without.release),
                 "make sure that the image has it; a version label on the image settles it",
             );
         }
@@ -100,6 +98,9 @@ pub(super) fn resolve(
     }
     let name =
         if written.contains("::") { written.to_owned() } else { format!("remote::{written}") };
+    if in_base(&name) {
+        return Some(Resolved { name, known: None });
+    }
     let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
     findings.warning(
         path,

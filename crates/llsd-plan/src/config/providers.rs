@@ -1,11 +1,9 @@
 //! Lays the resource's providers over the base's, by id: a provider with the id of one of the
 //! base's takes its place, the others stay.
 
-use llsd_api::provider_id::short_name;
-
 use super::draft::{Draft, UserProvider, entry_id};
 use super::provider_type::{self, Resolved};
-use super::{api_name, provider_config, telemetry};
+use super::{provider_config, telemetry};
 use crate::document::{Node, Origin};
 use crate::problem::Reason;
 
@@ -36,14 +34,21 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
 
 fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let written = telemetry::type_name(&draft.era, provider);
+    let types: Vec<String> = draft
+        .providers(&provider.api)
+        .iter()
+        .filter_map(|entry| entry.get_str("provider_type").map(str::to_owned))
+        .collect();
     let resolved = provider_type::resolve(
         &draft.era,
         &provider.api,
         written,
+        |name| types.iter().any(|known| known == name),
         &provider.path.key("provider"),
         &mut draft.findings,
     );
     let Some(resolved) = resolved else { return };
+    warn_of_another_type(draft, provider, &resolved);
     let base = base_entry(draft, provider, &resolved);
     let config = provider_config::build(draft, provider, &resolved, base.as_ref());
     let mut entry = base.unwrap_or_else(|| Node::map(Origin::Field(provider.path.clone())));
@@ -85,7 +90,11 @@ pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
         }
         None => entries.push(entry),
     }
-    // An empty list of APIs means all that have providers.
+    serve(draft, api);
+}
+
+/// Switches an API on; an empty list of them means all that have providers.
+pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     if !apis.is_empty() && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
@@ -93,24 +102,21 @@ pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
     }
 }
 
-/// A remark for each provider whose id is also in the base with another type: what pointed to the
-/// base's one now points to this one.
-pub(super) fn replaced_types(draft: &mut Draft<'_>) {
-    for provider in draft.user_providers() {
-        let replaced = draft
-            .providers(&provider.api)
-            .iter()
-            .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
-            .and_then(|entry| entry.get_str("provider_type").map(str::to_owned));
-        let Some(old) = replaced else { continue };
-        if short_name(&old) != short_name(&provider.entry.provider) {
-            let api = api_name::in_config(&draft.era, &provider.api);
-            draft.findings.warning(
-                &provider.path,
-                Reason::Ignored,
-                format!("takes the place of the base's {api} provider `{}` ({old})", provider.id),
-                "give it an id of its own to keep both",
-            );
-        }
-    }
+/// A provider whose id is also in the base with another type: what pointed to the base's one now
+/// points to this one.
+fn warn_of_another_type(draft: &mut Draft<'_>, provider: &UserProvider<'_>, resolved: &Resolved) {
+    let replaced = draft
+        .providers(&provider.api)
+        .iter()
+        .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
+        .and_then(|entry| entry.get_str("provider_type").map(str::to_owned))
+        .filter(|old| *old != resolved.name);
+    let Some(old) = replaced else { return };
+    let api = &provider.api;
+    draft.findings.warning(
+        &provider.path,
+        Reason::Ignored,
+        format!("takes the place of the base's {api} provider `{}` ({old})", provider.id),
+        "give it an id of its own to keep both",
+    );
 }

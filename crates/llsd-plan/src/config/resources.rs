@@ -1,7 +1,12 @@
 //! What models, tools and shields have in common: which provider a resource belongs to, and where
 //! its entry stands.
 
+use llsd_api::v1alpha2::ExternalProvidersSpec;
+
+use super::api_name;
+use super::disabled::Fallen;
 use super::draft::{Draft, entry_id, listed};
+use super::substitution::EffectiveId;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 
@@ -65,6 +70,7 @@ pub(super) fn find(
             );
             None
         }
+        None if left_out(draft, path, |fallen| fallen.api == api && fallen.id == name) => None,
         None => {
             let ids = ids(draft, api);
             draft.findings.problem(
@@ -78,12 +84,34 @@ pub(super) fn find(
     }
 }
 
+/// Whether a provider that fits fell with a disabled API, which is then said: the resource goes too.
+pub(super) fn left_out(
+    draft: &mut Draft<'_>,
+    path: &FieldPath,
+    fits: impl Fn(&Fallen) -> bool,
+) -> bool {
+    let Some(Fallen { api, id, cause, .. }) = draft.disabled.fallen(fits).cloned() else {
+        return false;
+    };
+    draft.findings.warning(
+        path,
+        Reason::Ignored,
+        format!("is left out: the {api} provider `{id}` falls with {cause}, which is disabled"),
+        format!("remove {cause} from disabled, or remove this entry"),
+    );
+    true
+}
+
 fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned> {
     let present = ids(draft, api);
     let users = draft.user_providers();
     if let Some(user) = users.iter().find(|user| user.api == api && present.contains(&user.id)) {
         let origin = Origin::Rule("the first provider of the resource");
         return Some(Assigned { id: user.id.clone(), origin });
+    }
+    if let Some(id) = externals(draft, api).into_iter().find(|id| present.contains(id)) {
+        let origin = Origin::Rule("the first external provider of the resource");
+        return Some(Assigned { id, origin });
     }
     let base =
         draft.providers(api).iter().filter_map(entry_id).find(|id| {
@@ -94,13 +122,23 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
             path,
             Reason::NotFound,
             format!("there is no {api} provider for it"),
-            format!("add one under providers.{}", super::api_name::in_resource(api)),
+            format!("add one under providers.{}", api_name::in_resource(api)),
         );
     }
     base.map(|id| Assigned {
         id: id.id,
         origin: Origin::Rule("the first provider of the base that is always there"),
     })
+}
+
+/// The ids of an API's external providers.
+fn externals(draft: &Draft<'_>, api: &str) -> Vec<String> {
+    let external = draft.spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
+    external
+        .filter(|(field, _)| api_name::in_config(&draft.era, field) == api)
+        .flat_map(|(_, providers)| providers.iter().flatten())
+        .map(|provider| provider.provider_id.as_str().to_owned())
+        .collect()
 }
 
 /// The ids of an API's providers that are there when the server runs.
@@ -116,10 +154,11 @@ pub(super) fn ids(draft: &Draft<'_>, api: &str) -> Vec<String> {
 
 /// Puts an entry in the place of the one with its name and provider, or at the end.
 pub(super) fn put(entries: &mut Vec<Node>, key: &str, name: &str, entry: Node) {
-    let provider = entry.get_str("provider_id").map(str::to_owned);
+    let provider_of =
+        |entry: &Node| EffectiveId::of(entry.get_str("provider_id")?, "").map(|id| id.id);
+    let provider = provider_of(&entry);
     let same = |other: &Node| {
-        other.get_str(key) == Some(name)
-            && (key != "model_id" || other.get_str("provider_id") == provider.as_deref())
+        other.get_str(key) == Some(name) && (key != "model_id" || provider_of(other) == provider)
     };
     match entries.iter().position(same) {
         Some(place) => entries[place] = entry,

@@ -65,7 +65,9 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
         return Some(Target::Sqlite);
     }
     let endpoint_path = path.key("endpoint");
-    let endpoint = match RedisEndpoint::parse(kv.endpoint.as_deref()?) {
+    // Credentials in it are validation's to report.
+    let written = kv.endpoint.as_deref().filter(|written| !written.contains('@'))?;
+    let endpoint = match RedisEndpoint::parse(written) {
         Ok(endpoint) => endpoint,
         Err(wrong) => {
             draft.findings.problem(
@@ -176,14 +178,14 @@ pub(super) fn connection(
 /// The section as the server itself would default it, where the base leaves it out.
 fn ensure_section(draft: &mut Draft<'_>) {
     let layout = draft.era.layout;
-    let distro = distro_name(&draft.document);
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);
     if storage.get("backends").is_none_or(|backends| backends.fields().is_empty()) {
         let mut backends = serde_json::Map::new();
         for kind in [Kind::Kv, Kind::Sql] {
             let name = kind.default_backend();
-            let mut backend = connection(kind, &Target::Sqlite, layout, &distro, name);
+            // Its own files lie beside the distributions' folders, not in one of them.
+            let mut backend = connection(kind, &Target::Sqlite, layout, "", name);
             backend["type"] = format!("{}sqlite", kind.prefix()).into();
             backends.insert(name.to_owned(), backend);
         }
@@ -206,22 +208,34 @@ fn ensure_section(draft: &mut Draft<'_>) {
 }
 
 /// A value of the catalogue with the base's own names: its state directory, and a backend that it
-/// has where it has no `kv_default` or `sql_default`.
-pub(super) fn companion(document: &Node, value: &Value) -> Value {
+/// has where it has no `kv_default` or `sql_default`. A provider that is not the only one of its
+/// type has a place of its own, which `own` names.
+pub(super) fn companion(document: &Node, value: &Value, own: Option<&str>) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
                 .map(|(key, value)| {
-                    let value = match value.as_str() {
-                        Some(backend) if key == "backend" => backend_name(document, backend).into(),
-                        _ => companion(document, value),
+                    let value = match (key.as_str(), value.as_str(), own) {
+                        ("backend", Some(name), _) => backend_name(document, name).into(),
+                        ("namespace", Some(name), Some(own)) => format!("{name}::{own}").into(),
+                        ("table_name", Some(name), Some(own)) => {
+                            let own = own.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                            format!("{name}_{own}").into()
+                        }
+                        _ => companion(document, value, own),
                     };
                     (key.clone(), value)
                 })
                 .collect(),
         ),
-        Value::String(text) => text.replace("DISTRO", &distro_name(document)).into(),
+        Value::String(text) => {
+            let text = text.replace("DISTRO", &distro_name(document));
+            match (text.strip_suffix(".db"), own) {
+                (Some(file), Some(own)) => format!("{file}-{own}.db").into(),
+                _ => text.into(),
+            }
+        }
         other => other.clone(),
     }
 }
@@ -252,7 +266,7 @@ pub(super) fn distro_name(document: &Node) -> String {
 }
 
 fn state_directory(distro: &str) -> String {
-    format!("~/.llama/distributions/{distro}")
+    format!("~/.llama/distributions/{distro}").trim_end_matches('/').to_owned()
 }
 
 /// A reference to a variable with a default, in the grammar of the layout.

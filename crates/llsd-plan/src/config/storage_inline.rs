@@ -1,7 +1,7 @@
 //! Storage up to 0.2.24, where there is no storage section: the registry, the inference log and
 //! every provider have a store of their own, written out in their configuration.
 
-use super::draft::Draft;
+use super::draft::{Draft, entry_id};
 use super::storage::{Kind, Target, connection, distro_name};
 use crate::document::{Node, Origin};
 use crate::problem::FieldPath;
@@ -36,7 +36,7 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &Fie
     let Some(providers) = draft.document.get_mut("providers") else { return };
     for (api, entries) in providers.fields_mut() {
         for entry in entries.list_items() {
-            let id = entry.get_str("provider_type").unwrap_or_default().replace("::", "_");
+            let id = entry_id(entry).map(|id| id.id).unwrap_or_default();
             let Some(config) = entry.get_mut("config") else { continue };
             for (field, of) in PROVIDER_STORES {
                 if of == kind

@@ -5,7 +5,8 @@ use llsd_api::provider_id::short_name;
 use serde_json::Value;
 
 use super::draft::{Draft, UserProvider};
-use super::era::Era;
+use super::era::{Era, Layout};
+use crate::document::{Node, Origin};
 use crate::objects::{Variable, VariableValue};
 use crate::problem::Reason;
 
@@ -55,9 +56,11 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
             ignored(draft, &provider.path.key(field), reason);
         }
     }
-    if let Some(section) = draft.document.get_mut("telemetry") {
-        use crate::document::{Node, Origin};
-        section.set("enabled", Node::scalar(true, Origin::Field(provider.path.clone())));
+    // 0.3 sends nothing until it is switched on.
+    if draft.era.layout == Layout::V0_3 {
+        let origin = Origin::Field(provider.path.clone());
+        let section = draft.document.entry_map("telemetry", &origin);
+        section.set("enabled", Node::scalar(true, origin));
     }
 }
 

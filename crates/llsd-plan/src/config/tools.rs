@@ -4,6 +4,7 @@
 use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ToolEntry;
 
+use super::disabled::Fallen;
 use super::draft::{Draft, entry_id};
 use super::resources::{self, Assigned};
 use super::substitution::references;
@@ -109,6 +110,10 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
         .collect();
     let with_key = able.iter().find(|(_, has_key)| *has_key);
     let Some((id, has_key)) = with_key.or(able.first()).cloned() else {
+        let runs = |fallen: &Fallen| types.contains(&fallen.provider_type.as_str());
+        if resources::left_out(draft, &tool.path, runs) {
+            return None;
+        }
         draft.findings.problem(
             &tool.path,
             Reason::NotFound,

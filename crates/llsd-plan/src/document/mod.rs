@@ -2,6 +2,7 @@
 //! writing it keeps the base's order, so a generated file differs from its base only where somebody
 //! asked for it.
 
+mod literal;
 mod read;
 mod scalar;
 mod write;
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::problem::FieldPath;
 
 pub use read::{MAX_BYTES, Unreadable, read};
-pub use write::{Line, lines, text};
+pub use write::{Line, lines, manifest, text};
 
 /// Why a line of the generated file stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]

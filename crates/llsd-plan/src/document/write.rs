@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde_json::{Number, Value};
 
 use super::scalar::stays_text;
-use super::{Content, Node, Origin};
+use super::{Content, Node, Origin, literal};
 
 /// One line of the text and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,78 +16,106 @@ pub struct Line {
     pub origin: Origin,
 }
 
-/// The document's lines, each with its origin.
+/// The document's lines, each with its origin. A line holds whole values, so that a comment can
+/// follow it.
 pub fn lines(node: &Node) -> Vec<Line> {
     let mut lines = Vec::new();
-    write(node, &mut |text, origin| {
+    let mut sink = |text: &str, origin: &Origin| {
         lines.push(Line { text: text.to_owned(), origin: origin.clone() });
-    });
+    };
+    Writer { literals: false, sink: &mut sink }.document(node);
     lines
 }
 
 /// The document as text.
 pub fn text(node: &Node) -> String {
+    joined(node, false)
+}
+
+/// An object of Kubernetes as text; in contrast to [`text`], a value of several lines, such as a
+/// file in a ConfigMap, stands there line by line.
+pub fn manifest(object: &Value) -> String {
+    joined(&Node::from_value(object.clone(), &Origin::Base), true)
+}
+
+fn joined(node: &Node, literals: bool) -> String {
     let mut written = String::new();
-    write(node, &mut |text, _| {
+    let mut sink = |text: &str, _: &Origin| {
         written.push_str(text);
         written.push('\n');
-    });
+    };
+    Writer { literals, sink: &mut sink }.document(node);
     written
 }
 
-fn write(node: &Node, sink: &mut dyn FnMut(&str, &Origin)) {
-    match &node.content {
-        Content::Map(fields) if !fields.is_empty() => block_map(fields, 0, "", sink),
-        Content::List(items) if !items.is_empty() => block_list(items, 0, "", sink),
-        _ => sink(&inline(node), &node.origin),
-    }
+struct Writer<'s> {
+    /// Whether text of several lines is written line by line.
+    literals: bool,
+    sink: &'s mut dyn FnMut(&str, &Origin),
 }
 
-/// `lead` is what stands before the first line: the dashes of lists that begin there.
-fn block_map(
-    fields: &[(String, Node)],
-    indent: usize,
-    lead: &str,
-    sink: &mut dyn FnMut(&str, &Origin),
-) {
-    for (index, (key, node)) in fields.iter().enumerate() {
-        let mut line = if index == 0 { lead.to_owned() } else { " ".repeat(indent) };
-        line.push_str(&word(key));
-        line.push(':');
+impl Writer<'_> {
+    fn document(&mut self, node: &Node) {
         match &node.content {
-            Content::Map(fields) if !fields.is_empty() => {
-                sink(&line, &node.origin);
-                block_map(fields, indent + 2, &" ".repeat(indent + 2), sink);
-            }
-            // A list stands at its key's own indentation, as kubectl writes it.
-            Content::List(items) if !items.is_empty() => {
-                sink(&line, &node.origin);
-                block_list(items, indent, &" ".repeat(indent), sink);
-            }
-            _ => {
-                line.push(' ');
-                line.push_str(&inline(node));
-                sink(&line, &node.origin);
+            Content::Map(fields) if !fields.is_empty() => self.map(fields, 0, ""),
+            Content::List(items) if !items.is_empty() => self.list(items, 0, ""),
+            _ => (self.sink)(&inline(node), &node.origin),
+        }
+    }
+
+    /// `lead` is what stands before the first line: the dashes of lists that begin there.
+    fn map(&mut self, fields: &[(String, Node)], indent: usize, lead: &str) {
+        for (index, (key, node)) in fields.iter().enumerate() {
+            let mut line = if index == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            line.push_str(&word(key));
+            line.push(':');
+            match &node.content {
+                Content::Map(fields) if !fields.is_empty() => {
+                    (self.sink)(&line, &node.origin);
+                    self.map(fields, indent + 2, &" ".repeat(indent + 2));
+                }
+                // A list stands at its key's own indentation, as kubectl writes it.
+                Content::List(items) if !items.is_empty() => {
+                    (self.sink)(&line, &node.origin);
+                    self.list(items, indent, &" ".repeat(indent));
+                }
+                _ => {
+                    line.push(' ');
+                    self.value(line, node, indent + 2);
+                }
             }
         }
     }
-}
 
-fn block_list(items: &[Node], indent: usize, lead: &str, sink: &mut dyn FnMut(&str, &Origin)) {
-    for (index, node) in items.iter().enumerate() {
-        let mut line = if index == 0 { lead.to_owned() } else { " ".repeat(indent) };
-        line.push_str("- ");
-        match &node.content {
-            Content::Map(fields) if !fields.is_empty() => {
-                block_map(fields, indent + 2, &line, sink);
+    fn list(&mut self, items: &[Node], indent: usize, lead: &str) {
+        for (index, node) in items.iter().enumerate() {
+            let mut line = if index == 0 { lead.to_owned() } else { " ".repeat(indent) };
+            line.push_str("- ");
+            match &node.content {
+                Content::Map(fields) if !fields.is_empty() => self.map(fields, indent + 2, &line),
+                Content::List(items) if !items.is_empty() => self.list(items, indent + 2, &line),
+                _ => self.value(line, node, indent + 2),
             }
-            Content::List(items) if !items.is_empty() => {
-                block_list(items, indent + 2, &line, sink);
-            }
-            _ => {
-                line.push_str(&inline(node));
-                sink(&line, &node.origin);
-            }
+        }
+    }
+
+    /// Ends `line` with a value that is no collection; `indent` is where further lines begin.
+    fn value(&mut self, mut line: String, node: &Node, indent: usize) {
+        let text = node.as_str().filter(|_| self.literals);
+        let Some((text, header)) = text.and_then(|text| Some((text, literal::header(text)?)))
+        else {
+            line.push_str(&inline(node));
+            return (self.sink)(&line, &node.origin);
+        };
+        line.push_str(header);
+        (self.sink)(&line, &node.origin);
+        let lead = " ".repeat(indent);
+        for inner in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            let empty = inner.is_empty();
+            (self.sink)(
+                &if empty { String::new() } else { format!("{lead}{inner}") },
+                &node.origin,
+            );
         }
     }
 }
@@ -167,7 +195,7 @@ fn surprises_kubectl(text: &str) -> bool {
 }
 
 /// What PyYAML does not accept literally, or folds as a line break.
-fn needs_escape(c: char) -> bool {
+pub(super) fn needs_escape(c: char) -> bool {
     matches!(u32::from(c),
         0..=0x1f | 0x7f..=0x9f | 0x2028 | 0x2029 | 0xfeff | 0xfffe | 0xffff)
         || (u32::from(c) > 0xffff && u32::from(c) & 0xfffe == 0xfffe)

@@ -82,7 +82,7 @@ impl<'a> Collected<'a> {
             }
             _ => self.findings.problem(
                 &path().key("configMapName"),
-                Reason::NotFound,
+                Reason::ConfigMapNotFound,
                 format!("ConfigMap not found: {name}"),
                 "create the ConfigMap, or name another",
             ),

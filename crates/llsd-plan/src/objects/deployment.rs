@@ -1,6 +1,9 @@
 //! The Deployment that runs the server.
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy};
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
+};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{Blueprint, labels, names, owner, pod};
 use crate::problem::Findings;
@@ -14,7 +17,7 @@ pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Depl
             // An autoscaler owns the number; two owners would pull it back and forth.
             replicas: blueprint.autoscaling().is_none().then(|| blueprint.replicas()),
             selector: labels::selecting_pods(blueprint.name),
-            strategy: strategy(blueprint),
+            strategy: Some(strategy(blueprint)),
             template: pod::template(blueprint, findings),
             ..Default::default()
         }),
@@ -23,10 +26,20 @@ pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Depl
 }
 
 /// With a volume the old pod goes first: it holds the volume, and the files on it are locked.
-fn strategy(blueprint: &Blueprint) -> Option<DeploymentStrategy> {
-    blueprint
-        .workload()
-        .storage
-        .as_ref()
-        .map(|_| DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None })
+///
+/// Without one, Kubernetes' defaults are spelt out. It would set them anyway, as fields of nobody,
+/// and then refuse them beside `Recreate` when the server is given a volume; fields of ours go
+/// when we no longer apply them.
+fn strategy(blueprint: &Blueprint) -> DeploymentStrategy {
+    if blueprint.workload().storage.is_some() {
+        return DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None };
+    }
+    let quarter = || Some(IntOrString::String("25%".into()));
+    DeploymentStrategy {
+        type_: Some("RollingUpdate".into()),
+        rolling_update: Some(RollingUpdateDeployment {
+            max_surge: quarter(),
+            max_unavailable: quarter(),
+        }),
+    }
 }

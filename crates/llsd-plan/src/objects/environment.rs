@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use llsd_api::secret_ref::SecretKey;
 
-use super::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TRUST_FILE};
+use super::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 use super::{Blueprint, ConfigSource, VariableValue, external_providers};
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -78,6 +78,11 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
     variables.push(literal("LLAMA_STACK_PORT", &port));
     if blueprint.config != ConfigSource::Default {
         variables.push(literal("LLAMA_STACK_CONFIG", CONFIG_FILE));
+    }
+    if blueprint.server_tls().is_some() {
+        // A generated file says it too; a file of the user's need not.
+        variables.push(literal("LLS_TLS_CERT_FILE", TLS_CERT_FILE));
+        variables.push(literal("LLS_TLS_KEY_FILE", TLS_KEY_FILE));
     }
     if let Some(python_path) = external_providers::python_path(blueprint) {
         variables.push(literal(PYTHON_PATH, python_path));

@@ -60,8 +60,7 @@ fn host_label(blueprint: &Blueprint) -> String {
 }
 
 impl Exposure<'_> {
-    /// What the object is called to a person.
-    pub(super) fn kind(&self) -> &'static str {
+    fn kind(&self) -> &'static str {
         match self.via {
             Via::Ingress => "Ingress",
             Via::HttpRoute(_) => "HTTPRoute",
@@ -74,7 +73,7 @@ impl Exposure<'_> {
 pub(super) fn check(blueprint: &Blueprint, findings: &mut Findings) {
     let Some(exposure) = of(blueprint) else { return };
     let path = FieldPath::spec().key("networking").key("expose");
-    let kind = exposure.kind();
+    let kind = if exposure.via == Via::Route { "a Route" } else { "an HTTPRoute" };
     if matches!(exposure.via, Via::HttpRoute(_))
         && blueprint.facts.complete
         && !blueprint.serves(GATEWAY_API)
@@ -104,7 +103,7 @@ pub(super) fn check(blueprint: &Blueprint, findings: &mut Findings) {
             findings.warning(
                 &path.key(field),
                 Reason::Ignored,
-                format!("is only for an Ingress, and this server gets one {kind}"),
+                format!("is only for an Ingress, and this server gets {kind}"),
                 "remove it",
             );
         }

@@ -1,11 +1,11 @@
-"""Starts the server of this image as the operator's resource asks.
+"""Starts the server of this image the way the operator's resource asks.
 
-Runs as `python3 -c <this text>` in the server's container and becomes the server (exec), so that signals reach it.
-Before that it lets the server forget what an earlier configuration registered: the server refuses to start when its
-metadata store remembers a model, shield or tool group otherwise than the file now says.
+Runs as `python3 -c <this text>` in the server's container and becomes the server by exec, so that signals reach it.
+Before that it forgets what an earlier configuration registered: the server does not start when its metadata store
+remembers a model, shield or tool group otherwise than the file says now. What users registered stays.
 
 Environment: LLAMA_STACK_CONFIG (the file), LLS_PORT, LLS_WORKERS, LLS_HOST (optional; by default every address).
-Only counts and ids are ever printed: the resolved configuration and the store hold secrets.
+Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
 """
 
@@ -23,12 +23,13 @@ import threading
 import yaml
 
 CONFIG_FILE = os.environ.setdefault("LLAMA_STACK_CONFIG", "/etc/llama-stack/config.yaml")
-STORE_SECONDS = 10  # for all work on the store; a server that starts late is better than one that hangs
+STORE_SECONDS = 10
+Release = tuple[int, int, int]
 NEWEST = (99, 0, 0)
-REGISTRY = "distributions:registry:"  # then v9 (0.2) or v10 (0.3 and later), "::", kind, ":", id
-RECORD = re.compile(re.escape(REGISTRY) + r"v\d+::([a-z_]+):(.+)", re.DOTALL)
-MEMORY = "llama-stack-operator:registered-by-configuration"  # outside every range of keys that a server reads
-# Section of the configuration -> field that holds the id, kind of the records in the store.
+REGISTRY = "distributions:registry:"
+RECORD = re.compile(REGISTRY + r"v\d+::([a-z_]+):(.+)", re.DOTALL)  # v9 in 0.2, v10 since 0.3
+MEMORY = "llama-stack-operator:registered-by-configuration"  # in no range of keys that a server reads
+# Section of the configuration -> the field of its id, the kind of its records in the store.
 RESOURCES = {
     "models": ("model_id", "model"),
     "shields": ("shield_id", "shield"),
@@ -38,7 +39,7 @@ RESOURCES = {
     "datasets": ("dataset_id", "dataset"),
     "vector_stores": ("vector_store_id", "vector_store"),
 }
-KINDS_WITH_DATA = {"dataset", "vector_store"}  # records of these lead to what users stored
+WITH_DATA = ("dataset", "vector_store")  # users stored something there: taken out of the file, they stay
 
 
 def say(message: str) -> None:
@@ -50,8 +51,8 @@ def fail(message: str) -> None:
     sys.exit(1)
 
 
-def installed_release() -> tuple[int, int, int]:
-    """0.3.0rc1, 0.3.0.dev7 and 0.3.0+vendor.1 all behave as 0.3.0; a build that has no number as the newest."""
+def installed_release() -> Release:
+    """0.3.0rc1, 0.3.0.dev7 and 0.3.0+vendor.1 behave as 0.3.0; a build without a number as the newest."""
     try:
         number = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", importlib.metadata.version("llama_stack"))
     except importlib.metadata.PackageNotFoundError:
@@ -60,103 +61,89 @@ def installed_release() -> tuple[int, int, int]:
     return NEWEST if release[:2] == (0, 0) else release
 
 
-def resolved(node, release):
-    """The value with its environment references replaced as the server does; what is not set becomes None.
-    The server's own function would do, but importing it costs as much time as half a start."""
+def resolved(node, pattern: str):
+    """The value with its environment references replaced as the server does it; what is not set becomes None.
+    The server has a function for this, but importing it takes as long as half a start."""
     if isinstance(node, dict):
-        return {key: resolved(value, release) for key, value in node.items()}
+        return {key: resolved(value, pattern) for key, value in node.items()}
     if isinstance(node, list):
-        return [resolved(value, release) for value in node]
+        return [resolved(value, pattern) for value in node]
     if not isinstance(node, str):
         return node
 
     def value_of(reference: re.Match) -> str:
         name, operator, text = reference.groups()
         value = os.environ.get(name, "")
-        if operator == "+":
-            value = text if value else ""
-        elif operator:
-            value = value or text
-        return os.path.expanduser(value)
+        return os.path.expanduser((text if value else "") if operator == "+" else value or text or "")
 
-    operators = "[:+]" if release < (0, 2, 13) else ":[=+]"
-    reference = r"\$\{env\.([A-Z0-9_]+)(?:" + operators.replace("[", "([").replace("]", "])") + r"([^}]*))?\}"
-    result = re.sub(reference, value_of, node)
+    result = re.sub(pattern, value_of, node)
     return node if result == node else result or None
 
 
-# --- what configuration registers, and which records of the store therefore go ---
+# Which records came from configuration
 
 
-def provider_ids(config: dict, api: str) -> set[str]:
-    return {entry.get("provider_id") for entry in (config.get("providers") or {}).get(api) or []}
-
-
-def registered_ids(config: dict, release) -> dict[str, set[str]]:
-    """The ids under which the store will hold what the configuration registers, by kind."""
-    found: dict[str, set[str]] = {kind: set() for _, kind in RESOURCES.values()}
+def registered_ids(config: dict, release: Release) -> dict[str, set[str]]:
+    """The ids under which the store will hold what this configuration registers, by kind."""
+    ids = {kind: set() for _, kind in RESOURCES.values()}
     sections = config if release < (0, 3) else config.get("registered_resources") or {}
     for section, (id_field, kind) in RESOURCES.items():
         for entry in sections.get(section) or []:
             name, provider = entry.get(id_field), entry.get("provider_id")
-            if not name or provider == "__disabled__":
+            if not name or provider in (None, "__disabled__"):  # the server leaves it out without a word
                 continue
             if kind == "model":
-                found[kind].add(f"{provider}/{entry.get('provider_model_id') or name}")
-            if kind != "model" or release < (0, 3):  # 0.2 knows aliases, and before 0.2.16 nothing else
-                found[kind].add(name)
-    if release < (0, 4):  # 0.3 has the section but does not read it: nothing would come back
-        found["vector_store"].clear()
-    return found
+                ids[kind].add(f"{provider}/{entry.get('provider_model_id') or name}")
+            if kind != "model" or release < (0, 3):  # 0.2 also has models under their bare names
+                ids[kind].add(name)
+    if release < (0, 4):  # there the section is never read, so nothing would come back
+        ids["vector_store"].clear()
+    return ids
 
 
-def revise(records: dict[str, str], config: dict, release) -> tuple[list[str], str]:
-    """From the records of the store: the keys to forget, and what to remember for the next start."""
+def revise(records: dict[str, str], config: dict, release: Release) -> tuple[list[str], str]:
+    """From the records of the store: the keys to forget, and the memory to keep for the next start."""
     now = registered_ids(config, release)
-    first_start = MEMORY not in records
-    before = {} if first_start else json.loads(records[MEMORY])
-    going: dict[str, str] = {}
-    shields: dict[str, str] = {}
+    before = json.loads(records.get(MEMORY, "{}"))
+    providers = {
+        api: {entry.get("provider_id") for entry in entries or []}
+        for api, entries in (config.get("providers") or {}).items()
+    }
+    going, other_shields = {}, {}
     for key, text in records.items():
         record = RECORD.fullmatch(key)
         if not record:
             continue
         kind, name = record.groups()
-        value = json.loads(text)
-        # What only a provider of an earlier configuration listed is on no provider's list to be taken off again.
-        ghost = (
-            kind == "model"
-            and value.get("source") == "listed_from_provider"
-            and value.get("provider_id") not in provider_ids(config, "inference")
-        )
-        # 0.7 registers tool groups of its own accord, none by API, and stumbles over one whose provider went.
-        orphan = (
-            kind == "tool_group"
-            and release >= (0, 7)
-            and value.get("provider_id") not in provider_ids(config, "tool_runtime")
-        )
+        value = json.loads(text) if text.startswith("{") else {}
+        # Nobody takes models off the list of a provider that is gone; those of the others are listed afresh.
+        ghost = kind == "model" and value.get("source") == "listed_from_provider"
+        ghost = ghost and value.get("provider_id") not in providers.get("inference", ())
+        # 0.7 registers tool groups by itself, not for users, and stumbles over one whose provider is gone.
+        orphan = kind == "tool_group" and release >= (0, 7)
+        orphan = orphan and value.get("provider_id") not in providers.get("tool_runtime", ())
         if ghost or orphan or name in now.get(kind, ()) or name in before.get(kind, ()):
             going[key] = f"{kind} {name}"
         elif kind == "shield":
-            shields[key] = f"{kind} {name}"
-    # The server stops when there are shields but not the default one. On a store of an operator that remembered
-    # nothing they are most likely shields of an earlier file; later they are users' own, and stay.
+            other_shields[key] = f"{kind} {name}"
+    # The server stops when it knows shields but not the default one. Where nothing is remembered yet, they are of an
+    # operator's earlier file, and go; later they are users' own, and stay.
     default = (config.get("safety") or {}).get("default_shield_id")
-    if default and shields and default not in now["shield"] and f"shield {default}" not in shields.values():
-        if first_start:
-            going.update(shields)
-        else:
-            say(f"safety.default_shield_id names {default}, which nothing registers: expect the server to refuse it")
+    if default and default not in now["shield"] and f"shield {default}" not in other_shields.values():
+        if MEMORY not in records:
+            going.update(other_shields)
+        elif other_shields:
+            say(f"no shield is called {default}, as safety.default_shield_id says: the server will not start")
     if going:
-        say(f"{len(going)} registrations of configuration forgotten: {', '.join(sorted(set(going.values())))}")
-    memory = {kind: sorted(ids) for kind, ids in now.items() if ids and kind not in KINDS_WITH_DATA}
-    return list(going), json.dumps(memory)
+        names = ", ".join(sorted(set(going.values())))
+        say(f"{len(going)} registrations that came from configuration forgotten, what it still has follows: {names}")
+    return list(going), json.dumps({kind: sorted(ids) for kind, ids in now.items() if kind not in WITH_DATA})
 
 
-# --- the store ---
+# The store
 
 
-def metadata_store(config: dict, release) -> dict:
+def metadata_store(config: dict, release: Release) -> dict:
     folder = os.path.join(os.environ.get("LLAMA_STACK_CONFIG_DIR") or os.path.expanduser("~/.llama"), "distributions")
     if release < (0, 3):
         path = os.path.join(folder, str(config.get("image_name")), "kvstore.db")
@@ -169,8 +156,8 @@ def metadata_store(config: dict, release) -> dict:
 
 
 def revise_table(cursor, table: str, mark: str, prefix: str, revision) -> None:
-    """One transaction of the caller: another pod that starts now sees all of it or nothing."""
-    columns = "(key TEXT PRIMARY KEY, value TEXT, expiration TIMESTAMP)"  # as the server creates it
+    """Within one transaction, so that another pod that starts now sees all of it or nothing."""
+    columns = "(key TEXT PRIMARY KEY, value TEXT, expiration TIMESTAMP)"  # as the server makes it
     cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
     cursor.execute(
         f"SELECT key, value FROM {table} WHERE substr(key, 1, {len(prefix + REGISTRY)}) = {mark} OR key = {mark}",
@@ -187,9 +174,8 @@ def revise_sqlite(store: dict, _prefix: str, revision) -> None:
     database = sqlite3.connect(store["db_path"], timeout=STORE_SECONDS, isolation_level=None)
     cursor = database.cursor()
     cursor.execute("BEGIN IMMEDIATE")
-    revise_table(cursor, "kvstore", "?", "", revision)  # no prefix: the server has none here either
+    revise_table(cursor, "kvstore", "?", "", revision)  # here the server prefixes nothing
     cursor.execute("COMMIT")
-    database.close()
 
 
 def revise_postgres(store: dict, prefix: str, revision) -> None:
@@ -197,12 +183,11 @@ def revise_postgres(store: dict, prefix: str, revision) -> None:
 
     names = {"host": "host", "port": "port", "db": "dbname", "user": "user", "password": "password"}
     names |= {"ssl_mode": "sslmode", "ca_cert_path": "sslrootcert"}
-    settings = {name: store[key] for key, name in names.items() if store.get(key) is not None}
-    defaults = {"host": "localhost", "dbname": "llamastack", "connect_timeout": STORE_SECONDS}
-    with psycopg2.connect(**{**defaults, **settings}) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (MEMORY,))  # pods that create the table at once
+    settings = {"host": "localhost", "dbname": "llamastack", "connect_timeout": STORE_SECONDS}
+    settings |= {name: store[key] for key, name in names.items() if store.get(key) is not None}
+    with psycopg2.connect(**settings) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (MEMORY,))  # two pods, and no table yet
         revise_table(cursor, store.get("table_name") or "llamastack_kvstore", "%s", prefix, revision)
-    connection.close()
 
 
 def revise_redis(store: dict, prefix: str, revision) -> None:
@@ -221,26 +206,26 @@ def revise_redis(store: dict, prefix: str, revision) -> None:
         change.execute()
 
 
-def forget_configuration(config: dict, release) -> None:
-    """Never stops the start: where the store cannot be reached, the server itself says so better."""
+def forget_configuration(config: dict, release: Release) -> None:
+    """Never stops the start: of a store that cannot be used, the server itself says more."""
     try:
         store = metadata_store(config, release)
         kind = str(store.get("type")).removeprefix("kv_")
         work = {"sqlite": revise_sqlite, "redis": revise_redis, "postgres": revise_postgres}.get(kind)
-        if work is None:
-            return say(f"the registry in a store of type {kind} is left as it is: changed registrations may clash")
+        if not work:
+            return say(f"the registry is left as it is, in a store of type {kind}: changed registrations may clash")
         prefix = f"{store['namespace']}:" if store.get("namespace") else ""
         work(store, prefix, lambda records: revise(records, config, release))
-    except Exception as error:  # its text could quote a connection string
-        say(f"the registry was left as it is: {type(error).__name__} from the metadata store")
+    except Exception as error:  # whose text may quote a connection string
+        say(f"the registry is left as it is: {type(error).__name__} from the metadata store")
 
 
-# --- the server ---
+# The server
 
 
 def every_address(workers: int) -> str:
-    """One server socket for all workers can take both families by `::`, while a single worker, given that, would ask
-    for IPv6 alone; an empty host makes it open a socket for each. Neither works where the kernel has no IPv6."""
+    """The socket that several workers share takes both families as `::`; a single worker would take that for IPv6
+    alone, and opens one socket for each family when the host is empty. Without IPv6 in the kernel neither works."""
     try:
         with socket.socket(socket.AF_INET6) as probe:
             probe.bind(("::", 0))
@@ -250,26 +235,28 @@ def every_address(workers: int) -> str:
     return "" if workers == 1 else "::" if both else "0.0.0.0"
 
 
-def whole_number(name: str, configured, default: int) -> int:
+def number(name: str, configured, default: int) -> int:
     text = str(os.environ.get(name) or configured or default)
-    return int(text) if text.isdecimal() and int(text) > 0 else fail(f"{name} is no positive number: {text}")
+    return int(text) if text.isdecimal() and int(text) else fail(f"{name} is no positive number: {text}")
 
 
-def server_command(config: dict, release) -> list[str]:
+def server_command(config: dict, release: Release) -> list[str]:
     server = config.get("server") or {}
-    port = whole_number("LLS_PORT", server.get("port"), 8321)
-    workers = whole_number("LLS_WORKERS", server.get("workers"), 1)
+    port = number("LLS_PORT", server.get("port"), 8321)
+    workers = number("LLS_WORKERS", server.get("workers"), 1)
     certificate, key, authority = (server.get(f"tls_{name}file") for name in ("cert", "key", "ca"))
-    if bool(certificate) != bool(key):  # the server would quietly speak plain HTTP
+    if bool(certificate) != bool(key):  # the server would speak plain HTTP without a word
         fail("server.tls_certfile and server.tls_keyfile need each other")
     python = [sys.executable, "-m"]
-    if release < (0, 3):  # reads TLS from the file, ignores the port there, and has one worker only
+    if release < (0, 3):  # reads TLS from the file, but not the port, and knows no workers
         if workers > 1:
-            say(f"this release of the server has no workers: 1 runs instead of {workers}")
+            say(f"this release of the server knows no workers: 1 instead of {workers}")
         if release < (0, 2, 17):
             return [*python, "llama_stack.distribution.server.server", "--config", CONFIG_FILE, "--port", str(port)]
         return [*python, "llama_stack.core.server.server", CONFIG_FILE, "--port", str(port)]
-    # From 0.3 on only uvicorn's own flags reach every worker; the server ignores these keys of its file.
+    if server.get("host") and not os.environ.get("LLS_HOST"):
+        say("server.host is not used: probes and Service need the pod's own addresses; LLS_HOST decides otherwise")
+    # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file.
     command = [*python, "uvicorn", "llama_stack.core.server.server:create_app", "--factory"]
     command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]
     command += ["--port", str(port), "--workers", str(workers)]
@@ -277,29 +264,30 @@ def server_command(config: dict, release) -> list[str]:
         command += ["--ssl-certfile", certificate, "--ssl-keyfile", key]
         command += ["--ssl-ca-certs", authority, "--ssl-cert-reqs", "2"] if authority else []
     if workers > 1:
-        import uvicorn  # a worker that imports for longer than 5 s would be killed and started again, for ever
+        import uvicorn
 
         if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
-            command += ["--timeout-worker-healthcheck", "60"]
+            command += ["--timeout-worker-healthcheck", "60"]  # 5 s are too few for the imports of a worker
     return command
 
 
 def main() -> None:
     try:
         with open(CONFIG_FILE) as file:
-            text = yaml.safe_load(file)
+            document = yaml.safe_load(file)
     except (OSError, UnicodeError, yaml.YAMLError) as error:
         fail(f"{CONFIG_FILE} cannot be read: {type(error).__name__}")
-    if not isinstance(text, dict):
+    if not isinstance(document, dict):
         fail(f"{CONFIG_FILE} is not a mapping")
     release = installed_release()
-    config = resolved(text, release)
+    operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
+    config = resolved(document, r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}")
     command = server_command(config, release)
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)
     work.start()
     work.join(STORE_SECONDS)
     if work.is_alive():
-        say(f"the metadata store did not answer within {STORE_SECONDS} s: the registry was left as it is")
+        say(f"the registry is left as it is: no answer from the metadata store in {STORE_SECONDS} s")
     if any(name.startswith("OTEL_") for name in os.environ) and shutil.which("opentelemetry-instrument"):
         command.insert(0, "opentelemetry-instrument")
     try:

@@ -27,7 +27,7 @@ mod resources;
 mod route;
 mod scheduling;
 mod security;
-mod service;
+pub mod service;
 mod service_account;
 mod settings;
 mod sidecar;

@@ -1,12 +1,15 @@
 //! The NetworkPolicy: made where the resource says who may connect, or where the operator's own
 //! configuration wants one for every server.
 
+use std::sync::LazyLock;
+
 use k8s_openapi::api::networking::v1::{
     NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
     NetworkPolicySpec,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use regex_lite::Regex;
 
 use super::exposure::{self, ROUTE_API, Via};
 use super::{Blueprint, labels, names, owner};
@@ -17,6 +20,14 @@ const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// What OpenShift puts on the namespaces of its routers.
 const ROUTERS: &str = "network.openshift.io/policy-group";
+
+static LABEL_KEY: LazyLock<Regex> = LazyLock::new(|| {
+    let prefix = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?";
+    Regex::new(&format!("^{prefix}{NAME}$")).expect("a constant")
+});
+static LABEL_VALUE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&format!("^{NAME}$")).expect("a constant"));
+const NAME: &str = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 
 pub(super) fn network_policy(
     blueprint: &Blueprint,
@@ -34,6 +45,7 @@ pub(super) fn network_policy(
         }
         return None;
     }
+    check_allowed(blueprint, findings);
     warn_of_locked_out_controller(blueprint, findings);
     Some(NetworkPolicy {
         metadata: owner::owned(blueprint, names::network_policy(blueprint.name)),
@@ -103,6 +115,33 @@ fn labelled_somehow(key: &str) -> NetworkPolicyPeer {
 
 fn namespaces(selector: LabelSelector) -> NetworkPolicyPeer {
     NetworkPolicyPeer { namespace_selector: Some(selector), ..Default::default() }
+}
+
+/// What is no name of a namespace and no label would make the API server refuse the policy.
+fn check_allowed(blueprint: &Blueprint, findings: &mut Findings) {
+    let Some(allowed) = &blueprint.networking().allowed_from else { return };
+    let path = FieldPath::spec().key("networking").key("allowedFrom");
+    for (index, namespace) in allowed.namespaces.iter().flatten().enumerate() {
+        if namespace != "*" && !LABEL_VALUE.is_match(namespace) {
+            findings.problem(
+                &path.key("namespaces").index(index),
+                Reason::Invalid,
+                format!("`{namespace}` is not the name of a namespace"),
+                "write the name of one namespace, or *",
+            );
+        }
+    }
+    for (index, label) in allowed.labels.iter().flatten().enumerate() {
+        let (key, value) = label.split_once('=').unwrap_or((label, ""));
+        if !LABEL_KEY.is_match(key) || !(value.is_empty() || LABEL_VALUE.is_match(value)) {
+            findings.problem(
+                &path.key("labels").index(index),
+                Reason::Invalid,
+                format!("`{label}` is not a label"),
+                "write a label's key, or key=value",
+            );
+        }
+    }
 }
 
 /// Where traffic from outside comes from cannot be known here, except for OpenShift's routers. With

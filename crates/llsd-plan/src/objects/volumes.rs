@@ -26,12 +26,7 @@ pub(super) fn of_pod(blueprint: &Blueprint, findings: &mut Findings) -> Vec<Volu
     for (index, volume) in theirs.iter().enumerate() {
         if volumes.iter().any(|ours| ours.name == volume.name) {
             findings.problem(
-                &FieldPath::spec()
-                    .key("workload")
-                    .key("overrides")
-                    .key("volumes")
-                    .index(index)
-                    .key("name"),
+                &overrides().key("volumes").index(index).key("name"),
                 Reason::Conflict,
                 format!("the pod already has a volume `{}`", volume.name),
                 "give the volume another name",
@@ -39,7 +34,26 @@ pub(super) fn of_pod(blueprint: &Blueprint, findings: &mut Findings) -> Vec<Volu
         }
     }
     volumes.extend_from_slice(theirs);
+    check_mounts(blueprint, &volumes, findings);
     volumes
+}
+
+fn check_mounts(blueprint: &Blueprint, volumes: &[Volume], findings: &mut Findings) {
+    let mounts = blueprint.overrides().volume_mounts.as_deref().unwrap_or_default();
+    for (index, mount) in mounts.iter().enumerate() {
+        if volumes.iter().all(|volume| volume.name != mount.name) {
+            findings.problem(
+                &overrides().key("volumeMounts").index(index).key("name"),
+                Reason::NotFound,
+                format!("there is no volume `{}`", mount.name),
+                "add it to overrides.volumes, or name one that is there",
+            );
+        }
+    }
+}
+
+fn overrides() -> FieldPath {
+    FieldPath::spec().key("workload").key("overrides")
 }
 
 /// The mounts of the server's container. A mount of the user's takes the place of the operator's

@@ -19,6 +19,8 @@ use crate::problem::{FieldPath, Findings, Reason};
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha2);
 
+pub use v1alpha1::own_path as v1alpha1_path;
+
 /// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {
     let mut findings = match Version::of(resource) {
@@ -27,6 +29,24 @@ pub fn validate(resource: &Value) -> Findings {
     };
     findings.sort();
     findings
+}
+
+/// The same for a v1alpha2 resource that the API server holds, or that was converted: what is in it
+/// and v1alpha2 refuses came through v1alpha1, and a server that runs with it must go on running.
+pub(crate) fn validate_stored(resource: &Value) -> Findings {
+    let mut findings = check(resource);
+    allow_low_port(resource, &mut findings);
+    findings.sort();
+    findings
+}
+
+/// v1alpha1 has no lower bound for ports.
+fn allow_low_port(resource: &Value, findings: &mut Findings) {
+    let path = FieldPath::spec().key("networking").key("port");
+    let port = resource.pointer("/spec/networking/port").and_then(Value::as_i64);
+    if port.is_some_and(|port| (0..1024).contains(&port)) {
+        findings.problems.retain(|problem| problem.path != path);
+    }
 }
 
 fn check(resource: &Value) -> Findings {

@@ -18,7 +18,7 @@ pub(super) fn check(resource: &Value) -> Findings {
         shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
     }
     if findings.problems.is_empty() {
-        in_its_own_fields(super::check(&conversion::up(resource.clone())))
+        in_its_own_fields(super::validate_stored(&conversion::up(resource.clone())))
     } else {
         findings
     }
@@ -34,8 +34,9 @@ fn in_its_own_fields(findings: Findings) -> Findings {
     }
 }
 
-/// The longest part of the path that v1alpha1 has a field for is told by that field.
-fn own_path(path: &FieldPath) -> FieldPath {
+/// A path of the converted resource in the fields of the v1alpha1 file: the longest part of it that
+/// v1alpha1 has a field for is told by that field.
+pub fn own_path(path: &FieldPath) -> FieldPath {
     let segments = path.segments();
     for length in (1..=segments.len()).rev() {
         let keys: Option<Vec<&str>> = segments[..length]

@@ -25,8 +25,10 @@ answer_to, sys.stdout = sys.stdout, sys.stderr
 logging.disable(logging.CRITICAL)
 
 import yaml
-from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.warnings import PydanticDeprecationWarning
+
+from dropped import dropped, join
 
 
 def core(module):
@@ -69,7 +71,7 @@ class Judgement:
         try:
             given = self.substituted(text)
             config = self.built(StackConfig, name_as_text(dict(given)), "")
-            self.compare(given, config, "")
+            self.dropped.extend(dropped(given, config))
             providers = self.providers(config)
             self.references(config, config, "")
             served = self.wiring(config, providers)
@@ -102,7 +104,8 @@ class Judgement:
                 instance = model(**values)
         except ValidationError as error:
             for one in error.errors():
-                self.errors.append(f"{join(path, *one['loc'])}: {one['msg']}")
+                where = join(path, *one["loc"])
+                self.errors.append(f"{where}: {one['msg']}" if where else one["msg"])
             raise Refused from None
         except Exception as error:
             self.refuse(f"{path or 'the configuration'}: {error}")
@@ -113,32 +116,6 @@ class Judgement:
             if issubclass(warning.category, DeprecationWarning) and ours and str(warning.message) != "deprecated":
                 self.deprecated.append(str(warning.message))
         return instance
-
-    def compare(self, given, built, path):
-        """Finds what was given and is not in the instance.
-
-        Comparing with the instance instead of with the declared types needs no guess about which
-        member of a union a value became, and also sees what a validator emptied.
-        """
-        if isinstance(built, BaseModel) and isinstance(given, dict):
-            fields = fields_by_key(type(built))
-            for key, value in given.items():
-                if key in fields:
-                    # Not `getattr`, which warns of every deprecated field.
-                    self.compare(value, built.__dict__.get(fields[key]), join(path, key))
-                elif key not in (built.model_extra or {}):
-                    self.dropped.append(join(path, key))
-        elif isinstance(built, dict) and isinstance(given, dict):
-            for key, value in given.items():
-                self.compare(value, built.get(key), join(path, key))
-        elif isinstance(built, list) and isinstance(given, list):
-            if len(built) == len(given):
-                for index, value in enumerate(given):
-                    self.compare(value, built[index], join(path, index))
-            else:
-                self.dropped.extend(join(path, index) for index in range(len(built), len(given)))
-        elif given and built is None:
-            self.dropped.append(path)
 
     def providers(self, config):
         """The providers that are switched on, by API, and what is wrong with each."""
@@ -181,11 +158,14 @@ class Judgement:
         except ImportError as error:
             self.unjudged.append(f"{path}: {error}")
             return
+        except Exception as error:
+            self.errors.append(f"{path}: {error}")
+            return
         try:
             instance = self.built(model, entry.config, join(path, "config"))
         except Refused:
             return  # the other providers can be judged all the same
-        self.compare(entry.config, instance, join(path, "config"))
+        self.dropped.extend(dropped(entry.config, instance, join(path, "config")))
         self.references(config, instance, join(path, "config"))
 
     def api(self, name, path):
@@ -275,28 +255,6 @@ class Judgement:
                 self.errors.append("safety.default_shield_id: the safety API is not served")
             elif shields and shield not in shields:
                 self.errors.append(f"safety.default_shield_id: no shield is called {shield!r}")
-
-
-def fields_by_key(model):
-    """How each field may be written, to its name."""
-    keys = {}
-    for name, field in model.model_fields.items():
-        alias = field.validation_alias or field.alias
-        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-        spellings = [choice for choice in choices if isinstance(choice, str)]
-        if not spellings or model.model_config.get("populate_by_name"):
-            spellings.append(name)
-        keys.update(dict.fromkeys(spellings, name))
-    return keys
-
-
-def join(path, *steps):
-    for step in steps:
-        if isinstance(step, int):
-            path += f"[{step}]"
-        else:
-            path += f".{step}" if path else str(step)
-    return path
 
 
 def judge(candidate, environment, import_path):

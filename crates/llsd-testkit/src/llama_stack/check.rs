@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
+    fmt, fs,
     io::{Seek, Write},
     path::Path,
     process::Command,
@@ -14,6 +14,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::Release;
+
+/// In Python, because only there are the release's own models.
+const PROGRAMS: [(&str, &str); 3] = [
+    ("check.py", include_str!("check.py")),
+    ("dropped.py", include_str!("dropped.py")),
+    ("read_yaml.py", include_str!("read_yaml.py")),
+];
 
 /// A configuration to be judged, and the environment that it is read in.
 #[derive(Debug, Clone, Serialize)]
@@ -89,8 +96,7 @@ impl Release {
     /// Judges all candidates, in their order. Installs the release first where it is missing.
     /// Takes about three seconds however many there are, so give it as many as possible.
     pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<Judgement>> {
-        let mut judgements: Vec<Judgement> =
-            self.ask(include_str!("check.py"), "check.py", &candidates)?;
+        let mut judgements: Vec<Judgement> = self.ask("check.py", &candidates)?;
         ensure!(judgements.len() == candidates.len(), "not all configurations were judged");
         for (judgement, candidate) in judgements.iter_mut().zip(candidates) {
             judgement.name.clone_from(&candidate.name);
@@ -109,7 +115,7 @@ impl Release {
             Value(Value),
             Error(String),
         }
-        let read: Vec<Read> = self.ask(include_str!("read_yaml.py"), "read_yaml.py", &texts)?;
+        let read: Vec<Read> = self.ask("read_yaml.py", &texts)?;
         ensure!(read.len() == texts.len(), "not all texts were read");
         let result = |read| match read {
             Read::Value(value) => Ok(value),
@@ -118,17 +124,13 @@ impl Release {
         Ok(read.into_iter().map(result).collect())
     }
 
-    fn ask<Q: Serialize, A: DeserializeOwned>(
-        self,
-        program: &str,
-        name: &str,
-        question: &Q,
-    ) -> anyhow::Result<A> {
+    fn ask<Q: Serialize, A: DeserializeOwned>(self, name: &str, question: &Q) -> anyhow::Result<A> {
         let venv = self.install()?;
         // Some defaults are folders under the home folder, and some code makes them.
         let home = tempfile::Builder::new().prefix("llsd-check-").tempdir()?;
-        let file = home.path().join(name);
-        std::fs::write(&file, program)?;
+        for (name, program) in PROGRAMS {
+            fs::write(home.path().join(name), program)?;
+        }
         // A file instead of a pipe: nobody has to write while somebody else reads.
         let mut input = tempfile::tempfile()?;
         serde_json::to_writer(&input, question)?;
@@ -136,8 +138,7 @@ impl Release {
         input.rewind()?;
         let done = Command::new(venv.python())
             // Nothing of the user's own Python set-up counts.
-            .arg("-I")
-            .arg(&file)
+            .args(["-E", "-s", name])
             .current_dir(home.path())
             .env_clear()
             .env("PATH", Path::new("/usr/bin:/bin"))

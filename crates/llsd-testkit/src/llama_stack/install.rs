@@ -1,5 +1,6 @@
 //! Installs a release into `<cache>/llama-stack/<version>`, once for all checkouts and processes of
-//! one user.
+//! one user. Checkouts that install it differently have a folder each below that one: nobody takes
+//! away what somebody else is running.
 
 use std::{
     collections::HashMap,
@@ -11,6 +12,7 @@ use std::{
 };
 
 use anyhow::Context;
+use sha2::{Digest, Sha256};
 
 use super::{
     Release,
@@ -25,7 +27,7 @@ use crate::{
 };
 
 const SUBJECT: &str = "llama-stack";
-/// Written last; says by what the folder was made.
+/// Written last; says what the folder was made from.
 const MARKER: &str = ".installed";
 /// The server reads the tokenizer cl100k_base at boot and would fetch it from the network. This
 /// package carries the file under the name that tiktoken gives it in its cache.
@@ -93,7 +95,7 @@ impl Release {
         installed.is_ok()
     }
 
-    /// By what the folder is made. It is made anew when this changes.
+    /// What the folder is made from. Another recipe makes another folder.
     fn recipe(self) -> String {
         format!(
             "{}\nwithout {}\nuploaded before {}\n",
@@ -107,9 +109,9 @@ impl Release {
 fn find_or_make(release: Release) -> anyhow::Result<Venv> {
     let cache = Cache::from_env()?;
     let folder = cache.root().join("llama-stack");
-    let venv = Venv { root: folder.join(release.version()), tokenizers: folder.join("tokenizers") };
-    let there =
-        || fs::read_to_string(venv.root.join(MARKER)).is_ok_and(|made| made == release.recipe());
+    let root = folder.join(release.version()).join(short_digest(&release.recipe()));
+    let venv = Venv { root, tokenizers: folder.join("tokenizers") };
+    let there = || venv.root.join(MARKER).is_file();
     if there() {
         return Ok(venv);
     }
@@ -121,6 +123,11 @@ fn find_or_make(release: Release) -> anyhow::Result<Venv> {
     Ok(venv)
 }
 
+fn short_digest(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
+}
+
 fn make(cache: &Cache, lock: &CacheLock, release: Release, venv: &Venv) -> anyhow::Result<()> {
     let started = Instant::now();
     announce(SUBJECT, &format!("installing {release} in {}", venv.root.display()));
@@ -129,7 +136,8 @@ fn make(cache: &Cache, lock: &CacheLock, release: Release, venv: &Venv) -> anyho
     if !venv.tokenizers.is_dir() {
         fetch_tokenizer(&uv, &python, lock, &venv.tokenizers)?;
     }
-    // Not made elsewhere and renamed, as other things in the cache are: its scripts name it.
+    // Not made elsewhere and renamed, as other things in the cache are: its scripts name it. What an
+    // ended process left half made goes first.
     if venv.root.exists() {
         fs::remove_dir_all(&venv.root)?;
     }

@@ -1,11 +1,15 @@
 //! Real llama-stack servers of several releases, from the Python package index: installed into the
 //! cache, asked for their judgement of a configuration, or booted on loopback.
 
+mod boot;
 mod check;
 mod install;
 mod python;
 mod release;
+mod server;
 
+pub use boot::Boot;
 pub use check::{Candidate, Judgement};
 pub use install::Venv;
 pub use release::Release;
+pub use server::{Answer, LlamaStackServer};

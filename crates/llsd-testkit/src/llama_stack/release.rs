@@ -1,6 +1,6 @@
 //! The releases that tests run against, and what has to be installed for each of them.
 
-use std::{fmt, str::FromStr};
+use std::{env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
 
@@ -10,6 +10,9 @@ pub(super) const NEWEST_UPLOAD: &str = "2026-07-29";
 
 /// Dependencies of the packages that are left out: half a gigabyte for one cloud's models.
 pub(super) const LEFT_OUT: [&str; 2] = ["oci", "oracledb"];
+
+/// See [`Release::under_test`].
+const UNDER_TEST: &str = "LLSD_TEST_SERVERS";
 
 /// A release of the server: the newest of each line that a distribution image may carry, and the
 /// last one before `version` became a number (0.2.12).
@@ -39,6 +42,34 @@ impl Release {
     /// The last release under this name.
     pub const NEWEST: Self = Self::V0_7_3;
 
+    /// Those that a test which covers several is to run against: the newest, unless
+    /// `LLSD_TEST_SERVERS` says `all` or names some, divided by commas.
+    pub fn under_test() -> anyhow::Result<Vec<Self>> {
+        match env::var(UNDER_TEST).as_deref().map(str::trim) {
+            Err(_) | Ok("") => Ok(vec![Self::NEWEST]),
+            Ok("all") => Ok(Self::ALL.to_vec()),
+            Ok(some) => some.split(',').map(|release| release.trim().parse()).collect(),
+        }
+    }
+
+    /// Whether `LLSD_TEST_SERVERS` is set, and with it the wish for more than a quick test.
+    pub fn is_thorough_test() -> bool {
+        env::var(UNDER_TEST).is_ok_and(|releases| !releases.trim().is_empty())
+    }
+
+    /// As [`is_thorough_test`](Self::is_thorough_test); when it is not, one line on standard error
+    /// says that `test` was left out.
+    #[must_use]
+    pub fn is_thorough_or_left_out(test: &str) -> bool {
+        let thorough = Self::is_thorough_test();
+        if !thorough {
+            // Not `eprintln!`, which the test harness swallows for tests that pass.
+            let line = format!("LEFT OUT {test}: it runs when {UNDER_TEST} is set");
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+        thorough
+    }
+
     /// For example `0.7.3`.
     pub const fn version(self) -> &'static str {
         match self {
@@ -62,8 +93,19 @@ impl Release {
         // The server imports names that went away with the second major version.
         requirements.push("mcp<2".to_owned());
         // What an image adds to the package for the providers that need no service outside.
-        let providers = ["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"];
-        requirements.extend(providers.map(String::from));
+        requirements
+            .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
+        if self <= Self::V0_3_5 {
+            // The databases, which the package itself brings later.
+            let stores = ["aiosqlite", "sqlalchemy[asyncio]", "asyncpg", "psycopg2-binary"];
+            requirements.extend(stores.map(Into::into));
+        }
+        if self <= Self::V0_2_24 {
+            // The server does not start without the first two, nor most model providers without
+            // the last.
+            let needed = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http", "litellm"];
+            requirements.extend(needed.map(Into::into));
+        }
         requirements
     }
 }

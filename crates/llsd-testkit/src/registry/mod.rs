@@ -1,8 +1,8 @@
 //! A real registry on loopback, Debian's docker-registry: open, with passwords, with a token
 //! service, with TLS of a private authority. Gone without leftovers when dropped.
 
+mod htpasswd;
 mod image;
-mod programs;
 mod push;
 mod token_service;
 
@@ -13,13 +13,13 @@ use tempfile::TempDir;
 
 use crate::{
     builder::free_ports,
+    loopback_client,
     pki::Pki,
     process::{Component, Watchdog},
-    readiness,
+    programs, readiness,
 };
 
 pub use image::{TestImage, TestLayer};
-pub use programs::locate as debian_program;
 use token_service::TokenService;
 
 /// Someone whom the registry knows, and the repositories that this one may read.
@@ -127,7 +127,7 @@ impl RegistryBuilder {
             Auth::Open => {}
             Auth::Passwords => {
                 let file = dir.join("htpasswd");
-                fs::write(&file, programs::htpasswd(&self.users)?)?;
+                fs::write(&file, htpasswd::lines(&self.users)?)?;
                 config["auth"] =
                     serde_json::json!({ "htpasswd": { "realm": "test", "path": file } });
             }
@@ -224,7 +224,7 @@ impl RegistryServer {
     }
 
     async fn ready(&mut self) -> anyhow::Result<()> {
-        let client = push::client(self.authority.as_deref())?;
+        let client = loopback_client::client(self.authority.as_deref())?;
         let scheme = if self.authority.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}/v2/", self.host);
         let answers = async || -> anyhow::Result<()> {

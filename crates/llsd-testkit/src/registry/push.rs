@@ -1,22 +1,13 @@
 //! Puts a test's images into the registry over its own API.
 
 use anyhow::{Context, ensure};
-use reqwest::{Certificate, Client, RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
+use reqwest::{RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
 
 use super::{
     RegistryServer, TestImage,
     image::{INDEX, digest, index},
 };
-
-/// A client that trusts `authority`.
-pub(super) fn client(authority: Option<&str>) -> anyhow::Result<Client> {
-    crate::install_crypto_provider();
-    let mut builder = Client::builder().no_proxy();
-    if let Some(pem) = authority {
-        builder = builder.tls_certs_only([Certificate::from_pem(pem.as_bytes())?]);
-    }
-    Ok(builder.build()?)
-}
+use crate::loopback_client;
 
 impl RegistryServer {
     /// Pushes an image and gives the digest of its manifest.
@@ -56,7 +47,7 @@ impl RegistryServer {
 
     /// Pushes a blob, for a manifest that a test writes itself.
     pub async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
-        let client = client(self.authority())?;
+        let client = loopback_client::client(self.authority())?;
         let url = self.url(&format!("/v2/{repository}/blobs/uploads/"));
         let started = self.authorised(client.post(url), repository)?.send().await?;
         ensure!(started.status() == 202, "an upload was not accepted: {}", started.status());
@@ -79,7 +70,10 @@ impl RegistryServer {
     ) -> anyhow::Result<String> {
         let digest = digest(&content);
         let url = self.url(&format!("/v2/{repository}/manifests/{name}"));
-        let put = client(self.authority())?.put(url).header(CONTENT_TYPE, media_type).body(content);
+        let put = loopback_client::client(self.authority())?
+            .put(url)
+            .header(CONTENT_TYPE, media_type)
+            .body(content);
         let done = self.authorised(put, repository)?.send().await?;
         ensure!(done.status() == 201, "a manifest was not accepted: {}", done.status());
         Ok(digest)

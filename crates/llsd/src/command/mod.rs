@@ -2,11 +2,22 @@
 //! out to stdout and stderr.
 //!
 //! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
-//! reader that went away (`llsd … | head`) is no error.
+//! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
+//! to stop writes a log meanwhile.
 
+mod configuration;
 mod crd;
+mod examine;
+mod explain;
+mod facts_file;
+mod facts_flags;
 mod image;
+mod image_config;
+mod inputs;
 mod manifests;
+mod offline;
+mod redis_proxy;
+mod render;
 mod validate;
 
 use std::ffi::OsString;
@@ -26,20 +37,26 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Render(render::Arguments),
+    Explain(explain::Arguments),
     Validate(validate::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
     Image(image::Arguments),
+    RedisProxy(redis_proxy::Arguments),
 }
 
 impl Command {
     fn run(&self) -> Outcome {
         match self {
+            Self::Render(arguments) => render::run(arguments),
+            Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
             Self::Image(arguments) => image::run(arguments),
+            Self::RedisProxy(arguments) => redis_proxy::run(arguments),
         }
     }
 }
@@ -53,7 +70,7 @@ pub enum Exit {
     Problems = 1,
     /// The command line is wrong, also a file that is not there.
     Usage = 2,
-    /// Something that only a cluster or a registry has could not be reached.
+    /// Something that only a cluster, a registry or a running service has could not be reached.
     Unavailable = 3,
 }
 
@@ -74,6 +91,15 @@ impl Outcome {
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
         Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
+    }
+
+    /// What the command asks did not answer as it should.
+    pub fn unavailable(message: &str) -> Self {
+        Self {
+            stdout: String::new(),
+            stderr: format!("error: {message}\n"),
+            exit: Exit::Unavailable,
+        }
     }
 
     fn deliver(self) -> ExitCode {

@@ -24,7 +24,7 @@ impl Finding {
         Self { problem, at }
     }
 
-    pub(super) fn new(
+    pub fn new(
         path: FieldPath,
         reason: Reason,
         message: impl Into<String>,

@@ -32,14 +32,7 @@ struct Line<'report> {
 
 impl Report {
     pub fn to_text(&self) -> Text {
-        let mut text = Text::default();
-        let mut lines = self.lines();
-        // Files keep the order in which they were named; within one, findings come as one reads.
-        let rank = |line: &Line| self.files.iter().position(|file| file == line.file);
-        lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
-        for line in &lines {
-            line.print(&mut text.stderr);
-        }
+        let mut text = Text { stdout: String::new(), stderr: self.findings() };
         for resource in self.resources.iter().filter(|resource| resource.problems.is_empty()) {
             let _ = writeln!(text.stdout, "{}: valid", resource.title());
         }
@@ -51,6 +44,19 @@ impl Report {
             counted(self.warning_count(), "warning")
         );
         if problems == 0 { &mut text.stdout } else { &mut text.stderr }.push_str(&summary);
+        text
+    }
+
+    /// The findings alone, without a word on what is valid.
+    pub fn findings(&self) -> String {
+        let mut lines = self.lines();
+        // Files keep the order in which they were named; within one, findings come as one reads.
+        let rank = |line: &Line| self.files.iter().position(|file| file == line.file);
+        lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
+        let mut text = String::new();
+        for line in &lines {
+            line.print(&mut text);
+        }
         text
     }
 

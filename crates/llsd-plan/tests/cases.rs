@@ -1,0 +1,209 @@
+//! Golden cases that read as documentation: a folder each under `cases/`, with a resource, and where
+//! needed a base and facts, and what planning makes of them. `UPDATE_CASES=1` writes the expected
+//! files anew, for a person to read before they are committed.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `resource.yaml` | the resource; its first comment says what the case shows |
+//! | `base.yaml` | the image's configuration; without it the embedded one of a named distribution |
+//! | `facts.yaml` | facts; without it everything that the resource names exists |
+//! | `expected/config.yaml` | the generated configuration, where one is generated |
+//! | `expected/env.yaml` | the variables that generation gives the server |
+//! | `expected/findings.txt` | problems, warnings, and what is unavailable |
+//! | `expected/objects.txt` | the names of all objects; only where the case has the file |
+//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared. The programs that pods run stand there by their file's name |
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::document::{self, Node, Origin};
+use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
+use llsd_plan::objects::{LAUNCH, TRUST, VariableValue};
+use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::problem::Problem;
+use serde_json::{Value, json};
+
+#[test]
+fn every_case_gives_what_it_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut cases: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    cases.sort();
+    let update = std::env::var_os("UPDATE_CASES").is_some();
+    let differing: Vec<String> =
+        cases.iter().filter_map(|case| check(case, update).err()).collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    assert!(cases.len() > 40, "only {} cases", cases.len());
+}
+
+fn check(case: &Path, update: bool) -> Result<(), String> {
+    let (resource, facts) = inputs(case);
+    let outcome = plan(&resource, &facts);
+    let again = format!("{:?}", plan(&resource, &facts));
+    assert_eq!(format!("{outcome:?}"), again, "{}: planning twice differs", case.display());
+    let results = results(&outcome);
+    let expected = case.join("expected");
+    if update {
+        write_expected(&expected, &results);
+    }
+    let mut differences = String::new();
+    for (file, text) in &results {
+        let path = expected.join(file);
+        let is_object = !["config.yaml", "env.yaml", "findings.txt"].contains(&file.as_str());
+        match fs::read_to_string(&path) {
+            Ok(wanted) if wanted == *text => {}
+            Ok(wanted) => {
+                let _ = write!(differences, "\n{file}:\n{}", difference(&wanted, text));
+            }
+            // Most cases are about the configuration; only those about objects hold them.
+            Err(_) if is_object => {}
+            Err(_) => {
+                let _ = write!(differences, "\n{file} is not expected:\n{text}");
+            }
+        }
+    }
+    for entry in fs::read_dir(&expected).into_iter().flatten() {
+        let file = entry.unwrap().file_name().to_string_lossy().into_owned();
+        if !results.contains_key(&file) {
+            let _ = write!(differences, "\n{file} is expected and not there");
+        }
+    }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{}:{differences}", case.file_name().unwrap().to_string_lossy()))
+    }
+}
+
+fn inputs(case: &Path) -> (Value, Facts) {
+    let read = |file: &str| fs::read_to_string(case.join(file)).ok();
+    let yaml = |file: &str, text: &str| {
+        document::read(text).unwrap_or_else(|error| panic!("{}/{file}: {error:?}", case.display()))
+    };
+    let text =
+        read("resource.yaml").unwrap_or_else(|| panic!("{} has no resource", case.display()));
+    assert!(text.starts_with("# "), "{}: say first what the case shows", case.display());
+    let resource = convert(yaml("resource.yaml", &text), Version::V1Alpha2);
+    let mut facts = match read("facts.yaml") {
+        Some(text) => serde_json::from_value(yaml("facts.yaml", &text))
+            .unwrap_or_else(|error| panic!("{}/facts.yaml: {error}", case.display())),
+        None => Facts::default(),
+    };
+    if let Some(text) = read("base.yaml") {
+        facts.image.base =
+            Some(BaseFacts { text, source: BaseSource::File, found_in: Some("base.yaml".into()) });
+    }
+    (resource, facts)
+}
+
+fn results(outcome: &Outcome) -> BTreeMap<String, String> {
+    let mut results = BTreeMap::new();
+    let mut findings = String::new();
+    match outcome {
+        Outcome::Planned(plan) => {
+            list(&mut findings, "warning: ", &plan.warnings);
+            planned(plan, &mut results);
+        }
+        Outcome::Refused(refused) => {
+            list(&mut findings, "problem: ", &refused.problems);
+            list(&mut findings, "warning: ", &refused.warnings);
+        }
+        Outcome::Unavailable { missing, warnings } => {
+            list(&mut findings, "unavailable: ", missing);
+            list(&mut findings, "warning: ", warnings);
+        }
+    }
+    if !findings.is_empty() {
+        results.insert("findings.txt".to_owned(), findings);
+    }
+    results
+}
+
+fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
+    if let Some(generated) = &plan.generated {
+        results.insert("config.yaml".to_owned(), generated.text.clone());
+    }
+    let variables: Vec<Value> = plan
+        .environment
+        .iter()
+        .map(|variable| match &variable.value {
+            VariableValue::Literal(value) => json!({"name": variable.name, "value": value}),
+            VariableValue::Secret(secret) => json!({
+                "name": variable.name,
+                "valueFrom": {"secretKeyRef": {"name": secret.name, "key": secret.key}},
+            }),
+        })
+        .collect();
+    if !variables.is_empty() {
+        results.insert("env.yaml".to_owned(), yaml(Value::Array(variables)));
+    }
+    let objects = plan.objects.in_order();
+    let names = objects
+        .iter()
+        .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));
+    results.insert("objects.txt".to_owned(), names.collect());
+    for mut object in objects {
+        shorten_programs(&mut object);
+        let kind = text(&object["kind"]).to_lowercase();
+        results.insert(format!("{kind}.yaml"), yaml(object));
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn shorten_programs(value: &mut Value) {
+    match value {
+        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
+        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
+        _ => {}
+    }
+}
+
+fn yaml(value: Value) -> String {
+    document::text(&Node::from_value(value, &Origin::Base))
+}
+
+fn list(text: &mut String, lead: &str, problems: &[Problem]) {
+    for Problem { path, reason, message, remedy } in problems {
+        let _ = writeln!(text, "{lead}{path}: {message} ({reason:?})\n  {remedy}");
+    }
+}
+
+/// The lines that only one of the two has.
+fn difference(wanted: &str, found: &str) -> String {
+    let mut text = String::new();
+    for line in wanted.lines().filter(|line| !found.lines().any(|other| other == *line)) {
+        let _ = writeln!(text, "- {line}");
+    }
+    for line in found.lines().filter(|line| !wanted.lines().any(|other| other == *line)) {
+        let _ = writeln!(text, "+ {line}");
+    }
+    if text.is_empty() { "the same lines in another order\n".to_owned() } else { text }
+}
+
+fn write_expected(expected: &Path, results: &BTreeMap<String, String>) {
+    fs::create_dir_all(expected).unwrap();
+    for (file, text) in results {
+        let path = expected.join(file);
+        let is_object = !["config.yaml", "env.yaml", "findings.txt"].contains(&file.as_str());
+        if !is_object || path.exists() {
+            fs::write(path, text).unwrap();
+        }
+    }
+    for entry in fs::read_dir(expected).unwrap() {
+        let path = entry.unwrap().path();
+        if !results.contains_key(&path.file_name().unwrap().to_string_lossy().into_owned()) {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}

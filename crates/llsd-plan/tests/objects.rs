@@ -1,0 +1,110 @@
+//! Every case of `tests/objects`, compared with the objects that its file holds.
+//!
+//! `UPDATE_OBJECTS=1 cargo test -p llsd-plan --test objects every_case` writes them anew; look at
+//! the difference before you commit it.
+
+#[path = "objects/case.rs"]
+mod case;
+
+use std::path::Path;
+
+use case::{Case, said};
+use llsd_plan::objects::{LAUNCH, TRUST};
+use serde_json::Value;
+
+#[test]
+fn every_case_gives_the_objects_that_its_file_holds() {
+    for (file, case) in Case::all() {
+        let (objects, findings) = case.objects();
+        assert_eq!(said(&findings.problems), case.problems, "{}", file.display());
+        assert_eq!(said(&findings.warnings), case.warnings, "{}", file.display());
+        let mut planned = objects.in_order();
+        planned.iter_mut().for_each(shorten_programs);
+        if std::env::var_os("UPDATE_OBJECTS").is_some() {
+            write(&file, &planned);
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let expected: Vec<Value> = text
+            .split("\n---\n")
+            .skip(1)
+            .map(|document| serde_saphyr::from_str(document).unwrap())
+            .collect();
+        for (planned, expected) in planned.iter().zip(&expected) {
+            assert_eq!(yaml(planned), yaml(expected), "{}: {}", file.display(), expected["kind"]);
+        }
+        assert_eq!(planned.len(), expected.len(), "objects of {}", file.display());
+    }
+}
+
+#[test]
+fn every_rule_holds() {
+    for rule in Case::rules() {
+        let (objects, findings) = rule.objects();
+        assert_eq!(said(&findings.problems), rule.problems, "{}", rule.about);
+        assert_eq!(said(&findings.warnings), rule.warnings, "{}", rule.about);
+        let planned = objects.in_order();
+        for (kind, expected) in &rule.expect {
+            let object = planned.iter().find(|object| object["kind"] == **kind);
+            let Some(expected) = expected else {
+                assert_eq!(object, None, "{}", rule.about);
+                continue;
+            };
+            let object = object.unwrap_or_else(|| panic!("{}: no {kind}", rule.about));
+            for (place, value) in expected {
+                let found = object.pointer(place).unwrap_or(&Value::Null);
+                assert_eq!(found, value, "{}: {place} of {kind}", rule.about);
+            }
+        }
+    }
+}
+
+#[test]
+fn planning_twice_gives_the_same_bytes() {
+    for (file, case) in Case::all() {
+        let bytes = |case: &Case| serde_json::to_string(&case.objects().0.in_order()).unwrap();
+        assert_eq!(bytes(&case), bytes(&case), "{}", file.display());
+    }
+}
+
+/// What a reader of the objects, or server-side apply, would stumble over.
+#[test]
+fn no_object_carries_nulls_or_a_status() {
+    for (file, case) in Case::all() {
+        for object in case.objects().0.in_order() {
+            assert!(object["apiVersion"].is_string() && object["kind"].is_string(), "{object}");
+            assert!(object.get("status").is_none(), "{}: {}", file.display(), object["kind"]);
+            assert!(!holds_null(&object), "{}: {object}", file.display());
+        }
+    }
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(holds_null),
+        Value::Object(fields) => fields.values().any(holds_null),
+        _ => false,
+    }
+}
+
+/// Programs are files of their own; here their names are enough.
+fn shorten_programs(value: &mut Value) {
+    match value {
+        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
+        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
+        _ => {}
+    }
+}
+
+fn yaml(value: &Value) -> String {
+    serde_saphyr::to_string(value).unwrap()
+}
+
+fn write(file: &Path, planned: &[Value]) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let input = text.split("\n---\n").next().unwrap().trim_end();
+    let documents: Vec<String> = planned.iter().map(yaml).collect();
+    std::fs::write(file, format!("{input}\n---\n{}", documents.join("---\n"))).unwrap();
+}

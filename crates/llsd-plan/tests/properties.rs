@@ -1,0 +1,165 @@
+//! What must hold for every plan, whatever the resource: the order of keys does not matter, every
+//! secret has exactly one variable, and no secret value is anywhere but in the Secret that is owned.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::connection::Connection;
+use llsd_plan::document;
+use llsd_plan::facts::{ExternalProviderFacts, Facts, SecretFacts, SecretKeyFacts};
+use llsd_plan::objects::VariableValue;
+use llsd_plan::plan::{Outcome, Plan, plan};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::{Map, Value, json};
+
+/// Every sample of the project, with facts under which it can be planned offline.
+fn samples() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/samples");
+    let mut samples = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            let value = document::read(&fs::read_to_string(&path).unwrap()).unwrap();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            samples.push((name, convert(value, Version::V1Alpha2)));
+        }
+    }
+    assert!(samples.len() > 30);
+    samples
+}
+
+fn facts() -> Facts {
+    let mut facts = Facts::default();
+    facts.external_providers.insert(
+        "registry.example.com/custom:v1".to_owned(),
+        ExternalProviderFacts {
+            api: "inference".to_owned(),
+            provider_type: "remote::custom".to_owned(),
+            module: "custom".to_owned(),
+        },
+    );
+    facts
+}
+
+fn planned(resource: &Value, facts: &Facts) -> Option<Box<Plan>> {
+    match plan(resource, facts) {
+        Outcome::Planned(plan) => Some(plan),
+        Outcome::Unavailable { .. } => None,
+        Outcome::Refused(findings) => panic!("{findings:#?}"),
+    }
+}
+
+/// All bytes that would leave the planner.
+fn bytes(plan: &Plan) -> String {
+    let config = plan.generated.as_ref().map(|generated| generated.text.clone());
+    format!("{}\n{config:?}\n{:?}", Value::Array(plan.objects.in_order()), plan.warnings)
+}
+
+/// The same value with the keys of every mapping in another order.
+fn shuffled(value: &Value, seed: &mut u64) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| shuffled(item, seed)).collect(),
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            for index in (1..fields.len()).rev() {
+                *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                fields.swap(index, usize::try_from(*seed >> 33).unwrap() % (index + 1));
+            }
+            let fields =
+                fields.into_iter().map(|(key, value)| (key.clone(), shuffled(value, seed)));
+            Value::Object(fields.collect::<Map<_, _>>())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[test]
+fn the_order_of_keys_in_the_resource_changes_no_byte() {
+    for (name, resource) in samples() {
+        let Some(expected) = planned(&resource, &facts()) else { continue };
+        for seed in 1..6 {
+            let other = planned(&shuffled(&resource, &mut { seed }), &facts()).unwrap();
+            assert_eq!(bytes(&other), bytes(&expected), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_secret_reference_has_exactly_one_variable() {
+    let mut seen = 0;
+    for (name, resource) in samples() {
+        let Some(plan) = planned(&resource, &facts()) else { continue };
+        let Some(generated) = &plan.generated else { continue };
+        let mut variables: BTreeMap<&str, usize> = BTreeMap::new();
+        for variable in &plan.environment {
+            if matches!(variable.value, VariableValue::Secret(_)) {
+                *variables.entry(&variable.name).or_default() += 1;
+            }
+        }
+        for (variable, times) in &variables {
+            assert_eq!(*times, 1, "{name}: {variable}");
+            assert!(generated.text.contains(&format!("${{env.{variable}")), "{name}: {variable}");
+        }
+        for reference in generated.text.split("${env.LLSD_").skip(1) {
+            let end = reference.find([':', '}']).unwrap();
+            let variable = format!("LLSD_{}", &reference[..end]);
+            assert!(variables.contains_key(variable.as_str()), "{name}: {variable}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
+    let resource = json!({
+        "apiVersion": "llamastack.io/v1alpha2",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": "state"},
+        "spec": {
+            "distribution": {"name": "starter"},
+            "storage": {"sql": {"type": "postgres", "connectionString": {"name": "pg", "key": "url"}}},
+        },
+    });
+    TestRunner::default()
+        .run(&"[a-zA-Z0-9]{12,20}", |password| {
+            let connection = Connection::parse(&format!("postgresql://u:{password}@db/x"));
+            let key = SecretKeyFacts { connection: Some(connection), ..SecretKeyFacts::default() };
+            let secret = SecretFacts { missing: false, keys: [("url".to_owned(), key)].into() };
+            let facts = Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts() };
+            let plan = planned(&resource, &facts).unwrap();
+            let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let mut inside = 0;
+            for object in plan.objects.in_order() {
+                let text = object.to_string();
+                prop_assert!(!text.contains(&password));
+                if object["kind"] == "Secret" {
+                    inside += 1;
+                } else {
+                    prop_assert!(!text.contains(&encoded));
+                }
+            }
+            prop_assert_eq!(inside, 1);
+            let printed = format!("{facts:?} {:?} {:?}", plan.generated, plan.warnings);
+            prop_assert!(!printed.contains(&password));
+            prop_assert!(!serde_json::to_string(&facts).unwrap().contains(&password));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn any_text_in_a_resource_reads_back_as_it_was_written() {
+    TestRunner::default()
+        .run(&(any::<String>(), any::<String>(), any::<f64>(), any::<i64>()), |(key, text, float, int)| {
+            let float = if float.is_finite() { float } else { 0.5 };
+            let value = json!({"k": {key.clone(): text}, "f": float, "i": int, "l": [[], {}, null, true]});
+            let node = document::Node::from_value(value.clone(), &document::Origin::Base);
+            prop_assert_eq!(document::read(&document::text(&node)).unwrap(), value);
+            Ok(())
+        })
+        .unwrap();
+}

@@ -1,0 +1,65 @@
+//! `--facts`: what the planner must know, as a YAML file. A field that nobody knows is named with
+//! its line, because a misspelt fact would otherwise count as one that was not given.
+
+use llsd_plan::facts::Facts;
+use llsd_plan::problem::{FieldPath, Problem, Reason};
+use serde_path_to_error::Segment;
+
+use crate::input::{Finding, Position, Tree, documents};
+
+pub(super) fn read(_: &str, text: &str) -> Result<Facts, Finding> {
+    let mut documents = documents(text).into_iter();
+    let tree = match documents.next().map(|document| document.content) {
+        None => return Ok(Facts::default()),
+        Some(Ok(tree)) => tree,
+        Some(Err(fault)) => return Err(fault.finding()),
+    };
+    if let Some(more) = documents.next() {
+        let at = more.content.map_or_else(|fault| fault.at, |tree| tree.at());
+        return Err(wrong(FieldPath::root(), "facts are one document", at));
+    }
+    if !tree.is_map() {
+        return Err(wrong(FieldPath::root(), "facts are a mapping", tree.at()));
+    }
+    if let Some(duplicate) = tree.duplicates().into_iter().next() {
+        let message = format!("already set on line {}", duplicate.first.line);
+        return Err(wrong(duplicate.path, &message, duplicate.at));
+    }
+    serde_path_to_error::deserialize(tree.to_json()).map_err(|error| misfit(&error, &tree))
+}
+
+fn misfit(error: &serde_path_to_error::Error<serde_json::Error>, tree: &Tree) -> Finding {
+    let path = error.path().iter().fold(FieldPath::root(), |path, segment| match segment {
+        Segment::Map { key } => path.key(key),
+        Segment::Seq { index } => path.index(*index),
+        Segment::Enum { variant } => path.key(variant),
+        Segment::Unknown => path,
+    });
+    let message = error.inner().to_string();
+    let unknown = message.starts_with("unknown field");
+    let message = without_the_value(message);
+    let problem = Problem {
+        path,
+        reason: if unknown { Reason::UnknownField } else { Reason::WrongType },
+        message,
+        remedy: REMEDY.to_owned(),
+    };
+    Finding::locate(problem, tree)
+}
+
+/// A message about a wrong type repeats the value, and somebody may have put a secret there.
+fn without_the_value(message: String) -> String {
+    match message.rsplit_once(", expected ") {
+        Some((said, expected)) if said.starts_with("invalid ") => {
+            let what = if expected.starts_with("struct ") { "a mapping" } else { expected };
+            format!("must be {what}")
+        }
+        _ => message,
+    }
+}
+
+const REMEDY: &str = "docs/configuration.md lists the facts and their form";
+
+fn wrong(path: FieldPath, message: &str, at: Position) -> Finding {
+    Finding::new(path, Reason::Invalid, message, REMEDY, at)
+}

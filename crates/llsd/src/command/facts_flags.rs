@@ -1,0 +1,124 @@
+//! The flags that say offline what the operator would ask a registry and a cluster for. The most
+//! specific one wins: `--base` and `--release`, then `--image-config`, then `--facts`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use llsd_plan::document;
+use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
+use llsd_plan::problem::{FieldPath, Reason};
+
+use super::inputs::open;
+use super::{facts_file, image_config};
+use crate::input::{Finding, Position, Remark, Source};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is known of the image and the cluster")]
+pub(super) struct FactsFlags {
+    /// The configuration inside the image, instead of the one embedded for its distribution
+    #[arg(long, value_name = "FILE")]
+    base: Option<PathBuf>,
+
+    /// The image's OCI configuration as JSON, as `crane config IMAGE` prints it, for its labels
+    #[arg(long, value_name = "FILE")]
+    image_config: Option<PathBuf>,
+
+    /// The release of the server inside the image, for example 0.7.3
+    #[arg(long, value_name = "RELEASE", value_parser = release)]
+    release: Option<String>,
+
+    /// Facts about image, Secrets, ConfigMaps and cluster (see docs/configuration.md)
+    #[arg(long, value_name = "FILE")]
+    facts: Option<PathBuf>,
+}
+
+/// The facts, with remarks on every file that cannot be used.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) files: Vec<String>,
+    pub(super) facts: Facts,
+    pub(super) remarks: Vec<Remark>,
+}
+
+impl FactsFlags {
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.base, &self.image_config, &self.facts].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// The error is one of usage: a file that cannot be opened.
+    pub(super) fn read(&self) -> Result<Read, String> {
+        let mut read = Read::default();
+        if let Some(file) = &self.facts
+            && let Some(facts) = read.file(file, facts_file::read)?
+        {
+            read.facts = facts;
+        }
+        if let Some(file) = &self.image_config
+            && let Some(labels) = read.file(file, image_config::labels)?
+        {
+            let source = read.files.last().cloned().unwrap_or_default();
+            let looked_into = image_config::look_into(&labels, self.base.is_none());
+            match looked_into {
+                Ok(found) => found.add_to(&mut read.facts.image),
+                Err(finding) => read.remark(source, finding),
+            }
+        }
+        if let Some(file) = &self.base
+            && let Some(base) = read.file(file, base)?
+        {
+            read.facts.image.base = Some(base);
+        }
+        if let Some(release) = &self.release {
+            read.facts.image.release = Some(release.clone());
+        }
+        Ok(read)
+    }
+}
+
+impl Read {
+    /// What the file holds, or nothing and a remark.
+    fn file<T>(
+        &mut self,
+        path: &Path,
+        reader: fn(&str, &str) -> Result<T, Finding>,
+    ) -> Result<Option<T>, String> {
+        let Source { name, text } = open(path)?;
+        self.files.push(name.clone());
+        let content = text.map_err(|fault| fault.finding()).and_then(|text| reader(&name, &text));
+        Ok(content.map_err(|finding| self.remark(name, finding)).ok())
+    }
+
+    fn remark(&mut self, file: String, finding: Finding) {
+        let remark = Remark { file, document: None, problems: vec![finding], warnings: Vec::new() };
+        self.remarks.push(remark);
+    }
+}
+
+/// A base is read once more when something is generated from it. Here only a text that no server
+/// could read is found, at its own line, also where the file would be handed on unchanged.
+fn base(name: &str, text: &str) -> Result<BaseFacts, Finding> {
+    match document::read(text) {
+        Ok(_) => Ok(BaseFacts {
+            text: text.to_owned(),
+            source: BaseSource::File,
+            found_in: Some(name.to_owned()),
+        }),
+        Err(wrong) => Err(Finding::new(
+            FieldPath::root(),
+            Reason::UnsupportedBase,
+            format!("the base configuration cannot be read: {}", wrong.message),
+            "give the config.yaml or run.yaml of a Llama Stack image",
+            Position { line: wrong.line, column: wrong.column },
+        )),
+    }
+}
+
+fn release(text: &str) -> Result<String, String> {
+    let mut parts = text.trim_start_matches('v').split(['.', '-', '+']);
+    let mut number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
+    if number() && number() {
+        Ok(text.to_owned())
+    } else {
+        Err("a release looks like 0.7.3".to_owned())
+    }
+}

@@ -1,0 +1,91 @@
+//! `--image-config`: the labels of an image, read by the same rules as in a registry. Only the
+//! layers are not at hand, so a label that points into one leads to a configuration that is not
+//! available.
+
+use std::collections::BTreeMap;
+
+use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
+use llsd_plan::problem::{FieldPath, Reason};
+use llsd_registry::Limits;
+use llsd_registry::labels::{self, Labels, Location};
+use serde::Deserialize;
+
+use crate::input::{Finding, Position};
+
+#[derive(Deserialize)]
+struct ImageConfiguration {
+    config: Option<ContainerConfiguration>,
+    /// Every image has it, so it tells an image's configuration from other JSON.
+    rootfs: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct ContainerConfiguration {
+    #[serde(rename = "Labels")]
+    labels: Option<BTreeMap<String, String>>,
+}
+
+pub(super) fn labels(_: &str, text: &str) -> Result<Labels, Finding> {
+    let configuration: ImageConfiguration = serde_json::from_str(text).map_err(|error| {
+        let at = Position { line: error.line().max(1), column: error.column().max(1) };
+        refused(at, &format!("not an OCI image configuration: {error}"))
+    })?;
+    if configuration.config.is_none() && configuration.rootfs.is_none() {
+        let message = "not an OCI image configuration: it has neither `config` nor `rootfs`";
+        return Err(refused(Position::START, message));
+    }
+    Ok(configuration.config.and_then(|config| config.labels).unwrap_or_default())
+}
+
+/// What the labels say.
+#[derive(Debug)]
+pub(super) struct Found {
+    release: Option<String>,
+    base: Option<BaseFacts>,
+    unavailable: Option<String>,
+}
+
+/// Without `base_wanted` the labels of the configuration are passed over: it comes from elsewhere.
+pub(super) fn look_into(labels: &Labels, base_wanted: bool) -> Result<Found, Finding> {
+    let mut found = Found {
+        release: labels::release(labels).map(str::to_owned),
+        base: None,
+        unavailable: None,
+    };
+    if !base_wanted {
+        return Ok(found);
+    }
+    match labels::locate(labels, Limits::default().file) {
+        Err(error) => return Err(refused(Position::START, &error.to_string())),
+        Ok(None) => {}
+        Ok(Some(Location::Inline { label, text })) => {
+            found.base =
+                Some(BaseFacts { text, source: BaseSource::Labels, found_in: Some(label) });
+        }
+        Ok(Some(Location::InLayer { digest, path })) => {
+            found.unavailable = Some(format!(
+                "its label {} points to the file {path} in the layer {digest}, which only a \
+                 registry has",
+                labels::LAYER
+            ));
+        }
+    }
+    Ok(found)
+}
+
+impl Found {
+    /// What an earlier fact says of the same image gives way.
+    pub(super) fn add_to(self, image: &mut ImageFacts) {
+        if self.release.is_some() {
+            image.release = self.release;
+        }
+        image.base = self.base;
+        image.unavailable = self.unavailable;
+        image.inspected = true;
+    }
+}
+
+fn refused(at: Position, message: &str) -> Finding {
+    let remedy = "give what `crane config IMAGE` prints, and correct the image's labels";
+    Finding::new(FieldPath::root(), Reason::UnsupportedBase, message, remedy, at)
+}

@@ -1,0 +1,1 @@
+"""An external provider's package, as an image of its own would bring it."""

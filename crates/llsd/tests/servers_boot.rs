@@ -1,0 +1,335 @@
+//! Real servers, started as the planned pod starts them, are what the resource says: their
+//! providers, their models, the key with which they ask, the place of their state, their TLS.
+//! `make test` boots the releases of an ordinary run, `make test-servers` all of them.
+
+mod pod;
+
+use std::collections::BTreeSet;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use llsd_testkit::{LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
+use pod::{Pod, Secrets, free_port, with_certificate};
+use serde_json::{Value, json};
+
+const MODEL: &str = "llama3.2-8b";
+const KEY: &str = "sk-right";
+/// Ten times what an idle machine needs.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+fn vllm(stub: &OpenAiStub) -> Value {
+    json!({
+        "provider": "vllm",
+        "endpoint": stub.url(),
+        "apiKey": {"secretKeyRef": {"name": "vllm-creds", "key": "token"}},
+    })
+}
+
+fn models() -> Value {
+    json!([
+        MODEL,
+        {"name": "embed", "modelType": "embedding", "embeddingDimension": 8},
+    ])
+}
+
+fn secrets(key: &str) -> Secrets {
+    Secrets::from([(("vllm-creds", "token"), key.to_owned())])
+}
+
+async fn started(pod: &Pod) -> LlamaStackServer {
+    let mut server = pod.release.boot(pod.boot(pod.config().to_owned())).unwrap();
+    server.wait_healthy(PATIENCE).await.unwrap();
+    server
+}
+
+/// The ids that the server lists, whichever shape its release gives them.
+async fn served_models(server: &LlamaStackServer) -> BTreeSet<String> {
+    let answer = server.get_json("/v1/models").await.unwrap();
+    let list = answer.body["data"].as_array().unwrap_or_else(|| panic!("{}", answer.body)).clone();
+    list.iter()
+        .filter_map(|model| model["id"].as_str().or(model["identifier"].as_str()))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn served_id(release: Release, model: &str) -> String {
+    if release == Release::V0_2_12 { model.to_owned() } else { format!("vllm/{model}") }
+}
+
+async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
+    let path = if release <= Release::V0_2_24 {
+        "/v1/openai/v1/chat/completions"
+    } else {
+        "/v1/chat/completions"
+    };
+    let question = json!({
+        "model": served_id(release, MODEL),
+        "messages": [{"role": "user", "content": "hello"}],
+    });
+    match server.post_json(path, &question).await {
+        Ok(answer) => (answer.status, answer.body),
+        Err(error) => (0, error.to_string().into()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
+    let test = "a_started_server_has_the_providers_models_and_key_of_the_resource";
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip(test) {
+            return;
+        }
+        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+        let spec = json!({
+            "providers": {"inference": vllm(&stub)},
+            "resources": {"models": models()},
+        });
+        let pod = Pod::planned(release, spec.clone(), &secrets(KEY));
+        let server = started(&pod).await;
+        let health = server.get_json("/v1/health").await.unwrap();
+        assert_eq!(health.body, json!({"status": "OK"}), "{release}");
+
+        let answer = server.get_json("/v1/providers").await.unwrap();
+        let mut providers: Vec<String> = answer.body["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| {
+                format!(
+                    "{}/{}",
+                    entry["api"].as_str().unwrap(),
+                    entry["provider_id"].as_str().unwrap()
+                )
+            })
+            .collect();
+        providers.sort();
+        assert_eq!(providers, ["files/files", "inference/vllm", "vector_io/faiss"], "{release}");
+
+        let served = served_models(&server).await;
+        for model in [MODEL, "embed"] {
+            assert!(served.contains(&served_id(release, model)), "{release}: {served:?}");
+        }
+        let (status, body) = complete(&server, release).await;
+        assert_eq!(status, 200, "{release}: {body}\n{}", server.log());
+        assert!(
+            stub.requests().iter().any(|request| {
+                request.path.ends_with("/chat/completions") && request.authorised
+            })
+        );
+        assert!(!server.log().contains(KEY), "{release}: the key is in the log");
+        drop(server);
+
+        // Up to 0.2 a server does not even start when its backend refuses it.
+        if release >= Release::V0_3_5 {
+            let pod = Pod::planned(release, spec, &secrets("sk-wrong"));
+            let server = started(&pod).await;
+            let (status, body) = complete(&server, release).await;
+            assert_ne!(status, 200, "{release}: {body}");
+        }
+    }
+}
+
+/// The sidecar of the planned pod, on this machine.
+struct Sidecar(Child);
+
+impl Sidecar {
+    fn start(pod: &Pod, port: u16, authority: &std::path::Path) -> Self {
+        let containers = pod.spec().init_containers.as_ref().unwrap();
+        let container =
+            containers.iter().find(|container| container.name == "redis-proxy").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_llsd"));
+        for argument in container.args.iter().flatten() {
+            command.arg(argument.replace("127.0.0.1:6380", &format!("127.0.0.1:{port}")));
+        }
+        for variable in container.env.iter().flatten() {
+            command.env(&variable.name, pod.value(variable));
+        }
+        Self(command.env("SSL_CERT_FILE", authority).spawn().unwrap())
+    }
+}
+
+impl Drop for Sidecar {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
+    const PASSWORD: &str = "p@ss:w/rd 1";
+    let test = "state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls";
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip(test) {
+            return;
+        }
+        let builder = Redis::builder().with_password(PASSWORD).with_tls();
+        let Some(redis) = builder.start_or_skip(test).await else { return };
+        let builder = Postgres::builder("llama", PASSWORD, "stack");
+        let Some(postgres) = builder.start_or_skip(test).await else { return };
+        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+        let mut secrets = secrets(KEY);
+        let encoded: String = PASSWORD.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let dsn = format!("postgresql://llama:{encoded}@127.0.0.1:{}/stack", postgres.port());
+        secrets.insert(("pg", "dsn"), dsn);
+        secrets.insert(("redis", "password"), PASSWORD.to_owned());
+        let spec = json!({
+            "providers": {"inference": vllm(&stub)},
+            "resources": {"models": models()},
+            "storage": {
+                "kv": {
+                    "type": "redis",
+                    "endpoint": format!("rediss://127.0.0.1:{}", redis.port()),
+                    "password": {"name": "redis", "key": "password"},
+                },
+                "sql": {"type": "postgres", "connectionString": {"name": "pg", "key": "dsn"}},
+            },
+        });
+        let pod = Pod::planned(release, spec, &secrets);
+        let port = free_port();
+        let _sidecar = Sidecar::start(&pod, port, redis.authority().unwrap());
+        let config = pod.config().replace("port: 6380", &format!("port: {port}"));
+        let mut server = release.boot(pod.boot(config)).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap();
+
+        // Some releases answer the first requests with errors when their store is Redis.
+        let mut last = (0, Value::Null);
+        for _ in 0..20 {
+            last = complete(&server, release).await;
+            if last.0 == 200 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
+        assert_eq!(last.0, 200, "{release}: {}\n{}", last.1, server.log());
+        let keys = redis.command(Some(PASSWORD), &["KEYS", "*"]).unwrap();
+        assert!(
+            keys.contains("distributions:registry") && keys.contains(MODEL),
+            "{release}: {keys}"
+        );
+        let tables = postgres
+            .query(
+                PASSWORD,
+                "select table_name from information_schema.tables where table_schema = 'public'",
+            )
+            .unwrap();
+        let kept = ["inference_store", "chat_completions"];
+        assert!(kept.iter().any(|table| tables.contains(table)), "{release}: {tables}");
+        assert!(!server.log().contains(PASSWORD), "{release}: the password is in the log");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_is_served_on_the_port_of_the_resource() {
+    let test = "tls_is_served_on_the_port_of_the_resource";
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip(test) {
+            return;
+        }
+        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let (certificate, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+        std::fs::write(&certificate, certified.cert.pem()).unwrap();
+        std::fs::write(&key, certified.signing_key.serialize_pem()).unwrap();
+        let mut secrets = secrets(KEY);
+        secrets.insert(("server-tls", "tls.crt"), String::new());
+        secrets.insert(("server-tls", "tls.key"), String::new());
+        let spec = json!({
+            "providers": {"inference": vllm(&stub)},
+            "resources": {"models": models()},
+            "networking": {"tls": {"enabled": true, "secretName": "server-tls"}},
+            "workload": {"workers": 2},
+        });
+        let pod = Pod::planned(release, spec, &secrets);
+        let probe = pod.container().readiness_probe.as_ref().unwrap().http_get.as_ref().unwrap();
+        assert_eq!(probe.scheme.as_deref(), Some("HTTPS"));
+        let config = with_certificate(pod.config(), &certificate, &key);
+        let boot = pod.boot(config).with_https(certified.cert.pem());
+        let mut server = release.boot(boot).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap();
+        assert!(server.url().starts_with("https://"));
+        assert!(server.url().ends_with(&format!(":{}", pod.port)), "{}", server.url());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
+    let test = "what_users_stored_is_there_after_a_restart_on_the_same_volume";
+    for release in
+        Release::under_test().unwrap().into_iter().filter(|release| *release >= Release::V0_4_7)
+    {
+        if !release.install_or_skip(test) {
+            return;
+        }
+        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+        let spec = json!({
+            "providers": {"inference": vllm(&stub)},
+            "resources": {"models": models()},
+            "workload": {"storage": {"mountPath": "/data/llama"}},
+        });
+        let pod = Pod::planned(release, spec, &secrets(KEY));
+        let home = pod.container().env.iter().flatten().find(|variable| variable.name == "HOME");
+        assert_eq!(home.and_then(|home| home.value.as_deref()), Some("/data/llama"));
+        let mounts = pod.container().volume_mounts.as_ref().unwrap();
+        assert!(mounts.iter().any(|mount| mount.mount_path == "/data/llama"));
+
+        let volume = tempfile::tempdir().unwrap();
+        let start = async || {
+            let boot = pod.boot(pod.config().to_owned()).with_home(volume.path());
+            let mut server = release.boot(boot).unwrap();
+            server.wait_healthy(PATIENCE).await.unwrap();
+            server
+        };
+        let server = start().await;
+        let store = server
+            .post_json(
+                "/v1/vector_stores",
+                &json!({
+                    "name": "notes",
+                    "embedding_model": served_id(release, "embed"),
+                    "embedding_dimension": 8,
+                }),
+            )
+            .await
+            .unwrap();
+        assert_eq!(store.status, 200, "{release}: {}", store.body);
+        let conversation = server.post_json("/v1/conversations", &json!({})).await.unwrap();
+        assert_eq!(conversation.status, 200, "{release}: {}", conversation.body);
+        let file = upload(&server).await;
+        drop(server);
+
+        let server = start().await;
+        let paths = [
+            format!("/v1/vector_stores/{}", store.body["id"].as_str().unwrap()),
+            format!("/v1/conversations/{}", conversation.body["id"].as_str().unwrap()),
+            format!("/v1/files/{file}"),
+        ];
+        for path in paths {
+            let answer = server.get_json(&path).await.unwrap();
+            assert_eq!(answer.status, 200, "{release}: {path}: {}", answer.body);
+        }
+        assert!(volume.path().join(".llama").is_dir());
+    }
+}
+
+async fn upload(server: &LlamaStackServer) -> String {
+    let boundary = "llsd-boundary";
+    let body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nassistants\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\
+         Content-Type: text/plain\r\n\r\nhello\r\n--{boundary}--\r\n"
+    );
+    let answer = server
+        .request(http::Method::POST, "/v1/files")
+        .header("Content-Type", format!("multipart/form-data; boundary={boundary}"))
+        .body(body)
+        .send()
+        .await
+        .unwrap();
+    let status = answer.status();
+    let text = answer.text().await.unwrap();
+    assert_eq!(status, 200, "{text}");
+    let body: Value = serde_json::from_str(&text).unwrap();
+    body["id"].as_str().unwrap().to_owned()
+}
