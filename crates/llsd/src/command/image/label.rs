@@ -187,9 +187,8 @@ fn change(
             })
         }
         Configured::InLayer(FoundFile { layer, path, .. }) => {
-            let labels = format!("{LAYER} and {PATH}");
             remarks.say(&format!(
-                "{}: {from} ({what}) is {path} in layer {layer}; {labels} say so",
+                "{}: {from} ({what}) stays in layer {layer}; {LAYER} and {PATH} point there",
                 part.platform
             ));
             Ok(Change::in_layer(layer, path, &version))
@@ -221,5 +220,5 @@ fn tell(opened: &Opened, pushed: &Pushed, target: &Reference, remarks: &mut Rema
         let blobs = counted(pushed.copied, "blob", "blobs");
         remarks.say(&format!("{blobs} copied, {}", bytes(pushed.copied_bytes)));
     }
-    remarks.say(&format!("{target} is {}, it was {}", pushed.digest, opened.image.digest));
+    remarks.say(&format!("{target} is now {}, made from {}", pushed.digest, opened.image.digest));
 }

@@ -118,6 +118,9 @@ impl Report {
         if self.labels.is_empty() {
             line("labels", "none about a configuration");
         }
+        if self.is_index {
+            line("", &format!("(those of {})", self.read_platform));
+        }
         if let Some(release) = &self.release {
             line("release", release);
         }
