@@ -141,6 +141,35 @@ async fn an_upload_that_is_led_to_another_host_takes_no_credential_along() {
 }
 
 #[tokio::test]
+async fn a_token_is_asked_for_the_repository_and_not_for_what_a_ping_names() {
+    let tokens = Hostile::start(|_| async { Some(status(200, r#"{"token": "t"}"#)) }.boxed()).await;
+    let realm = format!("http://{}/token", tokens.host);
+    let registry = Hostile::start(move |path: String| {
+        let scope = "repository:user/image:pull";
+        let challenge = format!("Bearer realm=\"{realm}\",service=\"s\",scope=\"{scope}\"");
+        let ping = with_header(status(401, ""), "www-authenticate", &challenge);
+        let answer = if path == "/v2/" { ping } else { status(404, "") };
+        async move { Some(answer) }.boxed()
+    })
+    .await;
+    let mut config = registry.config();
+    allow_plain(&mut config, &tokens.host);
+    let client = Client::new(config);
+    let image = at(&registry.host, "a/b:1");
+    let repository = client.repository(&image, None);
+    assert!(matches!(repository.manifest().await, Err(Error::NotFound { .. })));
+    assert!(!repository.has_blob(&Digest::of(b"x")).await.unwrap());
+    let asked: Vec<String> = tokens.asked().into_iter().map(|(request, _)| request).collect();
+    assert_eq!(
+        asked,
+        [
+            "GET /token?scope=repository%3Aa%2Fb%3Apull&service=s",
+            "GET /token?scope=repository%3Aa%2Fb%3Apull%2Cpush&service=s",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn answers_that_make_no_sense_are_typed_errors() {
     let long = "x".repeat(1 << 20);
     for (upload, put, expected) in [

@@ -147,3 +147,47 @@ fn embedded_for(reference: &Reference) -> Vec<String> {
     let named = Distribution::all().iter().filter(|(_, known)| is_it(&known.image));
     named.map(|(name, _)| name.clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_of_the_operators_own_table_is_known_under_every_spelling() {
+        for (image, expected) in [
+            ("docker.io/llamastack/distribution-starter:0.7.3", vec!["starter"]),
+            ("llamastack/distribution-starter:0.7.3", vec!["starter"]),
+            ("llamastack/distribution-starter:0.7.2", vec![]),
+            ("quay.io/llamastack/distribution-starter:0.7.3", vec![]),
+        ] {
+            assert_eq!(embedded_for(&image.parse().unwrap()), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn such_an_image_needs_no_labels_where_it_is_named() {
+        let image = "docker.io/llamastack/distribution-starter:0.7.3";
+        let mut report = Report {
+            image: image.to_owned(),
+            digest: String::new(),
+            is_index: false,
+            platforms: Vec::new(),
+            other_entries: 0,
+            read_platform: String::new(),
+            labels: Vec::new(),
+            release: None,
+            configuration: None,
+            embedded_for: vec!["starter".to_owned()],
+            differing_platforms: Vec::new(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        };
+        judged(&mut report, None, None);
+        assert!(report.problems.is_empty());
+        assert!(report.warnings[0].contains("missing config labels"), "{:?}", report.warnings);
+        assert!(report.to_text().contains("that name the distribution starter"));
+        report.embedded_for.clear();
+        judged(&mut report, None, None);
+        assert_eq!(report.problems[0].reason, "MissingConfigLabels");
+    }
+}
