@@ -42,6 +42,8 @@ pub struct ImageFacts {
     pub digest: Option<String>,
     /// The release of the server inside, from the image's version label.
     pub release: Option<String>,
+    /// The variables that the image itself sets, where its configuration was read.
+    pub variables: Option<BTreeSet<String>>,
     /// The base configuration that the image carries.
     pub base: Option<BaseFacts>,
     /// The image was looked at, so that without a base here it carries none.

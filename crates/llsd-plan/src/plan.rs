@@ -194,13 +194,24 @@ fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
 fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
     let workers = spec.workload.as_ref().and_then(|workload| workload.workers).unwrap_or(1);
     let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
-    spec.providers.is_some()
-        || spec.resources.is_some()
-        || spec.storage.is_some()
-        || spec.disabled.is_some()
-        || spec.external_providers.is_some()
+    // A section that is there and says nothing asks for nothing.
+    let asks = |section: Option<Value>| section.is_some_and(|section| says_something(&section));
+    asks(spec.providers.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || asks(spec.resources.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || spec
+            .storage
+            .as_ref()
+            .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
+        || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
+        || !external_installs(spec).is_empty()
         || workers > 1
         || tls.is_some_and(|tls| tls.enabled == Some(true))
+}
+
+/// Whether a section has a field that is not an empty list.
+fn says_something(section: &Value) -> bool {
+    let fields = section.as_object().into_iter().flat_map(|fields| fields.values());
+    fields.clone().any(|field| field.as_array().is_none_or(|list| !list.is_empty()))
 }
 
 fn override_config(

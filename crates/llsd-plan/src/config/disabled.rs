@@ -9,7 +9,7 @@ use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::era::Era;
 use crate::document::{Content, Node, Origin};
-use crate::problem::{Findings, Reason};
+use crate::problem::{FieldPath, Findings, Reason};
 
 /// Which kind of registered resource belongs to which API.
 const RESOURCES: [(&str, &str); 9] = [
@@ -71,6 +71,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     if draft.disabled.direct.is_empty() {
         return;
     }
+    always_served(draft);
     cascade(draft);
     let gone: BTreeSet<String> = draft.disabled.gone.keys().cloned().collect();
     if let Some(apis) = draft.document.get_mut("apis") {
@@ -99,6 +100,37 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     {
         let origin = Origin::Rule("telemetry is disabled");
         telemetry.set("enabled", Node::scalar(false, origin));
+    }
+}
+
+/// APIs that no file can switch off, with the one whose end is also theirs.
+const ALWAYS_SERVED: [(&str, Option<&str>); 9] = [
+    ("models", Some("inference")),
+    ("shields", Some("safety")),
+    ("vector_stores", Some("vectorIo")),
+    ("tool_groups", Some("toolRuntime")),
+    ("datasets", Some("datasetio")),
+    ("scoring_functions", Some("scoring")),
+    ("benchmarks", Some("eval")),
+    ("prompts", None),
+    ("connectors", None),
+];
+
+fn always_served(draft: &mut Draft<'_>) {
+    for (index, name) in draft.spec.disabled.iter().flatten().enumerate() {
+        let api = api_name::in_config(&draft.era, name);
+        let Some((_, with)) = ALWAYS_SERVED.iter().find(|(served, _)| *served == api) else {
+            continue;
+        };
+        draft.findings.warning(
+            &FieldPath::spec().key("disabled").index(index),
+            Reason::Ignored,
+            format!("{name} has no providers and cannot be switched off by itself"),
+            match with {
+                Some(with) => format!("disable {with}"),
+                None => "remove it".to_owned(),
+            },
+        );
     }
 }
 
@@ -149,18 +181,14 @@ fn cascade(draft: &mut Draft<'_>) {
 
 fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
     let known = draft.era.catalogue.get(api, entry.get_str("provider_type")?)?;
-    known.needs.iter().find_map(|needed| {
+    // APIs without providers are always served, whatever the file says.
+    let providable = known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed));
+    providable.into_iter().find_map(|needed| {
         draft.disabled.cause(needed).map(|cause| (needed.clone(), cause.to_owned()))
     })
 }
 
-fn warn(
-    findings: &mut Findings,
-    path: &crate::problem::FieldPath,
-    api: &str,
-    needed: &str,
-    cause: &str,
-) {
+fn warn(findings: &mut Findings, path: &FieldPath, api: &str, needed: &str, cause: &str) {
     let because = if needed == cause {
         format!("{needed}, which is disabled")
     } else {

@@ -183,8 +183,8 @@ const MARKS: [Mark; 22] = [
     mark("`safety`", V0_4, V0_7, |d| d.get("safety").is_some()),
     mark("`registered_resources.connectors`", V0_4, V0_4, |d| d.pointer("/registered_resources/connectors").is_some()),
     mark("`storage.stores.prompts`", V0_4, V0_7, |d| d.pointer("/storage/stores/prompts").is_some()),
-    mark("`base_url` of vLLM or Ollama", V0_4, V0_7, |d| model_server_has(d, "base_url")),
-    mark("`url` of vLLM or Ollama", UpTo0_2_12, V0_3, |d| model_server_has(d, "url")),
+    mark("`base_url` of vLLM or Ollama", V0_4, V0_7, |d| model_server_has(d, "base_url", "url")),
+    mark("`url` of vLLM or Ollama", UpTo0_2_12, V0_3, |d| model_server_has(d, "url", "base_url")),
     mark("`distro_name`", V0_5, V0_7, |d| d.get("distro_name").is_some()),
     mark("`connectors`", V0_5, V0_7, |d| d.get("connectors").is_some()),
     mark("the API agents", UpTo0_2_12, V0_5, |d| has_api(d, "agents")),
@@ -227,13 +227,15 @@ fn has_api(document: &Value, api: &str) -> bool {
     listed || document["providers"].get(api).is_some()
 }
 
-fn model_server_has(document: &Value, field: &str) -> bool {
+/// A file that is meant for several releases has both fields, and then neither tells anything.
+fn model_server_has(document: &Value, field: &str, other: &str) -> bool {
     let servers = document["providers"]["inference"].as_array().into_iter().flatten();
     servers
         .filter(|entry| {
             matches!(entry["provider_type"].as_str(), Some("remote::vllm" | "remote::ollama"))
         })
-        .any(|entry| entry["config"].get(field).is_some())
+        .map(|entry| &entry["config"])
+        .any(|config| config.get(field).is_some() && config.get(other).is_none())
 }
 
 fn any_text(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {

@@ -88,7 +88,7 @@ pub fn generate(
         era: base.era,
         document: base.document,
         disabled: Disabled::new(spec, &base.era),
-        variables: set_variables(spec),
+        variables: set_variables(spec, facts),
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
@@ -128,8 +128,8 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
     Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }
 }
 
-/// The variables that the resource itself sets; an empty value is as good as none to the server.
-fn set_variables(spec: &LlamaStackDistributionSpec) -> Variables {
+/// The variables that the resource or the image sets; an empty value is as good as none to the server.
+fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables {
     let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
     let names = overrides
         .and_then(|overrides| overrides.env.as_ref())
@@ -140,6 +140,7 @@ fn set_variables(spec: &LlamaStackDistributionSpec) -> Variables {
                 || variable.value.as_deref().is_some_and(|value| !value.is_empty())
         })
         .map(|variable| variable.name.clone())
+        .chain(facts.image.variables.iter().flatten().cloned())
         .collect();
     let open = overrides
         .and_then(|overrides| overrides.env_from.as_ref())

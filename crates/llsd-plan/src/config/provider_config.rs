@@ -1,6 +1,7 @@
 //! The `config` of one provider: the base's, then what the release cannot do without, then the
 //! resource's settings, and its structured fields over all.
 
+use llsd_api::provider_id::short_name;
 use llsd_api::secret_ref::{Host, SecretKey};
 use serde_json::{Map, Value};
 
@@ -193,9 +194,11 @@ impl Builder<'_, '_> {
     /// Fields that the release cannot do without and that nobody has given.
     fn fill(&mut self) {
         let Some(known) = self.resolved.known else { return };
+        let own = Some(self.provider.id.as_str());
+        let own = own.filter(|id| *id != short_name(&self.resolved.name));
         for (field, value) in &known.fill {
             if self.config.get(field).is_none_or(Node::is_null) {
-                let value = storage::companion(&self.draft.document, value);
+                let value = storage::companion(&self.draft.document, value, own);
                 let origin = Origin::Rule("the provider needs it");
                 self.config.set(field, Node::from_value(value, &origin));
             }

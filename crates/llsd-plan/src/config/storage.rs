@@ -208,22 +208,34 @@ fn ensure_section(draft: &mut Draft<'_>) {
 }
 
 /// A value of the catalogue with the base's own names: its state directory, and a backend that it
-/// has where it has no `kv_default` or `sql_default`.
-pub(super) fn companion(document: &Node, value: &Value) -> Value {
+/// has where it has no `kv_default` or `sql_default`. A provider that is not the only one of its
+/// type has a place of its own, which `own` names.
+pub(super) fn companion(document: &Node, value: &Value, own: Option<&str>) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
                 .map(|(key, value)| {
-                    let value = match value.as_str() {
-                        Some(backend) if key == "backend" => backend_name(document, backend).into(),
-                        _ => companion(document, value),
+                    let value = match (key.as_str(), value.as_str(), own) {
+                        ("backend", Some(name), _) => backend_name(document, name).into(),
+                        ("namespace", Some(name), Some(own)) => format!("{name}::{own}").into(),
+                        ("table_name", Some(name), Some(own)) => {
+                            let own = own.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                            format!("{name}_{own}").into()
+                        }
+                        _ => companion(document, value, own),
                     };
                     (key.clone(), value)
                 })
                 .collect(),
         ),
-        Value::String(text) => text.replace("DISTRO", &distro_name(document)).into(),
+        Value::String(text) => {
+            let text = text.replace("DISTRO", &distro_name(document));
+            match (text.strip_suffix(".db"), own) {
+                (Some(file), Some(own)) => format!("{file}-{own}.db").into(),
+                _ => text.into(),
+            }
+        }
         other => other.clone(),
     }
 }

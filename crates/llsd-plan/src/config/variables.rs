@@ -31,16 +31,19 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     unset.dedup();
     for (variable, origin) in unset {
         let overrides = FieldPath::spec().key("workload").key("overrides").key("env");
-        let (path, who) = match origin {
+        let (path, who) = match &origin {
             Origin::Field(path) => (path, "refers to"),
-            _ => (overrides, "is missing a variable: the base configuration needs"),
+            _ => (&overrides, "is missing a variable: the base configuration needs"),
         };
-        draft.findings.problem(
-            &path,
-            Reason::Required,
-            format!("{who} {variable}, which nothing sets, and the server exits without it"),
-            format!("add {variable} to workload.overrides.env"),
-        );
+        let message =
+            format!("{who} {variable}, which nothing sets, and the server exits without it");
+        let remedy = format!("add {variable} to workload.overrides.env");
+        // A base may count on variables of its image, which nobody may have looked into.
+        if origin == Origin::Base && draft.facts.image.variables.is_none() {
+            draft.findings.warning(path, Reason::Required, message, remedy);
+        } else {
+            draft.findings.problem(path, Reason::Required, message, remedy);
+        }
     }
 }
 
