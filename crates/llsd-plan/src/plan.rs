@@ -69,7 +69,8 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     let Ok(Resource { metadata, spec }) = Resource::deserialize(resource) else {
         return refuse(findings);
     };
-    let namespace = metadata.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE);
+    let namespace = metadata.namespace.as_deref().filter(|name| !name.is_empty());
+    let namespace = namespace.unwrap_or(DEFAULT_NAMESPACE);
     let mut unavailable = Vec::new();
     let image = distributions::resolve(&spec.distribution, &facts.operator, &mut findings);
     let (source, base) = match &image {
