@@ -153,6 +153,16 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
         .unwrap();
 }
 
+/// A bound that only a mistake can break; `cargo bench` has the figures.
+#[test]
+fn planning_the_starter_takes_no_more_than_seconds() {
+    for (name, resource) in samples() {
+        let start = std::time::Instant::now();
+        drop(plan(&resource, &facts()));
+        assert!(start.elapsed().as_secs() < 5, "{name}: {:?}", start.elapsed());
+    }
+}
+
 #[test]
 fn any_text_in_a_resource_reads_back_as_it_was_written() {
     TestRunner::default()

@@ -407,7 +407,7 @@ async fn ok<E: Debug, F: Future<Output = Result<Answer, E>>>(ask: impl Fn() -> F
     });
     match answered.await {
         Ok(body) => body,
-        Err(_) => panic!("{last:?}"),
+        Err(elapsed) => panic!("{elapsed}: {last:?}"),
     }
 }
 

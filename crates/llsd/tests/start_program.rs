@@ -213,12 +213,14 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
     assert!(image.call("version: 2", &telemetry[1..]).starts_with(APP), "nobody asked");
 }
 
+/// A configuration, an environment, and what is said.
+type Impossible<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+
 #[test]
 fn a_start_that_is_not_possible_says_why_and_fails() {
     let test = "a_start_that_is_not_possible_says_why_and_fails";
     let Some(image) = Image::of(test, "0.7.3") else { return };
-    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
-    let cases: [Case<'_>; 6] = [
+    let cases: [Impossible<'_>; 6] = [
         (
             "version: 2",
             &[("LLAMA_STACK_CONFIG", "/none")],
