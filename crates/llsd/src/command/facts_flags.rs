@@ -54,10 +54,10 @@ impl FactsFlags {
             read.facts = facts;
         }
         if let Some(file) = &self.image_config
-            && let Some(labels) = read.file(file, image_config::labels)?
+            && let Some(image) = read.file(file, image_config::read)?
         {
             let source = read.files.last().cloned().unwrap_or_default();
-            let looked_into = image_config::look_into(&labels, self.base.is_none());
+            let looked_into = image_config::look_into(image, self.base.is_none());
             match looked_into {
                 Ok(found) => found.add_to(&mut read.facts.image),
                 Err(finding) => read.remark(source, finding),
