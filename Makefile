@@ -24,6 +24,10 @@ test-servers: ## The tests with real servers on every release and store; about h
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000
 
+.PHONY: fuzz
+fuzz: ## Every fuzz target for a minute, or as long as SECONDS_EACH says
+	@scripts/fuzz $(or $(SECONDS_EACH),60)
+
 .PHONY: coverage
 coverage: ## Line coverage of each crate
 	@scripts/coverage

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use llsd_registry::{Attempt, Config, Credential, HostRules, Reference, Registry};
+use llsd_registry::{Attempt, Config, Credential, Reference, Registry, mirrors::HostPattern};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
 /// About as long as the starter's configuration.
@@ -85,9 +85,10 @@ fn report(name: &str, mut times: Vec<Duration>, requests: u64) {
 
 fn config(server: &RegistryServer) -> Config {
     let mut config = Config::default();
-    let rules = HostRules { plain_http: true, allow_private: true, ..HostRules::default() };
     for host in [Some(server.host()), server.token_host()].into_iter().flatten() {
-        config.hosts.insert(host.to_owned(), rules.clone());
+        let host = HostPattern::parse(host).expect("a host");
+        config.registries.allow_plain_http(host.clone());
+        config.registries.allow_private(host);
     }
     config
 }

@@ -12,6 +12,15 @@ pub enum Challenge {
     Bearer { realm: String, service: Option<String>, scope: Option<String> },
 }
 
+impl Challenge {
+    pub(crate) fn without_scope(self) -> Self {
+        match self {
+            Self::Bearer { realm, service, .. } => Self::Bearer { realm, service, scope: None },
+            Self::Basic => Self::Basic,
+        }
+    }
+}
+
 /// The best known challenge among all headers: a token where one is offered, else the password
 /// itself. What cannot be parsed asks for nothing.
 pub fn strongest(headers: &HeaderMap) -> Option<Challenge> {

@@ -1,56 +1,18 @@
-//! What the operator's own configuration allows, host by host, and the limits of every lookup.
-//! Nothing in here may come from a tenant.
+//! What the client is told by those who run it, and the limits of every lookup. Nothing in here may
+//! come from a tenant.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use crate::mirrors::Registries;
 
-/// How to treat one registry host beyond the defaults, which are: https only, public trust, no
-/// addresses of the machine itself or of a cloud's metadata service.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostRules {
-    /// Spoken to over plain http. There is no silent fall from https to http.
-    pub plain_http: bool,
-    /// May resolve to loopback, link-local and metadata addresses.
-    pub allow_private: bool,
-    /// Certificate authorities in PEM that are trusted for this host, beside the public ones.
-    pub extra_cas: Vec<String>,
-}
-
-/// The operator's configuration of the client.
+/// The operator's configuration of the client. Without a word in it the defaults hold: https only,
+/// public trust, no addresses of the machine itself or of a cloud's metadata service.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The operator ConfigMap's `registries`: mirrors, authorities, insecure and private hosts.
+    /// Mirrors, authorities, insecure and private hosts: the operator ConfigMap's `registries`, or
+    /// what a command line allows.
     pub registries: Registries,
-    /// What is allowed beyond that, as a command line would say it. Keyed by `host:port`, or by
-    /// `host` for every port of it.
-    pub hosts: BTreeMap<String, HostRules>,
     pub limits: Limits,
-}
-
-impl Config {
-    fn rules(&self, host: &str) -> Option<&HostRules> {
-        let without_port = match host.rsplit_once(':') {
-            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => host,
-        };
-        self.hosts.get(host).or_else(|| self.hosts.get(without_port))
-    }
-
-    pub(crate) fn plain_http(&self, host: &str) -> bool {
-        self.rules(host).is_some_and(|rules| rules.plain_http) || self.registries.is_insecure(host)
-    }
-
-    pub(crate) fn allows_private(&self, host: &str) -> bool {
-        self.rules(host).is_some_and(|rules| rules.allow_private)
-            || self.registries.may_be_private(host)
-    }
-
-    pub(crate) fn authorities(&self, host: &str) -> Vec<&str> {
-        let own = self.rules(host).map(|rules| rules.extra_cas.as_slice()).unwrap_or_default();
-        let configured = self.registries.certificate_authorities(host);
-        own.iter().map(String::as_str).chain(configured).collect()
-    }
 }
 
 /// Bounds that hold against any registry, however hostile. Sizes are in bytes.
@@ -111,32 +73,5 @@ impl Default for Limits {
             per_host: 8,
             unpacking: 2,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_with_a_port_count_for_that_port_only() {
-        let private = HostRules { allow_private: true, ..HostRules::default() };
-        let hosts = [("a:5000".to_owned(), private.clone()), ("b".to_owned(), private)];
-        let config = Config { hosts: hosts.into(), ..Config::default() };
-        let allowed = ["a:5000", "a", "a:5001", "b", "b:1", "[::1]:5000"];
-        assert_eq!(
-            allowed.map(|host| config.allows_private(host)),
-            [true, false, false, true, true, false]
-        );
-    }
-
-    #[test]
-    fn the_registries_document_counts_beside_them() {
-        let text = "insecureHosts: [lab:5000]\nprivateHosts: ['*.internal']";
-        let registries = Registries::parse(text).unwrap();
-        let config = Config { registries, ..Config::default() };
-        assert!(config.plain_http("lab:5000") && !config.plain_http("lab"));
-        assert!(config.allows_private("a.internal") && !config.allows_private("lab:5000"));
-        assert!(config.authorities("lab:5000").is_empty());
     }
 }

@@ -14,6 +14,8 @@ pub enum Error {
     InvalidReference(&'static str),
     #[error("{at}: the registry accepts none of the credentials, and no anonymous access")]
     Unauthorised { at: String },
+    #[error("{at}: the registry does not let these credentials push there")]
+    MayNotPush { at: String },
     #[error("{at}: not found in the registry")]
     NotFound { at: String },
     #[error("{what} is larger than the limit of {limit} bytes")]
@@ -42,6 +44,8 @@ pub enum Error {
     InvalidLabel { label: String, reason: &'static str },
     #[error("the layer holds no file {path}")]
     NotInLayer { path: String },
+    #[error("no layer of the image holds a file {path}")]
+    NotInImage { path: String },
     #[error("the layer deletes {path}")]
     DeletedInLayer { path: String },
     #[error("{path} in the layer is not a regular file")]

@@ -1,16 +1,16 @@
 //! Reads one image, manifest by manifest and blob by blob, into what the rest of the program needs.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use oci_spec::image::{ImageConfiguration, ImageManifest};
-use tokio::sync::Semaphore;
 
 use crate::{
     Digest, Error, Manifest, Reference, Repository, Source,
     client::{digest_of, platforms},
     labels::{self, Labels, Location},
-    layer::{self, Bounds, Outcome, Watch},
+    layer::Outcome,
+    unpacking::{Layers, Look, Unpacking},
 };
 
 /// Platforms of one index whose configurations are compared.
@@ -52,16 +52,6 @@ pub struct BaseConfig {
     pub source: Source,
     /// The label that holds it, or names its layer.
     pub label: String,
-}
-
-/// Places for unpacking, which costs memory and a thread.
-#[derive(Debug)]
-pub(crate) struct Unpacking(Arc<Semaphore>);
-
-impl Unpacking {
-    pub(crate) fn new(places: usize) -> Self {
-        Self(Arc::new(Semaphore::new(places)))
-    }
 }
 
 /// One platform's part of an image.
@@ -182,70 +172,22 @@ impl Reader<'_> {
         size: u64,
         path: &str,
     ) -> Result<Result<BaseConfig, Error>, Error> {
-        let limits = self.repository.limits();
-        let bounds =
-            Bounds { unpacked: limits.unpacked_layer, file: limits.file, deadline: self.deadline };
-        // Never closed, so always there.
-        let _place = self.unpacking.0.acquire().await.ok();
-        let mut watch = Watch::new(path);
-        for _ in 0..layer::PASSES {
-            let scanned = self.pass(digest, size, watch, bounds.clone()).await?;
-            match scanned.and_then(|watch| watch.outcome(bounds.file)) {
-                Ok(Outcome::Again(next)) => watch = next,
-                Ok(Outcome::Found(content)) => {
-                    let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
-                    return Ok(String::from_utf8(content).map_err(unclear).map(|text| {
-                        BaseConfig { text, source: Source::Layer, label: labels::LAYER.to_owned() }
-                    }));
-                }
-                Err(error @ Error::TimedOut { .. }) => return Err(error),
-                Err(error) => return Ok(Err(error)),
-            }
-        }
-        Ok(Err(Error::BadLink { path: path.to_owned() }))
-    }
-
-    /// One pass over the layer. What it found counts only once the whole layer came and had its
-    /// digest; what is wrong with the archive is known, and ends the download, at once.
-    async fn pass(
-        &self,
-        digest: &Digest,
-        size: u64,
-        mut watch: Watch,
-        bounds: Bounds,
-    ) -> Result<Result<Watch, Error>, Error> {
-        let mut stream = self.repository.blob_stream(digest, size).await?;
-        let (pieces, pipe) = layer::pipe();
-        let scan = tokio::task::spawn_blocking(move || {
-            layer::scan(pipe, &mut watch, &bounds).map(|()| watch)
+        let limit = self.repository.limits().file;
+        let layers = Layers {
+            repository: self.repository,
+            unpacking: self.unpacking,
+            deadline: self.deadline,
+        };
+        let content = layers.look(digest, size, path, |watch| match watch.outcome(limit)? {
+            Outcome::Found(content) => Ok(Look::Done(content)),
+            Outcome::Again(watch) => Ok(Look::Again(watch)),
         });
-        let mut ended = None;
-        let mut scan = Some((pieces, scan));
-        while let Some(piece) = stream.next().await? {
-            let Some((pieces, _)) = &scan else { continue };
-            if pieces.send(piece).await.is_err() {
-                // The archive ended before the layer did: the rest is only hashed.
-                ended = join(scan.take()).await;
-                if let Some(Err(error)) = ended {
-                    return Ok(Err(error));
-                }
-            }
-        }
-        match ended {
-            Some(scanned) => Ok(scanned),
-            None => join(scan).await.ok_or_else(|| Error::malformed("the layer", "no result")),
-        }
+        Ok(content.await?.and_then(|content| {
+            let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
+            let text = String::from_utf8(content).map_err(unclear)?;
+            Ok(BaseConfig { text, source: Source::Layer, label: labels::LAYER.to_owned() })
+        }))
     }
-}
-
-type Scan = (tokio::sync::mpsc::Sender<Bytes>, tokio::task::JoinHandle<Result<Watch, Error>>);
-
-/// Closes the pipe and waits for what the scan came to.
-async fn join(scan: Option<Scan>) -> Option<Result<Watch, Error>> {
-    let (pieces, scan) = scan?;
-    drop(pieces);
-    let broken = |_| Err(Error::malformed("the layer", "it cannot be unpacked"));
-    Some(scan.await.unwrap_or_else(broken))
 }
 
 /// The layer that the label means: by the digest in the manifest, or by that of its unpacked form,

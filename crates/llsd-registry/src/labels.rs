@@ -1,12 +1,16 @@
 //! The labels under which images carry their configuration. Four families are known; the first
 //! that an image uses wins.
 
+mod change;
+
 use std::collections::BTreeMap;
 
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+
+pub use change::{Change, INLINE_BELOW};
 
 use crate::{Digest, Error};
 

@@ -1,4 +1,5 @@
-//! Reads a distribution's base configuration out of its image in a registry.
+//! Reads a distribution's base configuration out of its image in a registry, and writes the labels
+//! under which it is found there.
 
 mod address;
 mod cache;
@@ -13,18 +14,21 @@ mod image;
 pub mod labels;
 pub mod layer;
 pub mod mirrors;
+mod published;
 mod reference;
 mod registry;
 pub mod settings;
 mod token;
 mod transport;
+mod unpacking;
 
-pub use client::{BlobStream, Client, Manifest, PlatformManifest, Repository, platforms};
-pub use config::{Config, HostRules, Limits};
+pub use client::{BlobStream, Client, Manifest, Placed, PlatformManifest, Repository, platforms};
+pub use config::{Config, Limits};
 pub use credentials::Credential;
 pub use digest::Digest;
 pub use error::Error;
 pub use image::{BaseConfig, Image};
 pub use labels::Source;
+pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
 pub use reference::Reference;
 pub use registry::{Attempt, Registry};

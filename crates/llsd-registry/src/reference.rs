@@ -60,6 +60,13 @@ impl Reference {
         Self { digest: Some(digest), ..self.clone() }
     }
 
+    /// The same without its digest; without a tag, that is `latest`.
+    #[must_use]
+    pub fn without_digest(&self) -> Self {
+        let tag = self.tag.clone().or_else(|| Some("latest".to_owned()));
+        Self { digest: None, tag, ..self.clone() }
+    }
+
     /// The same tag and digest in another place, as mirrors need it.
     pub fn relocated(&self, name: &str) -> Result<Self, Error> {
         let (host, repository) = split_host(name);

@@ -12,7 +12,8 @@ use crate::{
     Client, Config, Credential, Digest, Error, Reference, Repository,
     cache::{Memory, Place, Question},
     identity::Identity,
-    image::{self, Image, Unpacking},
+    image::{self, Image},
+    unpacking::Unpacking,
 };
 
 /// One place to look, and what may be shown there. With mirrors there are several, and a credential

@@ -11,7 +11,7 @@ use crate::{
     Credential, Error,
     challenge::Challenge,
     identity::Identity,
-    transport::{Ask, Transport, body, host_of},
+    transport::{Ask, Payload, Transport, body, host_of},
 };
 
 /// What registries mean when they do not say how long a token lives.
@@ -54,8 +54,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) host: &'a str,
     pub(crate) repository: &'a str,
     pub(crate) credential: Option<&'a Credential>,
-    /// What is to be done there, `pull` or `pull,push`.
-    pub(crate) actions: &'a str,
+    /// What is to be done there, such as `repository:a/b:pull`; several are separated by spaces.
+    pub(crate) scope: &'a str,
 }
 
 impl Tokens {
@@ -78,9 +78,7 @@ impl Tokens {
                 basic(username, password).map(Some)
             }
             (Some(Challenge::Bearer { realm, service, scope }), credential) => {
-                let scope = scope.clone().unwrap_or_else(|| {
-                    format!("repository:{}:{}", asker.repository, asker.actions)
-                });
+                let scope = scope.clone().unwrap_or_else(|| asker.scope.to_owned());
                 let key = Key {
                     host: asker.host.to_owned(),
                     realm: realm.clone(),
@@ -131,13 +129,15 @@ async fn fetch(transport: &Transport, key: &Key, asker: Asker<'_>) -> Result<Tok
             ("scope", key.scope.clone()),
         ];
         form.extend(key.service.clone().map(|service| ("service", service)));
-        ask.form = Some(form);
+        ask.payload = Some(Payload::Form(form));
     } else {
         if let Some(Credential::Basic { username, password }) = asker.credential {
             ask.authorization = Some(basic(username, password)?);
         }
         let mut query = ask.url.query_pairs_mut();
-        query.append_pair("scope", &key.scope);
+        for scope in key.scope.split_whitespace() {
+            query.append_pair("scope", scope);
+        }
         if let Some(service) = &key.service {
             query.append_pair("service", service);
         }
@@ -170,7 +170,8 @@ fn realm(transport: &Transport, key: &Key) -> Result<Url, Error> {
         .parse()
         .map_err(|_| Error::malformed(format!("the challenge of {}", key.host), "bad realm"))?;
     let host = host_of(&url);
-    let may_be_plain = transport.config.plain_http(&key.host) && transport.config.plain_http(&host);
+    let registries = &transport.config.registries;
+    let may_be_plain = registries.is_insecure(&key.host) && registries.is_insecure(&host);
     if url.scheme() == "https" || (url.scheme() == "http" && may_be_plain) {
         Ok(url)
     } else {
@@ -206,13 +207,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Config, HostRules};
+    use crate::{Config, mirrors::Registries};
 
     #[test]
     fn a_token_service_is_encrypted_unless_it_and_the_registry_are_configured_otherwise() {
-        let plain = HostRules { plain_http: true, ..HostRules::default() };
-        let hosts = ["plain:1", "tokens:2"].map(|host| (host.to_owned(), plain.clone()));
-        let config = Config { hosts: hosts.into(), ..Config::default() };
+        let registries = Registries::parse("insecureHosts: ['plain:1', 'tokens:2']").unwrap();
+        let config = Config { registries, ..Config::default() };
         let transport = Transport::new(Arc::new(config));
         let accepts = |host: &str, service: &str| {
             let key = Key {

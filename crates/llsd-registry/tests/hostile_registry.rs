@@ -17,7 +17,7 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
-use bed::{ask, labelled, plain, text};
+use bed::{allow_plain, ask, labelled, text};
 use futures::{FutureExt, StreamExt, stream};
 use hostile::{Hostile, digest_of, honest, status, with_header};
 use llsd_registry::{Credential, Error, Registry};
@@ -82,7 +82,7 @@ async fn endless_manifests_configurations_and_tokens_are_cut_off() {
     })
     .await;
     let mut config = server.config();
-    config.hosts.insert(tokens.host.clone(), plain());
+    allow_plain(&mut config, &tokens.host);
     let error = ask(&Registry::new(config), &server.image(), &[]).await.unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert!(peak_memory() < 200, "{} MiB", peak_memory());
@@ -158,7 +158,7 @@ async fn redirects_end_and_never_carry_a_credential_to_another_host() {
     };
     let server = Hostile::start(sent_away).await;
     let mut config = server.config();
-    config.hosts.insert(elsewhere.host.clone(), plain());
+    allow_plain(&mut config, &elsewhere.host);
     assert_eq!(text(&Registry::new(config), &server.image(), &[secret()]).await.unwrap(), "x");
     assert!(server.asked().iter().any(|(_, authorization)| authorization.is_some()));
     assert!(elsewhere.asked().iter().all(|(_, authorization)| authorization.is_none()));
@@ -362,7 +362,7 @@ async fn a_claimed_digest_opens_no_cache_of_another_place() {
     };
     let thief = Hostile::start(claim).await;
     let mut config = owner.config();
-    config.hosts.insert(thief.host.clone(), plain());
+    allow_plain(&mut config, &thief.host);
     let registry = Registry::new(config);
     assert_eq!(text(&registry, &owner.image(), &[]).await.unwrap(), "private");
     for _ in 0..2 {

@@ -4,7 +4,7 @@ mod bed;
 
 use std::cell::RefCell;
 
-use bed::{ask, basic, config, encoded, labelled, registry, text};
+use bed::{ask, basic, encoded, labelled, only, registry, text};
 use llsd_registry::{Config, Credential, Error, Reference, Registry, Source, mirrors::Registries};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
@@ -173,8 +173,8 @@ async fn a_private_authority_is_trusted_for_its_host_only_when_configured() {
     let image = format!("{}/a/b:1", server.host());
     assert_eq!(text(&registry(&server), &image, &[]).await.unwrap(), "x");
 
-    let mut untrusting = config(&server);
-    untrusting.hosts.get_mut(server.host()).unwrap().extra_cas.clear();
+    let mut untrusting = Config::default();
+    untrusting.registries.allow_private(only(server.host()));
     let error = ask(&Registry::new(untrusting), &image, &[]).await.unwrap_err();
     let Error::Unreachable { host, reason } = &error else { panic!("{error}") };
     assert_eq!(host, server.host());
@@ -188,13 +188,13 @@ async fn nothing_is_asked_over_plain_http_or_on_loopback_unless_configured() {
     let image = format!("{}/a/b:1", server.host());
     let before = server.requests().unwrap().len();
 
-    let mut encrypted = config(&server);
-    encrypted.hosts.get_mut(server.host()).unwrap().plain_http = false;
+    let mut encrypted = Config::default();
+    encrypted.registries.allow_private(only(server.host()));
     let error = ask(&Registry::new(encrypted), &image, &[]).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error}");
 
-    let mut guarded = config(&server);
-    guarded.hosts.get_mut(server.host()).unwrap().allow_private = false;
+    let mut guarded = Config::default();
+    guarded.registries.allow_plain_http(only(server.host()));
     let guarded = Registry::new(guarded);
     let port = server.host().split_once(':').unwrap().1;
     let error = ask(&guarded, &image, &[]).await.unwrap_err();

@@ -61,6 +61,7 @@ pub use kubelet::{Kubelet, PodFate};
 pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use postgres::{Postgres, PostgresBuilder};
+pub use programs::locate as debian_program;
 pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;

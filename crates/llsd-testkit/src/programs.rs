@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use crate::{announce::announce, binaries::Unobtainable, cache::Cache};
 
 /// The program's path, installing Debian's `package` if it is not there.
-pub(crate) fn locate(program: &str, package: &str) -> Result<PathBuf, Unobtainable> {
+pub fn locate(program: &str, package: &str) -> Result<PathBuf, Unobtainable> {
     if let Some(path) = find(program) {
         return Ok(path);
     }

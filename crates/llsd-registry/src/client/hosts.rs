@@ -64,7 +64,8 @@ impl Hosts {
         let ping = Box::pin(async {
             let url = transport.url(host, "/v2/")?;
             let response = self.watched(host, transport.send(Ask::get(url))).await?;
-            Ok(challenge::strongest(response.headers()))
+            // Some registries name a scope here too, but a ping is about no repository.
+            Ok(challenge::strongest(response.headers()).map(Challenge::without_scope))
         });
         let answer = self.alive.try_get_with_by_ref(host, ping).await;
         answer.map_err(|error: Arc<Error>| (*error).clone())

@@ -55,11 +55,7 @@ pub fn platforms(index: &ImageIndex, at: &str) -> Result<Vec<PlatformManifest>, 
             continue;
         }
         let platform = descriptor.platform().as_ref();
-        let name = platform.map_or_else(String::new, |platform| {
-            let variant = platform.variant().as_ref().map(|variant| format!("/{variant}"));
-            let variant = variant.unwrap_or_default();
-            format!("{}/{}{variant}", platform.os(), platform.architecture())
-        });
+        let name = platform_name(descriptor);
         let digest = digest_of(descriptor, at)?;
         let entry = PlatformManifest { platform: name, digest };
         let wanted = platform.is_some_and(|platform| {
@@ -82,9 +78,18 @@ impl PlatformManifest {
     }
 }
 
+/// `linux/arm64/v8`, or empty where the index does not say.
+pub(crate) fn platform_name(descriptor: &Descriptor) -> String {
+    descriptor.platform().as_ref().map_or_else(String::new, |platform| {
+        let variant = platform.variant().as_ref().map(|variant| format!("/{variant}"));
+        let variant = variant.unwrap_or_default();
+        format!("{}/{}{variant}", platform.os(), platform.architecture())
+    })
+}
+
 /// Attestations are listed as `unknown/unknown`, and an index may list other indexes; neither is
 /// an image.
-fn is_image(descriptor: &Descriptor) -> bool {
+pub(crate) fn is_image(descriptor: &Descriptor) -> bool {
     use oci_spec::image::MediaType;
     let is_known = descriptor.platform().as_ref().is_none_or(|platform| {
         platform.os().to_string() != "unknown" && platform.architecture().to_string() != "unknown"

@@ -1,24 +1,30 @@
-//! The distribution API as far as reading needs it: ping, manifests, blobs. Whatever it returns
-//! has the digest that was asked for.
+//! The distribution API: manifests and blobs, read and written. Whatever it returns has the digest
+//! that was asked for.
 
+mod blob;
 mod hosts;
 mod manifest;
+mod push;
+mod request;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::{Method, Response, StatusCode, header::HeaderMap};
+use reqwest::{Method, Response, header::HeaderMap};
 
-pub(crate) use manifest::digest_of;
+pub use blob::BlobStream;
 pub use manifest::{Manifest, PlatformManifest, platforms};
+pub(crate) use manifest::{digest_of, is_image, platform_name};
+pub use push::Placed;
 
 use crate::{
-    Config, Credential, Digest, Error, Reference, challenge,
+    Config, Credential, Digest, Error, Reference,
     digest::Verifier,
-    token::{Asker, Tokens},
-    transport::{Ask, Transport, body, explain, host_of},
+    token::Tokens,
+    transport::{Transport, body},
 };
 use hosts::Hosts;
+use request::Want;
 
 const MANIFEST_TYPES: &str = "application/vnd.oci.image.index.v1+json, \
      application/vnd.oci.image.manifest.v1+json, \
@@ -128,8 +134,11 @@ impl Repository<'_> {
             return Err(Error::TooLarge { what, limit });
         }
         let response = self.blob_request(digest, true).await?;
-        let verifier = Some(Verifier::of(digest));
-        Ok(BlobStream { response, what, expected: digest.clone(), left: size, size, verifier })
+        Ok(BlobStream::new(response, what, digest, size))
+    }
+
+    pub(crate) fn reference(&self) -> &Reference {
+        self.reference
     }
 
     pub(crate) fn limits(&self) -> &crate::Limits {
@@ -137,105 +146,13 @@ impl Repository<'_> {
     }
 
     async fn manifest_request(&self, method: Method, name: &str) -> Result<Response, Error> {
-        let path = format!("/v2/{}/manifests/{name}", self.reference.repository());
-        self.request(method, &path, Some(MANIFEST_TYPES), false).await
+        let url = self.url(&format!("manifests/{name}"))?;
+        self.found(Want { accept: Some(MANIFEST_TYPES), ..Want::new(method, url) }).await
     }
 
     async fn blob_request(&self, digest: &Digest, long: bool) -> Result<Response, Error> {
-        let path = format!("/v2/{}/blobs/{digest}", self.reference.repository());
-        self.request(Method::GET, &path, None, long).await
-    }
-
-    async fn request(
-        &self,
-        method: Method,
-        path: &str,
-        accept: Option<&'static str>,
-        long: bool,
-    ) -> Result<Response, Error> {
-        let Client { transport, tokens, hosts } = self.client;
-        let host = self.reference.api_host();
-        let _turn = hosts.turn(host).await;
-        let known = hosts.challenge(transport, host).await?;
-        let at = || self.reference.to_string();
-        let refused = |error| match error {
-            Error::Unauthorised { .. } => Error::Unauthorised { at: at() },
-            error => error,
-        };
-        let asker = Asker {
-            host,
-            repository: self.reference.repository(),
-            credential: self.credential,
-            actions: "pull",
-        };
-        let url = transport.url(host, path)?;
-        let mut ask = Ask { method, accept, long, ..Ask::get(url) };
-        ask.authorization =
-            tokens.authorization(transport, asker, known.as_ref(), false).await.map_err(refused)?;
-        let mut response = hosts.watched(host, transport.send(ask.clone())).await?;
-        if response.status() == StatusCode::UNAUTHORIZED {
-            // The repository may ask for more than the ping did, or the token was revoked.
-            let newer = challenge::strongest(response.headers()).or(known);
-            let again = tokens
-                .authorization(transport, asker, newer.as_ref(), true)
-                .await
-                .map_err(refused)?;
-            if again.is_some() && again != ask.authorization {
-                ask.authorization = again;
-                response = hosts.watched(host, transport.send(ask)).await?;
-            }
-        }
-        match response.status() {
-            StatusCode::OK => Ok(response),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                Err(Error::Unauthorised { at: at() })
-            }
-            StatusCode::NOT_FOUND => Err(Error::NotFound { at: at() }),
-            status => Err(Error::Unexpected { host: host.to_owned(), status: status.as_u16() }),
-        }
-    }
-}
-
-/// A blob on its way.
-pub struct BlobStream {
-    response: Response,
-    what: String,
-    expected: Digest,
-    size: u64,
-    left: u64,
-    verifier: Option<Verifier>,
-}
-
-impl std::fmt::Debug for BlobStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "BlobStream({})", self.what)
-    }
-}
-
-impl BlobStream {
-    /// The next piece; `None` once all of it came and has the right digest.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        let host = host_of(self.response.url());
-        let piece = self.response.chunk().await;
-        match piece.map_err(|error| explain(&error, &host, "the layer stopped"))? {
-            Some(piece) => {
-                let length = piece.len() as u64;
-                let too_large = || Error::TooLarge { what: self.what.clone(), limit: self.size };
-                self.left = self.left.checked_sub(length).ok_or_else(too_large)?;
-                if let Some(verifier) = &mut self.verifier {
-                    verifier.update(&piece);
-                }
-                Ok(Some(piece))
-            }
-            None => match self.verifier.take().map(Verifier::finish) {
-                Some(actual) if actual != self.expected => Err(Error::WrongDigest {
-                    what: self.what.clone(),
-                    expected: self.expected.clone(),
-                    actual,
-                }),
-                _ => Ok(None),
-            },
-        }
+        let url = self.url(&format!("blobs/{digest}"))?;
+        self.found(Want { long, ..Want::new(Method::GET, url) }).await
     }
 }
 

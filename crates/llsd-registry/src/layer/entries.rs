@@ -18,6 +18,7 @@ pub(super) enum Kind<'a> {
     File { size: u64, content: &'a mut dyn Read },
     Symbolic { target: String },
     Hard { target: String },
+    Folder,
     Other,
 }
 
@@ -74,6 +75,7 @@ pub(super) fn for_each<R: Read>(
                     }
                     EntryType::Symlink => Kind::Symbolic { target },
                     EntryType::Link => Kind::Hard { target },
+                    EntryType::Directory => Kind::Folder,
                     _ => Kind::Other,
                 };
                 look(Entry { path, kind })?;

@@ -13,7 +13,7 @@ use crate::{Error, Limits};
 
 pub use paths::plain_path;
 pub(crate) use pipe::pipe;
-pub(crate) use watch::{Outcome, Watch};
+pub(crate) use watch::{Below, Outcome, Verdict, Watch};
 
 /// What one pass over a layer may cost.
 #[derive(Clone, Debug)]

@@ -14,11 +14,14 @@ use crate::Error;
 const LINKS: usize = 8;
 /// Paths that are watched at once, which bounds the content that is kept.
 const PATHS: usize = 16;
+/// In a folder, this says that layers below show nothing of it.
+const OPAQUE: &str = ".wh..wh..opq";
 
 enum Seen {
     File(Vec<u8>),
     Link(String),
     BadLink,
+    Folder,
     Other,
     /// Too large to be kept; only an error if it is the one that is needed.
     TooLarge,
@@ -31,14 +34,37 @@ pub(crate) struct Watch {
     from_start: BTreeSet<String>,
     seen: BTreeMap<String, Seen>,
     deleted: BTreeSet<String>,
+    /// Folders that hide what layers below hold of them; empty for the root.
+    opaque: BTreeSet<String>,
 }
 
-/// What a pass came to.
+/// What a pass came to, for a file that this layer must hold.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Found(Vec<u8>),
     /// The file lies behind a link that was met too late: read the layer again.
     Again(Watch),
+}
+
+/// What a pass came to, for a file that other layers may hold.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    Found(Vec<u8>),
+    Again(Watch),
+    /// Not here. The path is the wanted one after all links of this layer.
+    Absent {
+        path: String,
+        below: Below,
+    },
+}
+
+/// What layers below may still show of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    Shown,
+    /// A folder on the way is new, or is no folder any more.
+    Hidden,
+    Deleted,
 }
 
 impl std::fmt::Debug for Watch {
@@ -55,14 +81,21 @@ impl Watch {
 
     fn with(wanted: String, watched: BTreeSet<String>) -> Self {
         let from_start = watched.clone();
-        Self { wanted, watched, from_start, seen: BTreeMap::new(), deleted: BTreeSet::new() }
+        let (seen, deleted, opaque) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { wanted, watched, from_start, seen, deleted, opaque }
     }
 
     pub(super) fn note(&mut self, entry: Entry<'_>, bounds: &Bounds) -> Result<(), Error> {
         let Some(path) = plain_path(&entry.path) else { return Ok(()) };
         let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |parts| parts);
+        if name == OPAQUE {
+            if folder.is_empty() || self.concerns(folder) {
+                self.opaque.insert(folder.to_owned());
+            }
+            return Ok(());
+        }
         if let Some(hidden) = name.strip_prefix(".wh.") {
-            // `.wh..wh.…` are notes about whole folders, which hide nothing of this layer.
+            // Other `.wh..wh.…` are notes of the storage driver, which hide nothing.
             if !hidden.starts_with(".wh.") {
                 let gone =
                     if folder.is_empty() { hidden.into() } else { format!("{folder}/{hidden}") };
@@ -83,6 +116,7 @@ impl Watch {
             }
             Kind::Symbolic { target } => self.link(&path, symbolic_target(&path, &target)),
             Kind::Hard { target } => self.link(&path, plain_path(&target)),
+            Kind::Folder => Seen::Folder,
             Kind::File { .. } | Kind::Other => Seen::Other,
         };
         self.seen.insert(path, seen);
@@ -109,8 +143,24 @@ impl Watch {
         Seen::Link(target)
     }
 
+    /// The same for a layer that must hold the file itself.
+    pub(crate) fn outcome(self, limit: u64) -> Result<Outcome, Error> {
+        let wanted = self.wanted.clone();
+        match self.verdict(limit)? {
+            Verdict::Found(content) => Ok(Outcome::Found(content)),
+            Verdict::Again(watch) => Ok(Outcome::Again(watch)),
+            Verdict::Absent { below: Below::Deleted, .. } => {
+                Err(Error::DeletedInLayer { path: wanted })
+            }
+            Verdict::Absent { path, .. } if path == wanted => {
+                Err(Error::NotInLayer { path: wanted })
+            }
+            Verdict::Absent { .. } => Err(Error::BadLink { path: wanted }),
+        }
+    }
+
     /// Follows what was seen, from the wanted path to its file.
-    pub(crate) fn outcome(mut self, limit: u64) -> Result<Outcome, Error> {
+    pub(crate) fn verdict(mut self, limit: u64) -> Result<Verdict, Error> {
         let wanted = self.wanted.clone();
         let bad_link = || Error::BadLink { path: wanted.clone() };
         let mut path = wanted.clone();
@@ -125,7 +175,7 @@ impl Watch {
                 None => {}
             }
             return match self.seen.remove(&path) {
-                Some(Seen::File(content)) => Ok(Outcome::Found(content)),
+                Some(Seen::File(content)) => Ok(Verdict::Found(content)),
                 Some(Seen::TooLarge) => Err(Error::TooLarge { what: wanted, limit }),
                 Some(_) => Err(Error::NotAFile { path: wanted }),
                 None if !self.from_start.contains(&path) => {
@@ -134,16 +184,26 @@ impl Watch {
                     if watched.len() > PATHS {
                         return Err(bad_link());
                     }
-                    Ok(Outcome::Again(Self::with(wanted, watched)))
+                    Ok(Verdict::Again(Self::with(wanted, watched)))
                 }
-                None if self.deleted.iter().any(|gone| below(&path, gone).is_some()) => {
-                    Err(Error::DeletedInLayer { path: wanted })
-                }
-                None if path == wanted => Err(Error::NotInLayer { path: wanted }),
-                None => Err(bad_link()),
+                None => Ok(Verdict::Absent { below: self.below(&path), path }),
             };
         }
         Err(bad_link())
+    }
+
+    fn below(&self, path: &str) -> Below {
+        if self.deleted.iter().any(|gone| below(path, gone).is_some()) {
+            return Below::Deleted;
+        }
+        let opaque = |folder: &String| folder.is_empty() || below(path, folder).is_some();
+        let replaced = |(step, seen): (&String, &Seen)| {
+            !matches!(seen, Seen::Folder) && below(path, step).is_some()
+        };
+        if self.opaque.iter().any(opaque) || self.seen.iter().any(replaced) {
+            return Below::Hidden;
+        }
+        Below::Shown
     }
 
     /// The link that is met first on the way down to `path`, and where it leads.

@@ -7,14 +7,19 @@ use super::Candidate;
 
 /// `host[:port]`, or `*.domain[:port]` for every host below a domain, however deep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HostPattern {
+pub struct HostPattern {
     /// With the leading dot where a wildcard stood; lower case.
     host: String,
     wildcard: bool,
 }
 
 impl HostPattern {
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    /// Every host there is: for the command line, whose user may reach whatever the machine can.
+    pub fn every() -> Self {
+        Self { host: String::new(), wildcard: true }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
         let (wildcard, host) = match text.strip_prefix('*') {
             Some(domain) if domain.starts_with('.') => (true, domain),
             _ => (false, text),
@@ -25,7 +30,7 @@ impl HostPattern {
         Ok(Self { host: canonical_host(host).to_ascii_lowercase(), wildcard })
     }
 
-    pub(super) fn matches(&self, host: &str) -> bool {
+    pub fn matches(&self, host: &str) -> bool {
         let host = canonical_host(host).to_ascii_lowercase();
         if self.wildcard {
             host.len() > self.host.len() && host.ends_with(&self.host)

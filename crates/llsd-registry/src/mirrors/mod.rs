@@ -2,12 +2,14 @@
 //! extra certificate authorities, hosts without TLS, hosts at private addresses. Pure; all of it
 //! is the operator's own configuration, never a tenant's.
 
+mod allowances;
 mod config;
 mod location;
 mod openshift;
 mod pem;
 
-use location::{HostPattern, ImageName, Location};
+pub use location::HostPattern;
+use location::{ImageName, Location};
 pub use openshift::{Converted, mirror_rules};
 
 /// Whether the source itself may be asked after its mirrors.
@@ -54,7 +56,7 @@ impl Candidate {
     }
 }
 
-/// The operator's `registries` configuration.
+/// The operator's `registries` configuration: the one place that says how a host may be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registries {
     rules: Vec<MirrorRule>,
@@ -101,29 +103,6 @@ impl Registries {
             found.push(image.at(image.repository(), false));
         }
         found
-    }
-
-    /// PEM texts of the authorities to trust for a host (`host[:port]`), beside the system's.
-    pub fn certificate_authorities(&self, host: &str) -> Vec<&str> {
-        let matching = self.authorities.iter().filter(|(pattern, _)| pattern.matches(host));
-        matching.map(|(_, pem)| pem.as_str()).collect()
-    }
-
-    /// Whether a host (`host[:port]`) is to be spoken to in plain HTTP.
-    pub fn is_insecure(&self, host: &str) -> bool {
-        self.insecure.iter().any(|pattern| pattern.matches(host))
-    }
-
-    /// Whether a host (`host[:port]`) may be at a private, loopback or link-local address: one
-    /// that was allowed, or that the operator's configuration itself points to as a mirror.
-    pub fn may_be_private(&self, host: &str) -> bool {
-        let host_of = |mirror: &String| mirror.split('/').next().unwrap_or_default().to_lowercase();
-        self.private.iter().any(|pattern| pattern.matches(host))
-            || self
-                .rules
-                .iter()
-                .flat_map(|rule| &rule.mirrors)
-                .any(|mirror| host_of(mirror) == host.to_lowercase())
     }
 }
 

@@ -16,6 +16,9 @@ use crate::{Config, Error, address::GuardedResolver};
 struct Way {
     guarded: bool,
     proxied: bool,
+    /// Without a bound on the wait for the answer's first byte: the HTTP client counts it from the
+    /// request's first byte, and an upload may take long.
+    uploading: bool,
     /// Authorities in PEM that are trusted beside the public ones.
     trust: Vec<String>,
 }
@@ -32,8 +35,8 @@ impl Clients {
         Self { config, proxies: Matcher::from_env(), built: Mutex::default() }
     }
 
-    pub(super) fn for_url(&self, url: &Url) -> Result<Client, Error> {
-        let way = self.way(url);
+    pub(super) fn for_url(&self, url: &Url, uploading: bool) -> Result<Client, Error> {
+        let way = self.way(url, uploading);
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = built.get(&way) {
             return Ok(client.clone());
@@ -43,18 +46,20 @@ impl Clients {
         Ok(client)
     }
 
-    fn way(&self, url: &Url) -> Way {
+    fn way(&self, url: &Url, uploading: bool) -> Way {
         let host = host_of(url);
         // As Go's programs and so the kubelet's runtime have it: never a proxy to this machine.
         let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
         let proxied = !is_local
             && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
-        let trust = self.config.authorities(&host).into_iter().map(str::to_owned).collect();
+        let trust = self.config.registries.certificate_authorities(&host);
+        let trust = trust.into_iter().map(str::to_owned).collect();
         Way {
             // Behind a proxy, the only name that is resolved here is the proxy's own, which the
             // operator's environment gives; which targets it serves is the proxy's matter.
-            guarded: !proxied && !self.config.allows_private(&host),
+            guarded: !proxied && !self.config.registries.may_be_private(&host),
             proxied,
+            uploading,
             trust,
         }
     }
@@ -66,8 +71,10 @@ impl Clients {
             // Followed by hand, because each hop needs this crate's own checks.
             .redirect(redirect::Policy::none())
             .referer(false)
-            .connect_timeout(limits.connect)
-            .read_timeout(limits.idle);
+            .connect_timeout(limits.connect);
+        if !way.uploading {
+            builder = builder.read_timeout(limits.idle);
+        }
         if !way.proxied {
             builder = builder.no_proxy();
         }

@@ -3,6 +3,7 @@
 
 mod clients;
 mod fault;
+mod upload;
 
 use std::{
     sync::{
@@ -14,8 +15,8 @@ use std::{
 
 use bytes::Bytes;
 use reqwest::{
-    Method, Response, StatusCode, Url,
-    header::{ACCEPT, AUTHORIZATION, HeaderValue, LOCATION, RETRY_AFTER},
+    Method, RequestBuilder, Response, StatusCode, Url,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER},
 };
 
 use crate::{Config, Error, address};
@@ -29,16 +30,22 @@ pub(crate) struct Ask {
     pub(crate) url: Url,
     pub(crate) accept: Option<&'static str>,
     pub(crate) authorization: Option<HeaderValue>,
-    /// A form to post. Its request is never redirected: it carries a secret.
-    pub(crate) form: Option<Vec<(&'static str, String)>>,
+    pub(crate) payload: Option<Payload>,
     /// Layers take longer than other requests; only the lookup as a whole bounds them.
     pub(crate) long: bool,
 }
 
+/// What a request brings along.
+#[derive(Clone)]
+pub(crate) enum Payload {
+    Form(Vec<(&'static str, String)>),
+    Content { media_type: String, bytes: Bytes },
+}
+
 impl Ask {
     pub(crate) fn get(url: Url) -> Self {
-        let (accept, authorization, form) = (None, None, None);
-        Self { method: Method::GET, url, accept, authorization, form, long: false }
+        let (accept, authorization, payload) = (None, None, None);
+        Self { method: Method::GET, url, accept, authorization, payload, long: false }
     }
 }
 
@@ -61,7 +68,7 @@ impl Transport {
 
     /// The address of a path in the registry `host`, https unless configured otherwise.
     pub(crate) fn url(&self, host: &str, path: &str) -> Result<Url, Error> {
-        let scheme = if self.config.plain_http(host) { "http" } else { "https" };
+        let scheme = if self.config.registries.is_insecure(host) { "http" } else { "https" };
         format!("{scheme}://{host}{path}")
             .parse()
             .map_err(|_| Error::InvalidReference("host and repository make no address"))
@@ -99,7 +106,8 @@ impl Transport {
         for _ in 0..=limit {
             let response = self.send_once(&ask).await?;
             let Some(target) = redirect_target(&response)? else { return Ok(response) };
-            if ask.form.is_some() {
+            // What writes, or carries a secret, goes where it was sent or nowhere.
+            if !matches!(ask.method, Method::GET | Method::HEAD) {
                 let (host, status) = (host_of(&ask.url), response.status().as_u16());
                 return Err(Error::Unexpected { host, status });
             }
@@ -118,30 +126,41 @@ impl Transport {
     }
 
     async fn send_once(&self, ask: &Ask) -> Result<Response, Error> {
+        let host = host_of(&ask.url);
+        let mut request = self.prepared(ask)?;
+        match &ask.payload {
+            None => {}
+            Some(Payload::Form(form)) => request = request.form(form),
+            Some(Payload::Content { media_type, bytes }) => {
+                request = request.header(CONTENT_TYPE, media_type).body(bytes.clone());
+            }
+        }
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        request.send().await.map_err(|error| explain(&error, &host, "no answer"))
+    }
+
+    /// The request without its payload, if its address is one that may be asked.
+    fn prepared(&self, ask: &Ask) -> Result<RequestBuilder, Error> {
         let limits = &self.config.limits;
         let host = host_of(&ask.url);
         match ask.url.scheme() {
             "https" => {}
-            "http" if self.config.plain_http(&host) => {}
+            "http" if self.config.registries.is_insecure(&host) => {}
             _ => return Err(Error::NotEncrypted { host, why: "not configured as plain http" }),
         }
-        if !self.config.allows_private(&host) {
+        if !self.config.registries.may_be_private(&host) {
             address::check_literal(&ask.url)?;
         }
+        let uploading = matches!(ask.method, Method::PUT | Method::PATCH);
         let mut request =
-            self.clients.for_url(&ask.url)?.request(ask.method.clone(), ask.url.clone());
+            self.clients.for_url(&ask.url, uploading)?.request(ask.method.clone(), ask.url.clone());
         if let Some(accept) = ask.accept {
             request = request.header(ACCEPT, accept);
         }
         if let Some(authorization) = &ask.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        if let Some(form) = &ask.form {
-            request = request.form(form);
-        }
-        request = request.timeout(if ask.long { limits.lookup } else { limits.request });
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        request.send().await.map_err(|error| explain(&error, &host, "no answer"))
+        Ok(request.timeout(if ask.long { limits.lookup } else { limits.request }))
     }
 }
 

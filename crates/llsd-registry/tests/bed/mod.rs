@@ -3,7 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use llsd_registry::{Attempt, Config, Credential, Error, HostRules, Image, Reference, Registry};
+use llsd_registry::{
+    Attempt, Config, Credential, Error, Image, Reference, Registry, mirrors::HostPattern,
+};
 use llsd_testkit::{RegistryServer, TestImage, User};
 
 /// `text` in base64.
@@ -21,20 +23,27 @@ pub fn basic(user: &User) -> Credential {
     Credential::Basic { username: user.name.clone(), password: user.password.clone() }
 }
 
+/// Exactly this host.
+pub fn only(host: &str) -> HostPattern {
+    HostPattern::parse(host).unwrap()
+}
+
 /// Plain http on loopback, as an operator would have to configure it.
-pub fn plain() -> HostRules {
-    HostRules { plain_http: true, allow_private: true, ..HostRules::default() }
+pub fn allow_plain(config: &mut Config, host: &str) {
+    config.registries.allow_plain_http(only(host));
+    config.registries.allow_private(only(host));
 }
 
 /// A configuration that allows exactly what a test registry needs.
 pub fn config(server: &RegistryServer) -> Config {
     let mut config = Config::default();
-    let extra_cas: Vec<String> = server.authority().map(str::to_owned).into_iter().collect();
-    let plain_http = extra_cas.is_empty();
-    let rules = HostRules { plain_http, allow_private: true, extra_cas };
-    config.hosts.insert(server.host().to_owned(), rules);
+    config.registries.allow_private(only(server.host()));
+    match server.authority() {
+        Some(pem) => config.registries.trust(only(server.host()), pem).unwrap(),
+        None => config.registries.allow_plain_http(only(server.host())),
+    }
     if let Some(host) = server.token_host() {
-        config.hosts.insert(host.to_owned(), plain());
+        allow_plain(&mut config, host);
     }
     // Short, so that a test of failures does not wait.
     config.limits.failure_memory = Duration::from_millis(300);

@@ -63,6 +63,7 @@ pub struct TestImage {
     pub labels: BTreeMap<String, String>,
     pub layers: Vec<TestLayer>,
     architecture: Option<String>,
+    is_docker: bool,
 }
 
 impl TestImage {
@@ -89,6 +90,18 @@ impl TestImage {
         self
     }
 
+    /// With Docker's media types (version 2, schema 2) instead of OCI's.
+    #[must_use]
+    pub fn docker(mut self) -> Self {
+        self.is_docker = true;
+        self
+    }
+
+    /// The manifest's media type.
+    pub fn media_type(&self) -> &'static str {
+        if self.is_docker { DOCKER_MANIFEST } else { MANIFEST }
+    }
+
     fn architecture_name(&self) -> &str {
         self.architecture.as_deref().unwrap_or("amd64")
     }
@@ -107,12 +120,15 @@ impl TestImage {
 
     /// The manifest of configuration and layers.
     pub fn manifest(&self) -> Vec<u8> {
+        let layer_type =
+            |layer: &TestLayer| if self.is_docker { DOCKER_LAYER } else { layer.media_type };
         let layers: Vec<Value> =
-            self.layers.iter().map(|layer| descriptor(layer.media_type, &layer.bytes)).collect();
-        let config = descriptor("application/vnd.oci.image.config.v1+json", &self.config());
+            self.layers.iter().map(|layer| descriptor(layer_type(layer), &layer.bytes)).collect();
+        let config =
+            descriptor(if self.is_docker { DOCKER_CONFIG } else { CONFIG }, &self.config());
         let manifest = json!({
             "schemaVersion": 2,
-            "mediaType": MANIFEST,
+            "mediaType": self.media_type(),
             "config": config,
             "layers": layers,
         });
@@ -120,7 +136,11 @@ impl TestImage {
     }
 }
 
-pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
+const DOCKER_LAYER: &str = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// An index of several platforms.
@@ -128,7 +148,7 @@ pub(super) fn index(images: &[TestImage]) -> Vec<u8> {
     let manifests: Vec<Value> = images
         .iter()
         .map(|image| {
-            let mut entry = descriptor(MANIFEST, &image.manifest());
+            let mut entry = descriptor(image.media_type(), &image.manifest());
             entry["platform"] = json!({ "os": "linux", "architecture": image.architecture_name() });
             entry
         })

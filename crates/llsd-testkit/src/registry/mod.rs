@@ -30,12 +30,21 @@ pub struct User {
     /// Prefixes of repositories. Passwords alone cannot tell repositories apart: only the token
     /// service looks at them.
     pub repositories: Vec<String>,
+    /// Whether the token service lets this one write to them too.
+    pub pushes: bool,
 }
 
 impl User {
     pub fn new(name: &str, password: &str, repositories: &[&str]) -> Self {
         let repositories = repositories.iter().map(|prefix| (*prefix).to_owned()).collect();
-        Self { name: name.to_owned(), password: password.to_owned(), repositories }
+        let (name, password) = (name.to_owned(), password.to_owned());
+        Self { name, password, repositories, pushes: false }
+    }
+
+    #[must_use]
+    pub fn who_pushes(mut self) -> Self {
+        self.pushes = true;
+        self
     }
 
     /// The refresh token that the token service takes for this user's password.

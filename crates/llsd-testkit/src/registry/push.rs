@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
 
 use super::{
     RegistryServer, TestImage,
-    image::{INDEX, MANIFEST, digest, index},
+    image::{INDEX, digest, index},
 };
 use crate::loopback_client;
 
@@ -18,7 +18,7 @@ impl RegistryServer {
         image: &TestImage,
     ) -> anyhow::Result<String> {
         self.push_blobs(repository, image).await?;
-        self.push_manifest(repository, tag, MANIFEST, image.manifest()).await
+        self.push_manifest(repository, tag, image.media_type(), image.manifest()).await
     }
 
     /// Pushes an index of several images and gives its digest.
@@ -31,7 +31,8 @@ impl RegistryServer {
         for image in images {
             self.push_blobs(repository, image).await?;
             let manifest = image.manifest();
-            self.push_manifest(repository, &digest(&manifest), MANIFEST, manifest).await?;
+            let name = digest(&manifest);
+            self.push_manifest(repository, &name, image.media_type(), manifest).await?;
         }
         self.push_manifest(repository, tag, INDEX, index(images)).await
     }
@@ -44,7 +45,8 @@ impl RegistryServer {
         Ok(())
     }
 
-    async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
+    /// Pushes a blob, for a manifest that a test writes itself.
+    pub async fn push_blob(&self, repository: &str, content: Vec<u8>) -> anyhow::Result<()> {
         let client = loopback_client::client(self.authority())?;
         let url = self.url(&format!("/v2/{repository}/blobs/uploads/"));
         let started = self.authorised(client.post(url), repository)?.send().await?;
@@ -58,7 +60,8 @@ impl RegistryServer {
         Ok(())
     }
 
-    async fn push_manifest(
+    /// Pushes a manifest or index under a tag or its digest, and gives the digest.
+    pub async fn push_manifest(
         &self,
         repository: &str,
         name: &str,

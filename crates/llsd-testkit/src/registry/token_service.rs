@@ -114,7 +114,8 @@ type Answer = Result<Json<Value>, StatusCode>;
 async fn with_password(
     State(signer): State<Arc<Signer>>,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
+    // Pairs, because a query may name several scopes.
+    Query(query): Query<Vec<(String, String)>>,
 ) -> Answer {
     let user = match headers.get(AUTHORIZATION) {
         None => None,
@@ -128,7 +129,8 @@ async fn with_password(
             Some(signer.users.iter().find(matches).ok_or(StatusCode::UNAUTHORIZED)?)
         }
     };
-    signer.answer(user, wanted.scope.as_deref(), "token")
+    let scopes = query.iter().filter(|(name, _)| name == "scope").map(|(_, scope)| scope.as_str());
+    signer.answer(user, scopes, "token")
 }
 
 async fn with_refresh_token(
@@ -140,22 +142,33 @@ async fn with_refresh_token(
     }
     let matches = |user: &&User| Some(user.identity_token()) == wanted.refresh_token;
     let user = signer.users.iter().find(matches).ok_or(StatusCode::UNAUTHORIZED)?;
-    signer.answer(Some(user), wanted.scope.as_deref(), "access_token")
+    let scopes = wanted.scope.iter().flat_map(|scopes| scopes.split(' '));
+    signer.answer(Some(user), scopes, "access_token")
+}
+
+/// What of a scope this user may do: as much of it as there is, or nothing.
+fn granted(user: Option<&User>, scope: &str) -> Option<Value> {
+    let (name, actions) = scope.strip_prefix("repository:")?.rsplit_once(':')?;
+    let own = user
+        .filter(|user| user.repositories.iter().any(|prefix| name.starts_with(prefix.as_str())));
+    let may = |action: &&str| match *action {
+        "pull" => own.is_some() || name.starts_with(PUBLIC),
+        "push" => own.is_some_and(|user| user.pushes),
+        _ => false,
+    };
+    let actions: Vec<&str> = actions.split(',').filter(may).collect();
+    (!actions.is_empty()).then(|| json!({ "type": "repository", "name": name, "actions": actions }))
 }
 
 impl Signer {
-    fn answer(&self, user: Option<&User>, scope: Option<&str>, field: &str) -> Answer {
+    fn answer<'a>(
+        &self,
+        user: Option<&User>,
+        scopes: impl Iterator<Item = &'a str>,
+        field: &str,
+    ) -> Answer {
         self.issued.fetch_add(1, Ordering::Relaxed);
-        let repository = scope.and_then(|scope| scope.strip_prefix("repository:"));
-        let repository = repository.and_then(|rest| rest.rsplit_once(':')).map(|(name, _)| name);
-        let mut prefixes = user.map(|user| user.repositories.clone()).unwrap_or_default();
-        prefixes.push(PUBLIC.to_owned());
-        let readable = |name: &&str| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let access: Vec<Value> = repository
-            .filter(readable)
-            .map(|name| json!({ "type": "repository", "name": name, "actions": ["pull"] }))
-            .into_iter()
-            .collect();
+        let access: Vec<Value> = scopes.filter_map(|scope| granted(user, scope)).collect();
         let name = user.map_or("", |user| &user.name);
         let token = self.sign(name, &access).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
         Ok(Json(json!({ field: token, "expires_in": LIFE })))

@@ -11,6 +11,7 @@ mod examine;
 mod explain;
 mod facts_file;
 mod facts_flags;
+mod image;
 mod image_config;
 mod inputs;
 mod manifests;
@@ -42,6 +43,7 @@ enum Command {
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
+    Image(image::Arguments),
     RedisProxy(redis_proxy::Arguments),
 }
 
@@ -53,6 +55,7 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
+            Self::Image(arguments) => image::run(arguments),
             Self::RedisProxy(arguments) => redis_proxy::run(arguments),
         }
     }

@@ -124,6 +124,34 @@ fn a_deleted_file_is_gone() {
 }
 
 #[test]
+fn a_layer_says_what_layers_below_may_still_show() {
+    let below = |entries: &[Put<'_>]| {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let bounds = Bounds { unpacked: 1 << 20, file: LIMIT, deadline };
+        let mut watch = Watch::new("app/d/c");
+        loop {
+            scan(layer(entries).as_slice(), &mut watch, &bounds).unwrap();
+            match watch.verdict(LIMIT).unwrap() {
+                Verdict::Absent { path, below } => return (path, below),
+                Verdict::Again(next) => watch = next,
+                Verdict::Found(_) => panic!("there is no such file"),
+            }
+        }
+    };
+    let same = |verdict| ("app/d/c".to_owned(), verdict);
+    assert_eq!(below(&[Folder("app"), File("app/x", "")]), same(Below::Shown));
+    assert_eq!(below(&[File("app/d/.wh..wh..plnk", "")]), same(Below::Shown));
+    assert_eq!(below(&[File("app/e/.wh..wh..opq", "")]), same(Below::Shown));
+    assert_eq!(below(&[File("app/d/.wh.c", "")]), same(Below::Deleted));
+    assert_eq!(below(&[File(".wh.app", ""), Folder("app")]), same(Below::Deleted));
+    assert_eq!(below(&[File("app/.wh..wh..opq", "")]), same(Below::Hidden));
+    assert_eq!(below(&[File(".wh..wh..opq", "")]), same(Below::Hidden));
+    assert_eq!(below(&[File("app", "no folder any more")]), same(Below::Hidden));
+    let linked = ("opt/d/c".to_owned(), Below::Shown);
+    assert_eq!(below(&[Symbolic("app", "opt")]), linked);
+}
+
+#[test]
 fn only_regular_files_of_a_fair_size_are_taken() {
     assert_eq!(find("a", &[Folder("a")]), Err(Error::NotAFile { path: "a".into() }));
     let large = "x".repeat(101);

@@ -1,0 +1,88 @@
+//! Finds a file in an image: in the uppermost layer that has it, unless a layer above took it away.
+
+use std::time::Instant;
+
+use super::{Part, Published};
+use crate::{
+    Digest, Error, Repository,
+    layer::{Below, Verdict, plain_path},
+    unpacking::{Layers, Look, Unpacking},
+};
+
+/// Links from one layer to another until the file.
+const HOPS: usize = 8;
+
+/// A file of an image and the layer that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    pub layer: Digest,
+    /// Its path in that layer, which is another than the wanted one behind a link of another layer.
+    pub path: String,
+    pub text: String,
+}
+
+/// What a layer says about a path.
+enum Said {
+    Here(Vec<u8>),
+    Absent { path: String, below: Below },
+}
+
+impl Published {
+    /// The file that a container of this platform would see under `path`.
+    pub async fn find_file(
+        &self,
+        repository: Repository<'_>,
+        part: &Part,
+        path: &str,
+    ) -> Result<FoundFile, Error> {
+        let not_there = || Error::NotInImage { path: path.to_owned() };
+        let unpacking = Unpacking::new(1);
+        let deadline = Instant::now() + repository.limits().lookup;
+        let layers = Layers { repository, unpacking: &unpacking, deadline };
+        let mut wanted = plain_path(path).ok_or_else(not_there)?;
+        for _ in 0..=HOPS {
+            match in_layers(layers, part, &wanted).await? {
+                InLayers::Found(found) => return Ok(found),
+                InLayers::Link(target) => wanted = target,
+                InLayers::Deleted => return Err(Error::DeletedInLayer { path: path.to_owned() }),
+                InLayers::Nowhere => return Err(not_there()),
+            }
+        }
+        Err(Error::BadLink { path: path.to_owned() })
+    }
+}
+
+enum InLayers {
+    Found(FoundFile),
+    Link(String),
+    Deleted,
+    Nowhere,
+}
+
+/// From the uppermost layer down, until one decides.
+async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<InLayers, Error> {
+    let limit = layers.repository.limits().file;
+    for layer in part.layers.iter().rev() {
+        let said = layers.look(&layer.digest, layer.size, wanted, |watch| {
+            Ok(match watch.verdict(limit)? {
+                Verdict::Found(content) => Look::Done(Said::Here(content)),
+                Verdict::Absent { path, below } => Look::Done(Said::Absent { path, below }),
+                Verdict::Again(watch) => Look::Again(watch),
+            })
+        });
+        match Box::pin(said).await?? {
+            Said::Here(content) => {
+                let unclear = |_| Error::malformed(wanted, "it is not UTF-8 text");
+                let text = String::from_utf8(content).map_err(unclear)?;
+                let path = format!("/{wanted}");
+                return Ok(InLayers::Found(FoundFile { layer: layer.digest.clone(), path, text }));
+            }
+            // Where a link leads, any layer may have the file.
+            Said::Absent { path, .. } if path != wanted => return Ok(InLayers::Link(path)),
+            Said::Absent { below: Below::Shown, .. } => {}
+            Said::Absent { below: Below::Hidden, .. } => return Ok(InLayers::Nowhere),
+            Said::Absent { below: Below::Deleted, .. } => return Ok(InLayers::Deleted),
+        }
+    }
+    Ok(InLayers::Nowhere)
+}

@@ -1,0 +1,108 @@
+//! Reads layers as they come from the registry: unpacked while they arrive, in few places at once,
+//! and believed only when the whole had its digest.
+
+use std::{sync::Arc, time::Instant};
+
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+
+use crate::{
+    Digest, Error, Repository,
+    layer::{self, Bounds, Watch},
+};
+
+/// Places for unpacking, which costs memory and a thread.
+#[derive(Debug)]
+pub(crate) struct Unpacking(Arc<Semaphore>);
+
+impl Unpacking {
+    pub(crate) fn new(places: usize) -> Self {
+        Self(Arc::new(Semaphore::new(places)))
+    }
+}
+
+/// What one pass over a layer was good for.
+pub(crate) enum Look<T> {
+    Done(T),
+    /// A link was met too late: the layer is read once more.
+    Again(Watch),
+}
+
+/// The layers of one repository.
+#[derive(Clone, Copy)]
+pub(crate) struct Layers<'a> {
+    pub(crate) repository: Repository<'a>,
+    pub(crate) unpacking: &'a Unpacking,
+    pub(crate) deadline: Instant,
+}
+
+impl Layers<'_> {
+    /// Looks for `path` in a layer, as often as links make it necessary. The outer error is the
+    /// lookup's, the inner one the layer's own.
+    pub(crate) async fn look<T>(
+        &self,
+        digest: &Digest,
+        size: u64,
+        path: &str,
+        judge: impl Fn(Watch) -> Result<Look<T>, Error>,
+    ) -> Result<Result<T, Error>, Error> {
+        let limits = self.repository.limits();
+        let bounds =
+            Bounds { unpacked: limits.unpacked_layer, file: limits.file, deadline: self.deadline };
+        // Never closed, so always there.
+        let _place = self.unpacking.0.acquire().await.ok();
+        let mut watch = Watch::new(path);
+        for _ in 0..layer::PASSES {
+            let scanned = self.pass(digest, size, watch, bounds.clone()).await?;
+            match scanned.and_then(&judge) {
+                Ok(Look::Again(next)) => watch = next,
+                Ok(Look::Done(result)) => return Ok(Ok(result)),
+                Err(error @ Error::TimedOut { .. }) => return Err(error),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Err(Error::BadLink { path: path.to_owned() }))
+    }
+
+    /// One pass over the layer. What it found counts only once the whole layer came and had its
+    /// digest; what is wrong with the archive is known, and ends the download, at once.
+    async fn pass(
+        &self,
+        digest: &Digest,
+        size: u64,
+        mut watch: Watch,
+        bounds: Bounds,
+    ) -> Result<Result<Watch, Error>, Error> {
+        let mut stream = self.repository.blob_stream(digest, size).await?;
+        let (pieces, pipe) = layer::pipe();
+        let scan = tokio::task::spawn_blocking(move || {
+            layer::scan(pipe, &mut watch, &bounds).map(|()| watch)
+        });
+        let mut ended = None;
+        let mut scan = Some((pieces, scan));
+        while let Some(piece) = stream.next().await? {
+            let Some((pieces, _)) = &scan else { continue };
+            if pieces.send(piece).await.is_err() {
+                // The archive ended before the layer did: the rest is only hashed.
+                ended = join(scan.take()).await;
+                if let Some(Err(error)) = ended {
+                    return Ok(Err(error));
+                }
+            }
+        }
+        match ended {
+            Some(scanned) => Ok(scanned),
+            None => join(scan).await.ok_or_else(|| Error::malformed("the layer", "no result")),
+        }
+    }
+}
+
+type Scan = (tokio::sync::mpsc::Sender<Bytes>, tokio::task::JoinHandle<Result<Watch, Error>>);
+
+/// Closes the pipe and waits for what the scan came to.
+async fn join(scan: Option<Scan>) -> Option<Result<Watch, Error>> {
+    let (pieces, scan) = scan?;
+    drop(pieces);
+    let broken = |_| Err(Error::malformed("the layer", "it cannot be unpacked"));
+    Some(scan.await.unwrap_or_else(broken))
+}

@@ -1,0 +1,149 @@
+//! `llsd image inspect`: what an image in a registry says about its configuration, and what the
+//! operator would use.
+
+use clap::{Args, ValueEnum};
+use llsd_plan::distributions::{Distribution, release_of_tag};
+use llsd_plan::facts::{BaseFacts, BaseSource};
+use llsd_registry::{Image, Reference, Source};
+
+use super::access::{Access, Connection, Opened};
+use super::judge::judge;
+use super::report::{Configuration, Platform, Problem, Report, label};
+use super::{Exit, Failure, Remarks};
+
+/// Show an image's configuration labels, and what the operator would use
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The image: `host/repository:tag`, `@digest`, or both
+    #[arg(value_name = "REF")]
+    image: Reference,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    output: Format,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Lines for people; problems and warnings go to stderr
+    Text,
+    /// One JSON document on stdout
+    Json,
+}
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    remarks: &mut Remarks,
+) -> Result<(String, Exit), Failure> {
+    let access = Access::new(&arguments.connection, remarks)?;
+    let opened = access.open(&arguments.image, remarks).await?;
+    // Pinned, so that both readings are of the same image.
+    let pinned = arguments.image.pinned(opened.image.digest.clone());
+    let read = Box::pin(access.look_up(&pinned, opened.credential.as_ref())).await?;
+    let report = report(&arguments.image, &opened, &read);
+    let exit = if report.problems.is_empty() { Exit::Fine } else { Exit::Problems };
+    match arguments.output {
+        Format::Json => Ok((report.to_json(), exit)),
+        Format::Text => {
+            for warning in &report.warnings {
+                remarks.warn(&format!("{}: {warning}", report.image));
+            }
+            for problem in &report.problems {
+                remarks.problem(&report.image, &problem.message, &problem.remedy);
+            }
+            Ok((report.to_text(), exit))
+        }
+    }
+}
+
+fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
+    let name = reference.to_string();
+    let release = read.release().or_else(|| release_of_tag(&name));
+    let platforms = opened.image.parts().iter().map(|part| Platform {
+        name: part.platform.clone(),
+        digest: part.digest.to_string(),
+        size: part.size(),
+        layers: part.layer_count(),
+    });
+    let mut report = Report {
+        digest: opened.image.digest.to_string(),
+        is_index: opened.image.is_index(),
+        platforms: platforms.collect(),
+        other_entries: opened.image.others().len(),
+        read_platform: read.platform.clone(),
+        labels: read.labels.iter().filter_map(|(key, value)| label(key, value)).collect(),
+        release: release.map(str::to_owned),
+        configuration: None,
+        embedded_for: embedded_for(reference),
+        differing_platforms: read.differing_platforms.clone(),
+        problems: Vec::new(),
+        warnings: Vec::new(),
+        image: name.clone(),
+    };
+    match &read.base {
+        Err(error) => report.problems.push(Problem {
+            reason: "UnsupportedBase".to_owned(),
+            message: error.to_string(),
+            remedy: "write the labels anew with llsd image label".to_owned(),
+        }),
+        Ok(base) => judged(&mut report, release, base.as_ref()),
+    }
+    if !report.differing_platforms.is_empty() {
+        report.warnings.push(format!(
+            "{} holds another configuration than {}, which is the one that is used",
+            report.differing_platforms.join(", "),
+            report.read_platform
+        ));
+    }
+    report
+}
+
+/// What the operator makes of the image's own configuration, or of there being none.
+fn judged(report: &mut Report, release: Option<&str>, base: Option<&llsd_registry::BaseConfig>) {
+    let facts = base.map(|base| BaseFacts {
+        text: base.text.clone(),
+        source: match base.source {
+            Source::Labels => BaseSource::Labels,
+            Source::Layer => BaseSource::Layer,
+        },
+        found_in: Some(base.label.clone()),
+    });
+    match (judge(&report.image, release, facts), base) {
+        (Ok(usable), Some(base)) => {
+            report.configuration = Some(Configuration {
+                source: format!("{:?}", base.source),
+                label: base.label.clone(),
+                size: base.text.len(),
+                version: usable.version,
+                server: usable.server.to_owned(),
+            });
+        }
+        (Ok(_), None) => {}
+        // A resource that names the distribution has the operator's own configuration of it.
+        (Err(problems), None) if !report.embedded_for.is_empty() => {
+            let messages = problems.into_iter().map(|problem| problem.message);
+            report.warnings.extend(messages);
+        }
+        (Err(problems), _) => {
+            report.problems.extend(problems.into_iter().map(|problem| Problem {
+                reason: format!("{:?}", problem.reason),
+                message: problem.message,
+                remedy: problem.remedy,
+            }));
+        }
+    }
+}
+
+/// The distributions whose image this is, and of which the operator has a configuration itself.
+fn embedded_for(reference: &Reference) -> Vec<String> {
+    let is_it = |image: &str| {
+        image
+            .parse::<Reference>()
+            .is_ok_and(|known| known.name() == reference.name() && known.tag() == reference.tag())
+    };
+    let named = Distribution::all().iter().filter(|(_, known)| is_it(&known.image));
+    named.map(|(name, _)| name.clone()).collect()
+}
