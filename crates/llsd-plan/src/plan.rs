@@ -235,22 +235,22 @@ fn override_config(
         let key = "config.yaml".to_owned();
         return Some(ConfigSource::Override { config_map: name, key, hash: None });
     };
-    match ["config.yaml", "run.yaml"].into_iter().find(|key| found.data.contains_key(*key)) {
-        Some(key) => Some(ConfigSource::Override {
-            hash: Some(config_map::content_hash(&found.data[key])),
-            config_map: name,
-            key: key.to_owned(),
-        }),
-        None => {
-            findings.problem(
-                &path,
-                Reason::ConfigMapNotFound,
-                format!("ConfigMap {name} has neither the key config.yaml nor run.yaml"),
-                "put the configuration under the key config.yaml",
-            );
-            None
-        }
-    }
+    let Some(key) =
+        ["config.yaml", "run.yaml"].into_iter().find(|key| found.data.contains_key(*key))
+    else {
+        findings.problem(
+            &path,
+            Reason::ConfigMapNotFound,
+            format!("ConfigMap {name} has neither the key config.yaml nor run.yaml"),
+            "put the configuration under the key config.yaml",
+        );
+        return None;
+    };
+    Some(ConfigSource::Override {
+        hash: Some(config_map::content_hash(&found.data[key])),
+        config_map: name,
+        key: key.to_owned(),
+    })
 }
 
 /// The base configuration: the image's own, else the one embedded for the table's own images.

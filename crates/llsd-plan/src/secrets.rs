@@ -2,9 +2,9 @@
 //! server that starts with a missing or unusable secret dies.
 
 use llsd_api::secret_ref::SecretKey;
-use sha2::{Digest, Sha256};
 
 use crate::facts::{Facts, SecretKeyFacts};
+use crate::objects::config_map::content_hash;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// How a secret reaches who needs it.
@@ -101,6 +101,5 @@ pub(crate) fn hash(references: &[Reference<'_>], facts: &Facts) -> Option<String
     if lines.is_empty() {
         return None;
     }
-    let digest = Sha256::digest(lines.concat());
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(content_hash(&lines.concat()))
 }

@@ -131,7 +131,9 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
             let secret = SecretFacts { missing: false, keys: [("url".to_owned(), key)].into() };
             let facts = Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts() };
             let plan = planned(&resource, &facts).unwrap();
-            let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let encoded = Connection::parse(&format!("postgresql://u:{password}@db/x"))
+                .map(|connection| connection.parts()["password"].clone())
+                .unwrap();
             let mut inside = 0;
             for object in plan.objects.in_order() {
                 let text = object.to_string();

@@ -75,7 +75,7 @@ impl Image {
         assert!(done.status.success(), "{}", stderr(&done));
         let call = String::from_utf8(done.stdout).unwrap();
         let call = call.replace(&self.path().display().to_string(), "");
-        call.trim().replace("/__main__.py", "").to_owned()
+        call.trim().replace("/__main__.py", "")
     }
 
     /// Runs Python on the store that the server would have.
@@ -217,7 +217,8 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
 fn a_start_that_is_not_possible_says_why_and_fails() {
     let test = "a_start_that_is_not_possible_says_why_and_fails";
     let Some(image) = Image::of(test, "0.7.3") else { return };
-    let cases: [(&str, &[(&str, &str)], &str); 6] = [
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 6] = [
         (
             "version: 2",
             &[("LLAMA_STACK_CONFIG", "/none")],

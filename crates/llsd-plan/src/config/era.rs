@@ -240,7 +240,7 @@ fn model_server_has(document: &Value, field: &str, other: &str) -> bool {
 
 fn any_text(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => test(text),
+        Value::String(string) => test(string),
         Value::Array(items) => items.iter().any(|item| any_text(item, test)),
         Value::Object(fields) => fields.values().any(|field| any_text(field, test)),
         _ => false,

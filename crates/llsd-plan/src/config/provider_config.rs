@@ -5,7 +5,7 @@ use llsd_api::provider_id::short_name;
 use llsd_api::secret_ref::{Host, SecretKey};
 use serde_json::{Map, Value};
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, ProviderType};
 use super::draft::{Draft, UserProvider};
 use super::provider_type::Resolved;
 use super::substitution::{Form, Reference, whole};
@@ -242,7 +242,7 @@ impl Builder<'_, '_> {
     /// the catalogue says, else the first usual name for a type that nobody knows.
     fn field_for(
         &self,
-        of: impl Fn(&'static super::catalogue::ProviderType) -> Option<&'static str>,
+        of: impl Fn(&'static ProviderType) -> Option<&'static str>,
         usual: &[&'static str],
     ) -> Option<String> {
         let api = self.provider.api.as_str();
@@ -303,7 +303,7 @@ impl Builder<'_, '_> {
     }
 
     fn unknown_field(&mut self, path: &FieldPath, name: &str) {
-        let known = self.resolved.known.into_iter().flat_map(|known| known.known());
+        let known = self.resolved.known.into_iter().flat_map(ProviderType::known);
         let remedy = match nearest(name, known) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "remove it".to_owned(),
