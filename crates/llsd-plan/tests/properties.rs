@@ -153,6 +153,21 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
         .unwrap();
 }
 
+#[test]
+fn a_configuration_that_no_config_map_can_hold_is_refused() {
+    let mut resource = samples().swap_remove(0).1;
+    resource["spec"] = json!({
+        "distribution": {"name": "starter"},
+        "providers": {"inference": {
+            "provider": "vllm",
+            "endpoint": "http://vllm:8000",
+            "settings": {"network": "x".repeat(1 << 20)},
+        }},
+    });
+    let Outcome::Refused(findings) = plan(&resource, &facts()) else { panic!("it is planned") };
+    assert!(findings.problems[0].message.contains("a ConfigMap holds 1 MiB"), "{findings:?}");
+}
+
 /// A bound that only a mistake can break; `cargo bench` has the figures.
 #[test]
 fn planning_the_starter_takes_no_more_than_seconds() {

@@ -135,6 +135,11 @@ pub fn detect(document: &Value, release: Option<&str>) -> Result<Era, NoEra> {
     })
 }
 
+/// Whether a release is one whose provider types are known.
+pub fn is_known(release: &str) -> bool {
+    catalogue_of(release).is_some()
+}
+
 /// The catalogue that stands for a release: the one of its minor, and in 0.2 of its layout.
 fn catalogue_of(release: &str) -> Option<&'static Catalogue> {
     let mut parts = release.trim_start_matches('v').split(['.', '-', '+']);

@@ -24,8 +24,8 @@ pub(super) fn judge(
         "apiVersion": "llamastack.io/v1alpha2",
         "kind": "LlamaStackDistribution",
         "metadata": {"name": "any", "namespace": "any"},
-        // An empty list asks for a generated configuration and changes nothing in it.
-        "spec": {"distribution": {"image": image}, "disabled": []},
+        // Disabling what no release has asks for a generated configuration and changes nothing in it.
+        "spec": {"distribution": {"image": image}, "disabled": ["nothing"]},
     });
     let image = ImageFacts { release: release.map(str::to_owned), base, ..ImageFacts::default() };
     let facts = Facts { complete: true, image, ..Facts::default() };
