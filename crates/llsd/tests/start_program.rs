@@ -186,6 +186,18 @@ fn what_the_environment_leaves_open_the_file_says() {
     assert_eq!(call, format!("{APP} --host ::1 --port 8321 --workers 1"));
 }
 
+/// A file of the user's own need not speak of the certificate that the resource names.
+#[test]
+fn tls_is_served_where_the_file_says_nothing_of_it() {
+    let test = "tls_is_served_where_the_file_says_nothing_of_it";
+    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let env = [("LLS_HOST", "::1"), ("LLS_TLS_CERT_FILE", "/crt"), ("LLS_TLS_KEY_FILE", "/key")];
+    let call = image.call("version: 2", &env);
+    assert!(call.ends_with("--ssl-certfile /crt --ssl-keyfile /key"), "{call}");
+    let call = image.call("server: {tls_certfile: /c, tls_keyfile: /k}", &env);
+    assert!(call.ends_with("--ssl-certfile /c --ssl-keyfile /k"), "{call}");
+}
+
 /// A single worker given `::` would listen on IPv6 alone, and several given nothing on IPv4 alone.
 #[test]
 fn the_server_listens_on_both_families_where_there_are_both() {
