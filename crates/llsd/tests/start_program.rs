@@ -14,6 +14,9 @@ use llsd_testkit::{Release, Venv};
 use tempfile::TempDir;
 
 const PROGRAM: &str = include_str!("../../llsd-plan/src/objects/launch.py");
+/// Names and values.
+type Env<'a> = &'a [(&'a str, &'a str)];
+
 const APP: &str = "uvicorn llama_stack.core.server.server:create_app --factory";
 
 /// Prints how it was called, as a module of the name that its file gives it.
@@ -55,7 +58,7 @@ impl Image {
         fs::write(file, text).unwrap();
     }
 
-    fn start(&self, config: &str, env: &[(&str, &str)]) -> Output {
+    fn start(&self, config: &str, env: Env) -> Output {
         self.write("config.yaml", config);
         Command::new(self.venv.python())
             .args(["-c", PROGRAM])
@@ -70,7 +73,7 @@ impl Image {
     }
 
     /// How the server was called.
-    fn call(&self, config: &str, env: &[(&str, &str)]) -> String {
+    fn call(&self, config: &str, env: Env) -> String {
         let done = self.start(config, env);
         assert!(done.status.success(), "{}", stderr(&done));
         let call = String::from_utf8(done.stdout).unwrap();
@@ -225,14 +228,11 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
     assert!(image.call("version: 2", &telemetry[1..]).starts_with(APP), "nobody asked");
 }
 
-/// A configuration, an environment, and what is said.
-type Impossible<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
-
 #[test]
 fn a_start_that_is_not_possible_says_why_and_fails() {
     let test = "a_start_that_is_not_possible_says_why_and_fails";
     let Some(image) = Image::of(test, "0.7.3") else { return };
-    let cases: [Impossible<'_>; 6] = [
+    let cases: [(&str, Env, &str); 6] = [
         (
             "version: 2",
             &[("LLAMA_STACK_CONFIG", "/none")],
