@@ -172,7 +172,13 @@ impl Reader<'_> {
         size: u64,
         path: &str,
     ) -> Result<Result<BaseConfig, Error>, Error> {
-        let limit = self.repository.limits().file;
+        let limits = self.repository.limits();
+        if size > limits.layer {
+            // A matter of this image and no failed lookup: its digest stays usable.
+            let what = format!("layer {digest} of {}", self.at);
+            return Ok(Err(Error::TooLarge { what, limit: limits.layer }));
+        }
+        let limit = limits.file;
         let layers = Layers {
             repository: self.repository,
             unpacking: self.unpacking,

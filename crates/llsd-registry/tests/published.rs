@@ -41,8 +41,8 @@ async fn the_last_layer_that_has_the_file_wins() {
     let [old, new, unrelated] =
         [files(&[("app/c", "old")]), files(&[("./app/c", "new")]), files(&[("app/d", "x")])];
     let found = |layer: &TestLayer, path: &str, text: &str| {
-        let layer = layer.digest().parse().unwrap();
-        Ok(FoundFile { layer, path: path.to_owned(), text: text.to_owned() })
+        let (digest, layer_size) = (layer.digest().parse().unwrap(), layer.bytes.len() as u64);
+        Ok(FoundFile { layer: digest, layer_size, path: path.to_owned(), text: text.to_owned() })
     };
     let layers = [old.clone(), new.clone(), unrelated.clone()];
     assert_eq!(find(&server, &layers).await, found(&new, "/app/c", "new"));

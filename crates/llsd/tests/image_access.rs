@@ -8,6 +8,8 @@ use std::slice::from_ref;
 use image::{Person, Run, as_operator, base, configuration, install, skopeo};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 fn unlabelled() -> TestImage {
     TestImage::new().layer(TestLayer::files(&[("a", b"b")]).gzip())
@@ -129,6 +131,44 @@ async fn a_private_authority_is_trusted_when_the_user_says_so() {
     assert_eq!(label(&person, &name, &["--plain-http"]).await.code, 3);
     person.set("SSL_CERT_FILE", &authority);
     labels(&person, &server, Some(&user), &[]).await;
+}
+
+#[tokio::test]
+async fn the_proxy_of_the_environment_is_used_except_to_this_machine() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    // Answers every request that nothing is there, and notes what was asked.
+    let asked = tokio::spawn(async move {
+        let mut asked = Vec::new();
+        while let Ok(Ok((mut stream, _))) =
+            tokio::time::timeout(std::time::Duration::from_secs(5), listener.accept()).await
+        {
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            let text = String::from_utf8_lossy(&request[..length]).into_owned();
+            asked.push(text.lines().next().unwrap_or_default().to_owned());
+            let answer =
+                b"HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+            stream.write_all(answer).await.unwrap();
+        }
+        asked
+    });
+    let mut person = Person::new();
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"] {
+        person.set(name, &proxy);
+    }
+    let run = person.image(&["inspect", "registry.test:5000/a/b:1", "--plain-http"]).await;
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stderr.contains("not found in the registry"), "{}", run.stderr);
+    let server = RegistryServer::builder().start().await.unwrap();
+    labels(&person, &server, None, &["--plain-http"]).await;
+    assert_eq!(
+        asked.await.unwrap(),
+        [
+            "GET http://registry.test:5000/v2/ HTTP/1.1",
+            "GET http://registry.test:5000/v2/a/b/manifests/1 HTTP/1.1",
+        ]
+    );
 }
 
 #[tokio::test]

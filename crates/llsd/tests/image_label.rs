@@ -195,7 +195,7 @@ async fn another_repository_or_registry_gets_the_whole_image() {
     let person = Person::new();
     push_index(&server, "team/server", false).await;
     let source = format!("{}/team/server:all", server.host());
-    for (target, done) in [(&server, "3 layers taken over"), (&other, "3 layers copied")] {
+    for (target, done) in [(&server, "4 blobs taken over"), (&other, "4 blobs copied")] {
         let name = format!("{}/elsewhere/it:2", target.host());
         let label = ["label", &source, "--from-layer", "/app/config.yaml", "-t", &name];
         let run = person.image(&[&label[..], &["--plain-http"]].concat()).await;

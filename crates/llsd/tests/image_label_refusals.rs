@@ -2,7 +2,7 @@
 
 mod image;
 
-use image::{Person, configuration};
+use image::{Person, configuration, large_configuration};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer};
 
 #[tokio::test]
@@ -47,6 +47,25 @@ async fn a_configuration_that_the_operator_could_not_use_is_never_written() {
     assert_eq!(after, before, "nothing was written");
     let fine = ["label", &name, "--plain-http", "--config", &right, "--version-label", "2"];
     assert_eq!(person.image(&fine).await.code, 0);
+}
+
+#[tokio::test]
+async fn a_layer_that_the_operator_would_not_read_is_not_pointed_to() {
+    let server = RegistryServer::builder().start().await.unwrap();
+    let person = Person::new();
+    let layer = TestLayer::files(&[("app/c", large_configuration().as_bytes())]).gzip();
+    let image = TestImage::new().layer(layer.clone());
+    server.push("team/server", "real", &image).await.unwrap();
+    // The same layer, said to be of two gigabytes.
+    let said = format!("\"size\":{}}}]", layer.bytes.len());
+    let manifest = String::from_utf8(image.manifest()).unwrap();
+    let manifest = manifest.replace(&said, "\"size\":2000000000}]");
+    let (media_type, content) = (image.media_type(), manifest.into_bytes());
+    server.push_manifest("team/server", "1", media_type, content).await.unwrap();
+    let name = format!("{}/team/server:1", server.host());
+    let run = person.image(&["label", &name, "--plain-http", "--from-layer", "/app/c"]).await;
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("whose 2.0 GB are more than the operator reads"), "{}", run.stderr);
 }
 
 #[tokio::test]

@@ -16,6 +16,8 @@ const HOPS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
     pub layer: Digest,
+    /// How large the layer is on its way, in bytes.
+    pub layer_size: u64,
     /// Its path in that layer, which is another than the wanted one behind a link of another layer.
     pub path: String,
     pub text: String,
@@ -74,8 +76,12 @@ async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<InLa
             Said::Here(content) => {
                 let unclear = |_| Error::malformed(wanted, "it is not UTF-8 text");
                 let text = String::from_utf8(content).map_err(unclear)?;
-                let path = format!("/{wanted}");
-                return Ok(InLayers::Found(FoundFile { layer: layer.digest.clone(), path, text }));
+                return Ok(InLayers::Found(FoundFile {
+                    layer: layer.digest.clone(),
+                    layer_size: layer.size,
+                    path: format!("/{wanted}"),
+                    text,
+                }));
             }
             // Where a link leads, any layer may have the file.
             Said::Absent { path, .. } if path != wanted => return Ok(InLayers::Link(path)),

@@ -13,9 +13,9 @@ const DEPTH: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pushed {
     pub digest: Digest,
-    /// Layers that were taken over from another repository of the registry.
+    /// Blobs that were taken over from another repository of the registry.
     pub mounted: usize,
-    /// Layers that were copied, and their bytes.
+    /// Blobs that were copied from another registry, and their bytes.
     pub copied: usize,
     pub copied_bytes: u64,
 }

@@ -85,7 +85,7 @@ impl Person {
     pub(crate) async fn image(&self, arguments: &[&str]) -> Run {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("llsd"));
         command.arg("image").args(arguments).env("HOME", self.home.path());
-        for name in ["DOCKER_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        for name in ["DOCKER_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_PROXY", "no_proxy"] {
             command.env_remove(name);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));

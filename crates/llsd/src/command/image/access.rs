@@ -121,7 +121,7 @@ impl Access {
         Err(first.unwrap_or_else(|| Error::Unauthorised { at: reference.to_string() }))
     }
 
-    /// The image as the operator reads it.
+    /// The image as the operator reads it, with the operator's own limits.
     pub(super) async fn look_up(
         &self,
         reference: &Reference,
@@ -129,7 +129,8 @@ impl Access {
     ) -> Result<std::sync::Arc<Image>, Error> {
         let credentials: Vec<Credential> = credential.into_iter().cloned().collect();
         let attempt = Attempt { reference, credentials: &credentials };
-        Registry::new(self.config.clone()).look_up(&[attempt]).await
+        let config = Config { limits: Limits::default(), ..self.config.clone() };
+        Registry::new(config).look_up(&[attempt]).await
     }
 
     /// Writes an image as the first credential that may.

@@ -24,7 +24,7 @@ pub(super) fn judge(
         "apiVersion": "llamastack.io/v1alpha2",
         "kind": "LlamaStackDistribution",
         "metadata": {"name": "any", "namespace": "any"},
-        // Disabling what no release has asks for a generated configuration and changes nothing in it.
+        // Asks for a generated configuration and changes nothing in it: there is no such API.
         "spec": {"distribution": {"image": image}, "disabled": ["nothing"]},
     });
     let image = ImageFacts { release: release.map(str::to_owned), base, ..ImageFacts::default() };

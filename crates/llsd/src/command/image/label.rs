@@ -7,7 +7,7 @@ use clap::Args;
 use llsd_plan::distributions::release_of_tag;
 use llsd_plan::facts::{BaseFacts, BaseSource};
 use llsd_registry::labels::{Change, INLINE, INLINE_BELOW, LAYER, PATH, release};
-use llsd_registry::{FoundFile, Part, Pushed, Reference};
+use llsd_registry::{FoundFile, Limits, Part, Pushed, Reference};
 
 use super::access::{Access, Connection, Opened};
 use super::judge::{Usable, judge};
@@ -171,7 +171,21 @@ fn change(
         remarks.say(&format!("{}: {from} ({what}) goes into {INLINE}", part.platform));
         return Ok(Change::inline(text, &version));
     }
+    let most = Limits::default().layer;
     match found {
+        Configured::InLayer(FoundFile { layer, layer_size, .. }) if *layer_size > most => {
+            Err(Failure::Problem {
+                at: from.to_owned(),
+                message: format!(
+                    "it is in layer {layer}, whose {} are more than the operator reads for it ({})",
+                    bytes(*layer_size),
+                    bytes(most)
+                ),
+                remedy: "copy the file in a step of its own when the image is built, so that it \
+                         has a layer of its own"
+                    .to_owned(),
+            })
+        }
         Configured::InLayer(FoundFile { layer, path, .. }) => {
             let labels = format!("{LAYER} and {PATH}");
             remarks.say(&format!(
@@ -201,11 +215,11 @@ fn tell(opened: &Opened, pushed: &Pushed, target: &Reference, remarks: &mut Rema
         ));
     }
     if pushed.mounted > 0 {
-        remarks.say(&format!("{} taken over", counted(pushed.mounted, "layer", "layers")));
+        remarks.say(&format!("{} taken over", counted(pushed.mounted, "blob", "blobs")));
     }
     if pushed.copied > 0 {
-        let layers = counted(pushed.copied, "layer", "layers");
-        remarks.say(&format!("{layers} copied, {}", bytes(pushed.copied_bytes)));
+        let blobs = counted(pushed.copied, "blob", "blobs");
+        remarks.say(&format!("{blobs} copied, {}", bytes(pushed.copied_bytes)));
     }
     remarks.say(&format!("{target} is {}, it was {}", pushed.digest, opened.image.digest));
 }
