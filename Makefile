@@ -17,8 +17,12 @@ test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 	@scripts/test-kubernetes $(KUBERNETES_MINORS)
 
 .PHONY: test-servers
-test-servers: ## The tests with real servers on every release and store; about half an hour
-	LLSD_TEST_SERVERS=all cargo test -p llsd --locked --test persisted_registry --test served_as_asked
+test-servers: ## Every release of the real server judges and boots what is generated; half an hour
+	@scripts/test-servers
+
+.PHONY: bench
+bench: ## How long planning takes
+	cargo bench -p llsd-plan --bench planning
 
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes

@@ -3,7 +3,7 @@
 //! repeats a piece of the text.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use crate::coercion::coerced;
 
@@ -19,6 +19,8 @@ pub struct Connection {
     /// Parameters that the server has no place for, by name.
     ignored: Vec<String>,
 }
+
+const MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,8 +94,6 @@ impl Connection {
         if self.database.contains(|c: char| c.is_whitespace() || "/?#".contains(c)) {
             return Err("names a database whose name has no place in a URL".to_owned());
         }
-        const MODES: [&str; 6] =
-            ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
         if self.ssl_mode.as_deref().is_some_and(|mode| !MODES.contains(&mode)) {
             return Err(format!("has an sslmode other than {}", MODES.join(", ")));
         }
@@ -192,22 +192,17 @@ fn decode(text: &str) -> Result<String, String> {
             .then(|| after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()))
             .flatten()
             .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escaped {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &after[2..] } else { after };
     }
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
 
 fn encode(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        let _ = write!(encoded, "%{byte:02X}");
+        encoded
+    })
 }
 
 #[cfg(test)]

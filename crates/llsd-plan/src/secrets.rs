@@ -2,9 +2,9 @@
 //! server that starts with a missing or unusable secret dies.
 
 use llsd_api::secret_ref::SecretKey;
-use sha2::{Digest, Sha256};
 
 use crate::facts::{Facts, SecretKeyFacts};
+use crate::objects::config_map::content_hash;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// How a secret reaches who needs it.
@@ -21,35 +21,35 @@ pub(crate) enum By {
 
 /// One secret that the resource refers to, and what may be said of its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Reference<'a> {
-    pub(crate) secret: &'a SecretKey,
-    pub(crate) path: &'a FieldPath,
+pub(crate) struct Reference {
+    pub(crate) secret: SecretKey,
+    pub(crate) path: FieldPath,
     pub(crate) by: By,
 }
 
 /// Reports every reference that cannot be used.
 pub(crate) fn check(
-    references: &[Reference<'_>],
+    references: &[Reference],
     facts: &Facts,
     namespace: &str,
     findings: &mut Findings,
 ) {
     for reference in references {
-        let SecretKey { name, key } = reference.secret;
+        let SecretKey { name, key } = &reference.secret;
         let Some(secret) = facts.secrets.get(name) else {
             if facts.complete {
-                missing(name, namespace, reference.path, findings);
+                missing(name, namespace, &reference.path, findings);
             }
             continue;
         };
         if secret.missing {
-            missing(name, namespace, reference.path, findings);
+            missing(name, namespace, &reference.path, findings);
             continue;
         }
         match secret.keys.get(key) {
             Some(value) => check_value(value, reference, findings),
             None if facts.complete || !secret.keys.is_empty() => findings.problem(
-                reference.path,
+                &reference.path,
                 Reason::SecretKeyNotFound,
                 format!("Secret {namespace}/{name} has no key `{key}`"),
                 "add the key to the Secret, or name one that it has",
@@ -68,8 +68,8 @@ fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Finding
     );
 }
 
-fn check_value(value: &SecretKeyFacts, reference: &Reference<'_>, findings: &mut Findings) {
-    let SecretKey { name, key } = reference.secret;
+fn check_value(value: &SecretKeyFacts, reference: &Reference, findings: &mut Findings) {
+    let SecretKey { name, key } = &reference.secret;
     let By::Variable { coerced } = reference.by else { return };
     let wrong = if value.empty {
         "is empty"
@@ -79,7 +79,7 @@ fn check_value(value: &SecretKeyFacts, reference: &Reference<'_>, findings: &mut
         return;
     };
     findings.problem(
-        reference.path,
+        &reference.path,
         Reason::SecretValueRejected,
         format!("the value of `{key}` in Secret {name} {wrong}, and the server exits with it"),
         "use a value with at least one letter that is no number",
@@ -87,11 +87,11 @@ fn check_value(value: &SecretKeyFacts, reference: &Reference<'_>, findings: &mut
 }
 
 /// A hash over the hashes of all references; it changes when one of the values does.
-pub(crate) fn hash(references: &[Reference<'_>], facts: &Facts) -> Option<String> {
+pub(crate) fn hash(references: &[Reference], facts: &Facts) -> Option<String> {
     let mut lines: Vec<String> = references
         .iter()
         .filter_map(|reference| {
-            let SecretKey { name, key } = reference.secret;
+            let SecretKey { name, key } = &reference.secret;
             let value = facts.secrets.get(name)?.keys.get(key)?;
             (!value.hash.is_empty()).then(|| format!("{name}/{key} {}\n", value.hash))
         })
@@ -101,6 +101,5 @@ pub(crate) fn hash(references: &[Reference<'_>], facts: &Facts) -> Option<String
     if lines.is_empty() {
         return None;
     }
-    let digest = Sha256::digest(lines.concat());
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(content_hash(&lines.concat()))
 }

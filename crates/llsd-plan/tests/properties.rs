@@ -131,7 +131,9 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
             let secret = SecretFacts { missing: false, keys: [("url".to_owned(), key)].into() };
             let facts = Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts() };
             let plan = planned(&resource, &facts).unwrap();
-            let encoded: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let encoded = Connection::parse(&format!("postgresql://u:{password}@db/x"))
+                .map(|connection| connection.parts()["password"].clone())
+                .unwrap();
             let mut inside = 0;
             for object in plan.objects.in_order() {
                 let text = object.to_string();
@@ -149,6 +151,31 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
             Ok(())
         })
         .unwrap();
+}
+
+#[test]
+fn a_configuration_that_no_config_map_can_hold_is_refused() {
+    let mut resource = samples().swap_remove(0).1;
+    resource["spec"] = json!({
+        "distribution": {"name": "starter"},
+        "providers": {"inference": {
+            "provider": "vllm",
+            "endpoint": "http://vllm:8000",
+            "settings": {"network": "x".repeat(1 << 20)},
+        }},
+    });
+    let Outcome::Refused(findings) = plan(&resource, &facts()) else { panic!("it is planned") };
+    assert!(findings.problems[0].message.contains("a ConfigMap holds 1 MiB"), "{findings:?}");
+}
+
+/// A bound that only a mistake can break; `cargo bench` has the figures.
+#[test]
+fn planning_the_starter_takes_no_more_than_seconds() {
+    for (name, resource) in samples() {
+        let start = std::time::Instant::now();
+        drop(plan(&resource, &facts()));
+        assert!(start.elapsed().as_secs() < 5, "{name}: {:?}", start.elapsed());
+    }
 }
 
 #[test]

@@ -4,12 +4,19 @@
 #[path = "../../llsd-plan/tests/objects/case.rs"]
 mod case;
 
+use std::path::Path;
+
 use case::Case;
 use kube::api::{
     Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams, TypeMeta, ValidationDirective,
 };
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::distributions::Distribution;
+use llsd_plan::document;
+use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
+use llsd_plan::plan::{Outcome, plan};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 
@@ -43,6 +50,60 @@ async fn every_object_of_every_case_is_admitted_and_applying_it_again_changes_no
             }
         }
     }
+}
+
+#[tokio::test]
+async fn every_object_of_every_sample_is_admitted() {
+    let test = "every_object_of_every_sample_is_admitted";
+    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let client = cluster.client();
+    let mut planned = 0;
+    for (number, (name, resource)) in samples().into_iter().enumerate() {
+        let Outcome::Planned(plan) = plan(&resource, &sample_facts(&resource)) else {
+            panic!("{name} is not planned");
+        };
+        let namespace = format!("sample-{number}");
+        restricted_namespace(&client, &namespace).await;
+        for mut object in plan.objects.in_order() {
+            if object["kind"] == "HTTPRoute" || object["kind"] == "Route" {
+                continue;
+            }
+            object["metadata"]["namespace"] = json!(namespace);
+            apply(&client, &object).await.unwrap_or_else(|why| panic!("{name}: {why}"));
+            if object["kind"] == "Deployment" {
+                admit_pod(&client, &namespace, &object, &name).await;
+            }
+        }
+        planned += 1;
+    }
+    assert!(planned > 30, "{planned}");
+}
+
+fn samples() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/samples");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let yaml = files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    yaml.map(|path| {
+        let resource = document::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        (path.display().to_string(), convert(resource, Version::V1Alpha2))
+    })
+    .collect()
+}
+
+/// What a registry would say of the images that the samples name.
+fn sample_facts(resource: &Value) -> Facts {
+    let mut facts = Facts::default();
+    if resource.pointer("/spec/distribution/image").is_some() {
+        let text = Distribution::all()["starter"].base().to_owned();
+        facts.image.base = Some(BaseFacts { text, source: BaseSource::Labels, found_in: None });
+    }
+    let external = ExternalProviderFacts {
+        api: "inference".to_owned(),
+        provider_type: "remote::custom".to_owned(),
+        module: "custom".to_owned(),
+    };
+    facts.external_providers.insert("registry.example.com/custom:v1".to_owned(), external);
+    facts
 }
 
 /// Kubernetes sets `rollingUpdate` by itself and then refuses it beside `Recreate`.

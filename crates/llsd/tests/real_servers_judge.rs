@@ -230,6 +230,80 @@ fn the_servers_own_models_accept_every_generated_configuration() {
     }
 }
 
+/// PyYAML takes YAML 1.1 at its word: what is text in the resource must stay text.
+#[test]
+fn the_servers_yaml_reader_reads_back_exactly_what_was_meant() {
+    let texts = [
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "y",
+        "~",
+        "null",
+        "",
+        " ",
+        "0123",
+        "0o17",
+        "0x1F",
+        "12:30",
+        "1_000",
+        "1e5",
+        "1.0e+5",
+        ".5",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "2026-01-01",
+        "<<",
+        "=",
+        "- a",
+        "? a",
+        "a: b",
+        "a:",
+        "a #b",
+        "#a",
+        "!tag",
+        "&anchor",
+        "*alias",
+        "%directive",
+        "@at",
+        "`b",
+        "{a}",
+        "[a]",
+        "'q'",
+        "\"q\"",
+        "\\",
+        "a\nb",
+        "a\n\nb\n",
+        "\ttab",
+        "trailing ",
+        " leading",
+        "Grüße, 世界 🦙",
+        "\u{7}\u{85}\u{2028}\u{feff}",
+        "${env.NOT_A_VARIABLE:=x}",
+        "---",
+        "...",
+    ];
+    let numbers = json!([0, -7, 1.5, 1e-7, 1e300, 9_223_372_036_854_775_807_i64, true, null]);
+    let mut metadata: Map<String, Value> =
+        texts.iter().enumerate().map(|(n, text)| (format!("t{n}"), json!(text))).collect();
+    metadata.insert("numbers".to_owned(), numbers);
+    for text in ["yes", "0123", "12:30", "null", "a: b", "Grüße"] {
+        metadata.insert(text.to_owned(), json!("a key that means something"));
+    }
+    let spec = json!({
+        "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
+        "resources": {"models": [{"name": "m", "metadata": metadata}]},
+    });
+    let plan = planned("0.7.3", "odd texts", &spec);
+    let generated = plan.generated.as_ref().unwrap();
+    match Release::NEWEST.read_yaml(&[generated.text.as_str()]) {
+        Err(error) => skip("the server's YAML reader", &error.to_string()),
+        Ok(read) => assert_eq!(read[0].as_ref().unwrap(), &generated.document.to_value()),
+    }
+}
+
 /// Every sample whose image is one of the operator's own, judged by the release of that image.
 #[test]
 fn the_servers_own_models_accept_every_sample() {

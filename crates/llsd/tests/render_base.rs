@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use support::{Files, read, repository, run, with_vllm};
@@ -52,7 +53,7 @@ fn a_hostile_base_is_refused_at_once_with_its_place() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..30 {
         let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
-        bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+        let _ = writeln!(bomb, "a{level}: &a{level} [{aliases}]");
     }
     let files = Files::new();
     for (text, words) in [

@@ -127,6 +127,25 @@ fn json_that_is_no_image_configuration_is_a_problem() {
     }
 }
 
+/// A provider of the base that depends on a variable is there where the image sets it.
+#[test]
+fn variables_that_the_image_sets_count_and_their_values_are_not_shown() {
+    let files = Files::new();
+    let text = own_image(&with_vllm("a", "  resources: {models: [{name: m, provider: ollama}]}\n"));
+    let render = |env: Value| {
+        let labels = json!({"io.llamastack.config.base64": BASE64_STANDARD.encode(base("0.6.1"))});
+        let config = json!({"config": {"Labels": labels, "Env": env}, "rootfs": {}});
+        let file = files.add("image.json", &config.to_string());
+        run(&["render", "-f", "-", "--image-config", &file], &text)
+    };
+    let without = render(json!(["PATH=/usr/bin", "OLLAMA_URL="]));
+    assert_eq!(without.code, 1);
+    assert!(without.stderr.contains("exists only where OLLAMA_URL is set"), "{}", without.stderr);
+    let with = render(json!(["PATH=/usr/bin", "OLLAMA_URL=http://hidden:11434"]));
+    assert_eq!(with.code, 0, "{}", with.stderr);
+    assert!(!with.stdout.contains("hidden"));
+}
+
 #[test]
 fn an_image_that_runs_its_default_needs_no_labels() {
     let files = Files::new();

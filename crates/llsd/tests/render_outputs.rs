@@ -183,9 +183,9 @@ fn a_namespace_cannot_lead_out_of_the_folder() {
     let folder = files.path("out");
     let text = format!("{}---\n{}", resource("../../escaped", "a"), resource("demo", "b"));
     let rendered = render(&text, &["-o", &format!("dir={folder}")]);
-    assert_eq!(rendered.code, 2, "{}", rendered.stderr);
+    assert_eq!(rendered.code, 1, "{}", rendered.stderr);
     assert!(
-        rendered.stderr.contains("cannot be the name of a file or folder"),
+        rendered.stderr.contains("metadata.namespace: is no name of a namespace"),
         "{}",
         rendered.stderr
     );

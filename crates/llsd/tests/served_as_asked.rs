@@ -70,9 +70,9 @@ fn speaks_plain_http(port: u16) -> bool {
 /// The children of the server that serve requests; another one only keeps track of semaphores.
 fn workers(server: u32) -> usize {
     let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
-    let serves = |child: &&str| {
+    let is_worker = |child: &&str| {
         let command = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&command).contains("spawn_main")
     };
-    children.split_whitespace().filter(serves).count()
+    children.split_whitespace().filter(is_worker).count()
 }

@@ -14,6 +14,9 @@ use llsd_testkit::{Release, Venv};
 use tempfile::TempDir;
 
 const PROGRAM: &str = include_str!("../../llsd-plan/src/objects/launch.py");
+/// Names and values.
+type Env<'a> = &'a [(&'a str, &'a str)];
+
 const APP: &str = "uvicorn llama_stack.core.server.server:create_app --factory";
 
 /// Prints how it was called, as a module of the name that its file gives it.
@@ -55,7 +58,7 @@ impl Image {
         fs::write(file, text).unwrap();
     }
 
-    fn start(&self, config: &str, env: &[(&str, &str)]) -> Output {
+    fn start(&self, config: &str, env: Env) -> Output {
         self.write("config.yaml", config);
         Command::new(self.venv.python())
             .args(["-c", PROGRAM])
@@ -70,12 +73,12 @@ impl Image {
     }
 
     /// How the server was called.
-    fn call(&self, config: &str, env: &[(&str, &str)]) -> String {
+    fn call(&self, config: &str, env: Env) -> String {
         let done = self.start(config, env);
         assert!(done.status.success(), "{}", stderr(&done));
         let call = String::from_utf8(done.stdout).unwrap();
         let call = call.replace(&self.path().display().to_string(), "");
-        call.trim().replace("/__main__.py", "").to_owned()
+        call.trim().replace("/__main__.py", "")
     }
 
     /// Runs Python on the store that the server would have.
@@ -186,6 +189,18 @@ fn what_the_environment_leaves_open_the_file_says() {
     assert_eq!(call, format!("{APP} --host ::1 --port 8321 --workers 1"));
 }
 
+/// A file of the user's own need not speak of the certificate that the resource names.
+#[test]
+fn tls_is_served_where_the_file_says_nothing_of_it() {
+    let test = "tls_is_served_where_the_file_says_nothing_of_it";
+    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let env = [("LLS_HOST", "::1"), ("LLS_TLS_CERT_FILE", "/crt"), ("LLS_TLS_KEY_FILE", "/key")];
+    let call = image.call("version: 2", &env);
+    assert!(call.ends_with("--ssl-certfile /crt --ssl-keyfile /key"), "{call}");
+    let call = image.call("server: {tls_certfile: /c, tls_keyfile: /k}", &env);
+    assert!(call.ends_with("--ssl-certfile /c --ssl-keyfile /k"), "{call}");
+}
+
 /// A single worker given `::` would listen on IPv6 alone, and several given nothing on IPv4 alone.
 #[test]
 fn the_server_listens_on_both_families_where_there_are_both() {
@@ -217,7 +232,7 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
 fn a_start_that_is_not_possible_says_why_and_fails() {
     let test = "a_start_that_is_not_possible_says_why_and_fails";
     let Some(image) = Image::of(test, "0.7.3") else { return };
-    let cases: [(&str, &[(&str, &str)], &str); 6] = [
+    let cases: [(&str, Env, &str); 6] = [
         (
             "version: 2",
             &[("LLAMA_STACK_CONFIG", "/none")],

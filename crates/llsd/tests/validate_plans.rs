@@ -100,6 +100,21 @@ spec:
     assert!(run.stderr.starts_with("-:6:26: spec.server.distribution.name: "), "{}", run.stderr);
 }
 
+#[test]
+fn a_namespace_that_is_none_is_told_with_its_line() {
+    for namespace in ["123", "Demo", "a/b", "a.b", "-a"] {
+        let text =
+            with_vllm("a", "").replace("namespace: demo", &format!("namespace: {namespace}"));
+        let run = run(&["validate", "-f", "-"], &text);
+        assert_eq!(run.code, 1, "{namespace}");
+        assert!(run.stderr.starts_with("-:3:32: metadata.namespace: "), "{}", run.stderr);
+    }
+    let none = with_vllm("a", "").replace("namespace: demo", "namespace: \"\"");
+    assert_eq!(run(&["validate", "-f", "-"], &none).code, 0);
+    let rendered = run(&["render", "-f", "-"], &none);
+    assert!(rendered.stdout.contains("  namespace: default\n"), "{}", rendered.stderr);
+}
+
 /// Planning reads into types what validation judges as JSON. Both must take the same.
 #[test]
 fn every_accepted_resource_can_be_read_by_planning() {

@@ -135,6 +135,11 @@ pub fn detect(document: &Value, release: Option<&str>) -> Result<Era, NoEra> {
     })
 }
 
+/// Whether a release is one whose provider types are known.
+pub fn is_known(release: &str) -> bool {
+    catalogue_of(release).is_some()
+}
+
 /// The catalogue that stands for a release: the one of its minor, and in 0.2 of its layout.
 fn catalogue_of(release: &str) -> Option<&'static Catalogue> {
     let mut parts = release.trim_start_matches('v').split(['.', '-', '+']);
@@ -240,7 +245,7 @@ fn model_server_has(document: &Value, field: &str, other: &str) -> bool {
 
 fn any_text(value: &Value, test: &dyn Fn(&str) -> bool) -> bool {
     match value {
-        Value::String(text) => test(text),
+        Value::String(string) => test(string),
         Value::Array(items) => items.iter().any(|item| any_text(item, test)),
         Value::Object(fields) => fields.values().any(|field| any_text(field, test)),
         _ => false,

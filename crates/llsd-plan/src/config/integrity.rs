@@ -4,6 +4,7 @@
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::serve;
+use super::shields;
 use super::substitution::EffectiveId;
 use crate::document::{Content, Node};
 use crate::problem::Reason;
@@ -22,6 +23,7 @@ const KINDS: [(&str, &str); 7] = [
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);
     resources(draft);
+    default_shield(draft);
     vector_stores(draft);
 }
 
@@ -61,23 +63,23 @@ fn resources(draft: &mut Draft<'_>) {
                 .and_then(|id| EffectiveId::of(id, ""))
                 .is_some_and(|id| !ids.contains(&id.id))
         };
-        let lost: Vec<String> = draft
-            .registered_now(kind)
-            .iter()
-            .filter(|resource| dangling(resource))
-            .map(|resource| resource.get_str("shield_id").unwrap_or_default().to_owned())
-            .collect();
-        if !lost.is_empty() {
+        if draft.registered_now(kind).iter().any(dangling) {
             draft.registered(kind).retain(|resource| !dangling(resource));
         }
-        if let Some(safety) = draft.document.get_mut("safety")
-            && safety
-                .get_str("default_shield_id")
-                .and_then(|id| EffectiveId::of(id, ""))
-                .is_some_and(|default| lost.contains(&default.id))
-        {
-            safety.remove("default_shield_id");
-        }
+    }
+}
+
+/// The server exits when its default shield is not registered, at the latest once a user has made
+/// a shield of their own.
+fn default_shield(draft: &mut Draft<'_>) {
+    let default = draft.document.at(&["safety", "default_shield_id"]).and_then(Node::as_str);
+    let Some(default) = default.and_then(|id| EffectiveId::of(id, "")) else { return };
+    // One that depends on a variable that nothing sets is no default at all.
+    if draft.variables.admit(&default)
+        && !shields::is_registered(draft, &default.id)
+        && let Some(safety) = draft.document.get_mut("safety")
+    {
+        safety.remove("default_shield_id");
     }
 }
 

@@ -13,6 +13,7 @@ mod external_providers;
 mod integrity;
 mod models;
 mod provider_config;
+mod provider_needs;
 mod provider_type;
 mod providers;
 mod redis_endpoint;

@@ -1,15 +1,14 @@
 //! The `config` of one provider: the base's, then what the release cannot do without, then the
 //! resource's settings, and its structured fields over all.
 
-use llsd_api::provider_id::short_name;
 use llsd_api::secret_ref::{Host, SecretKey};
 use serde_json::{Map, Value};
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, ProviderType};
 use super::draft::{Draft, UserProvider};
+use super::era::Layout;
 use super::provider_type::Resolved;
-use super::substitution::{Form, Reference, whole};
-use super::{era::Layout, storage};
+use super::substitution::whole;
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::suggest::nearest;
@@ -44,11 +43,12 @@ pub(super) fn build<'a>(
     builder.config
 }
 
-struct Builder<'b, 'a> {
-    draft: &'b mut Draft<'a>,
-    provider: &'b UserProvider<'a>,
-    resolved: &'b Resolved,
-    config: Node,
+/// A configuration in the making.
+pub(super) struct Builder<'b, 'a> {
+    pub(super) draft: &'b mut Draft<'a>,
+    pub(super) provider: &'b UserProvider<'a>,
+    pub(super) resolved: &'b Resolved,
+    pub(super) config: Node,
     /// Fields that structured fields have set, with the one that did.
     structured: Vec<(String, FieldPath)>,
 }
@@ -191,58 +191,11 @@ impl Builder<'_, '_> {
         self.config.set(key, Node::from_field(value, path));
     }
 
-    /// Fields that the release cannot do without and that nobody has given.
-    fn fill(&mut self) {
-        let Some(known) = self.resolved.known else { return };
-        let own = Some(self.provider.id.as_str());
-        let own = own.filter(|id| *id != short_name(&self.resolved.name));
-        for (field, value) in &known.fill {
-            if self.config.get(field).is_none_or(Node::is_null) {
-                let value = storage::companion(&self.draft.document, value, own);
-                let origin = Origin::Rule("the provider needs it");
-                self.config.set(field, Node::from_value(value, &origin));
-            }
-        }
-    }
-
-    /// What is still missing, or stays empty because nothing sets its variable.
-    fn required(&mut self) {
-        let Some(known) = self.resolved.known else { return };
-        let endpoint = self.field_for(|known| known.endpoint.as_deref(), &[]);
-        let needs_endpoint = self.resolved.name == "remote::vllm";
-        let fields =
-            known.required.iter().cloned().chain(endpoint.clone().filter(|_| needs_endpoint));
-        let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
-        missing.dedup();
-        for field in missing {
-            let (path, remedy) = if endpoint.as_ref() == Some(&field) {
-                (self.provider.path.key("endpoint"), "set endpoint".to_owned())
-            } else if known.key.as_ref() == Some(&field) {
-                (self.provider.path.key("apiKey"), "set apiKey".to_owned())
-            } else {
-                let remedy = format!("set settings.{field}, or secretRefs.{field} for a secret");
-                (self.provider.path.key("settings").key(&field), remedy)
-            };
-            let message = format!("`{}` does not start without `{field}`", self.resolved.name);
-            self.draft.findings.problem(&path, Reason::Required, message, remedy);
-        }
-    }
-
-    fn is_empty(&self, field: &str) -> bool {
-        let Some(node) = self.config.get(field) else { return true };
-        match node.as_str().map(whole) {
-            Some(Some(Reference { variable, form: Form::Default("") | Form::Required })) => {
-                !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable)
-            }
-            _ => node.is_null() || node.as_str() == Some(""),
-        }
-    }
-
     /// The field for an endpoint or key: as the base's own entries of the type have it, else as
     /// the catalogue says, else the first usual name for a type that nobody knows.
-    fn field_for(
+    pub(super) fn field_for(
         &self,
-        of: impl Fn(&'static super::catalogue::ProviderType) -> Option<&'static str>,
+        of: impl Fn(&'static ProviderType) -> Option<&'static str>,
         usual: &[&'static str],
     ) -> Option<String> {
         let api = self.provider.api.as_str();
@@ -285,42 +238,9 @@ impl Builder<'_, '_> {
         self.set(field, Node::scalar(reference, Origin::Field(path.clone())), path);
     }
 
-    fn no_place(&mut self, path: &FieldPath, what: &str) {
-        let message = format!(
-            "`{}` of {} takes no {}",
-            self.resolved.name,
-            self.draft.era.name(),
-            noun(what)
-        );
-        let remedy = match self.resolved.known {
-            Some(known) if known.known().next().is_some() => {
-                let fields: Vec<&str> = known.known().collect();
-                format!("remove it; settings of this provider are {}", fields.join(", "))
-            }
-            _ => "remove it".to_owned(),
-        };
-        self.draft.findings.problem(path, Reason::Invalid, message, remedy);
-    }
-
-    fn unknown_field(&mut self, path: &FieldPath, name: &str) {
-        let known = self.resolved.known.into_iter().flat_map(|known| known.known());
-        let remedy = match nearest(name, known) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => "remove it".to_owned(),
-        };
-        let message =
-            format!("`{}` of {} has no field `{name}`", self.resolved.name, self.draft.era.name());
-        self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
-    }
-
     fn is_open(&self) -> bool {
         OPEN_TYPES.contains(&self.resolved.name.as_str())
     }
-}
-
-/// `an endpoint` without its article.
-fn noun(what: &str) -> &str {
-    what.split_once(' ').map_or(what, |(_, noun)| noun)
 }
 
 fn reads_variable(node: &Node) -> bool {

@@ -83,18 +83,20 @@ fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
     let Some(written) = draft.document.at(&["safety", "default_shield_id"]) else { return };
     let default = written.as_str().and_then(|id| EffectiveId::of(id, ""));
     let registered = default.is_some_and(|default| {
-        draft.variables.admit(&default)
-            && draft.registered_now("shields").iter().any(|shield| {
-                shield.get_str("shield_id") == Some(&default.id)
-                    && shield
-                        .get_str("provider_id")
-                        .and_then(|id| EffectiveId::of(id, ""))
-                        .is_some_and(|id| draft.variables.admit(&id))
-            })
+        draft.variables.admit(&default) && is_registered(draft, &default.id)
     });
     if !registered {
         let value = Node::scalar(first, Origin::Field(path.clone()));
         let rule = Origin::Rule("the default shield must be a registered one");
         draft.document.entry_map("safety", &rule).set("default_shield_id", value);
     }
+}
+
+/// Whether the file registers a shield of this name, as far as its variables are set.
+pub(super) fn is_registered(draft: &Draft<'_>, name: &str) -> bool {
+    draft.registered_now("shields").iter().any(|shield| {
+        let id = |key: &str| shield.get_str(key).and_then(|id| EffectiveId::of(id, ""));
+        id("shield_id").is_some_and(|id| id.id == name && draft.variables.admit(&id))
+            && id("provider_id").is_some_and(|id| draft.variables.admit(&id))
+    })
 }

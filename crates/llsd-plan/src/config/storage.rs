@@ -73,7 +73,7 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
             draft.findings.problem(
                 &endpoint_path,
                 Reason::Invalid,
-                format!("{wrong}"),
+                wrong,
                 "write redis://HOST:PORT, or rediss://HOST:PORT for TLS",
             );
             return None;

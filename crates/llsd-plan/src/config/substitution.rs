@@ -34,7 +34,7 @@ pub(super) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
         loop {
             let start = rest.find("${env.")?;
             rest = &rest[start + "${env.".len()..];
-            let Some(end) = rest.find('}') else { return None };
+            let end = rest.find('}')?;
             let inside = &rest[..end];
             if let Some(reference) = parse(inside) {
                 rest = &rest[end + 1..];

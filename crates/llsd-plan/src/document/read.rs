@@ -251,6 +251,8 @@ fn depth(value: &Value) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use serde_json::json;
 
     use super::*;
@@ -269,11 +271,11 @@ mod tests {
         let mut bomb = String::from("a0: &a0 [x, x]\n");
         for level in 1..40 {
             let below = level - 1;
-            bomb.push_str(&format!("a{level}: &a{level} [*a{below}, *a{below}]\n"));
+            let _ = writeln!(bomb, "a{level}: &a{level} [*a{below}, *a{below}]");
         }
         assert!(read(&bomb).unwrap_err().message.contains("100000 keys"));
         assert!(read(&"[".repeat(100_000)).is_err());
-        let keys: String = (0..700_000).map(|n| format!("key{n}: 1\n")).collect();
+        let keys = "a-key-of-some-length: 1\n".repeat(200_000);
         assert!(keys.len() > MAX_BYTES);
         assert_eq!(read(&keys).unwrap_err().message, "longer than 4 MiB");
         assert!(read("a: *a").is_err());

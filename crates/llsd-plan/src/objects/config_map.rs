@@ -8,12 +8,16 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use sha2::{Digest, Sha256};
 
 use super::{Blueprint, ConfigSource, labels, owner};
+use crate::problem::{FieldPath, Findings, Reason};
 
 /// The key, and so the file's name.
 pub const CONFIG_KEY: &str = "config.yaml";
 
 /// Digits of the hash in the name: as few as can be read, more where a name is taken.
 const SUFFIX_LENGTHS: [usize; 4] = [8, 16, 32, 64];
+
+/// What the API server takes, with room for names and labels.
+const MAX_BYTES: usize = (1 << 20) - (16 << 10);
 
 /// The sha256 of a text, in hexadecimal.
 pub fn content_hash(text: &str) -> String {
@@ -41,8 +45,19 @@ pub fn generated_name(blueprint: &Blueprint) -> Option<String> {
     Some(name_for(blueprint.name, text, taken))
 }
 
-pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
+pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Option<ConfigMap> {
     let ConfigSource::Generated { text } = &blueprint.config else { return None };
+    if text.len() > MAX_BYTES {
+        findings.problem(
+            &FieldPath::spec(),
+            Reason::Invalid,
+            format!(
+                "the generated configuration has {} bytes, and a ConfigMap holds 1 MiB",
+                text.len()
+            ),
+            "register fewer resources, or shorten the settings",
+        );
+    }
     let mut metadata = owner::owned(blueprint, generated_name(blueprint)?);
     metadata.labels = Some(labels::of_component(blueprint.name, "config"));
     metadata.annotations = Some([(labels::CONFIG_HASH.into(), content_hash(text))].into());

@@ -4,7 +4,8 @@ Runs as `python3 -c <this text>` in the server's container and becomes the serve
 Before that it forgets what an earlier configuration registered: the server does not start when its metadata store
 remembers a model, shield or tool group otherwise than the file says now. What users registered stays.
 
-Environment: LLAMA_STACK_CONFIG (the file), LLS_PORT, LLS_WORKERS, LLS_HOST (optional; by default every address).
+Environment: LLAMA_STACK_CONFIG (the file), LLS_PORT, LLS_WORKERS, LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the
+file has none), LLS_HOST (optional; by default every address). Arguments are passed on to the server.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
 """
@@ -247,8 +248,11 @@ def server_command(config: dict, release: Release) -> list[str]:
     certificate, key, authority = (server.get(f"tls_{name}file") for name in ("cert", "key", "ca"))
     if bool(certificate) != bool(key):  # the server would speak plain HTTP without a word
         fail("server.tls_certfile and server.tls_keyfile need each other")
+    asked = os.environ.get("LLS_TLS_CERT_FILE"), os.environ.get("LLS_TLS_KEY_FILE")
     python = [sys.executable, "-m"]
     if release < (0, 3):  # reads TLS from the file, but not the port, and knows no workers
+        if all(asked) and not certificate:
+            fail("this release serves TLS only where its file says server.tls_certfile and server.tls_keyfile")
         if workers > 1:
             say(f"this release of the server knows no workers: 1 instead of {workers}")
         if release < (0, 2, 17):
@@ -256,6 +260,8 @@ def server_command(config: dict, release: Release) -> list[str]:
         return [*python, "llama_stack.core.server.server", CONFIG_FILE, "--port", str(port)]
     if server.get("host") and not os.environ.get("LLS_HOST"):
         say("server.host is not used: probes and Service need the pod's own addresses; LLS_HOST decides otherwise")
+    if all(asked) and not certificate:  # a file of the user's own need not speak of it
+        certificate, key = asked
     # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file.
     command = [*python, "uvicorn", "llama_stack.core.server.server:create_app", "--factory"]
     command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]
@@ -282,7 +288,7 @@ def main() -> None:
     release = installed_release()
     operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
     config = resolved(document, r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}")
-    command = server_command(config, release)
+    command = server_command(config, release) + sys.argv[1:]  # the resource's `args`
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)
     work.start()
     work.join(STORE_SECONDS)

@@ -45,7 +45,7 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
         storage_secret: storage_secret::storage_secret(blueprint),
         ca_bundle: ca_bundle::ca_bundle(blueprint),
-        config_map: config_map::config_map(blueprint),
+        config_map: config_map::config_map(blueprint, &mut findings),
         network_policy: network_policy::network_policy(blueprint, &mut findings),
         service: service::service(blueprint, &mut findings),
         deployment: deployment::deployment(blueprint, &mut findings),

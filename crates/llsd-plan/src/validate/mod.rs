@@ -52,6 +52,7 @@ fn allow_low_port(resource: &Value, findings: &mut Findings) {
 fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     resource_name(resource, &mut findings);
+    namespace(resource, &mut findings);
     match present(resource, "spec") {
         None => findings.problem(
             &FieldPath::spec(),
@@ -93,6 +94,29 @@ fn resource_name(resource: &Value, findings: &mut Findings) {
             Reason::Invalid,
             RESOURCE_NAME.message,
             RESOURCE_NAME.remedy,
+        );
+    }
+}
+
+/// The API server takes the namespace from the request and compares; files are read without one.
+fn namespace(resource: &Value, findings: &mut Findings) {
+    let Some(namespace) = resource.pointer("/metadata/namespace").filter(|name| !name.is_null())
+    else {
+        return;
+    };
+    let well_formed = namespace.as_str().is_some_and(|name| {
+        let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        name.len() <= 63
+            && name.chars().all(|c| outer(c) || c == '-')
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+    });
+    if !well_formed {
+        findings.problem(
+            &FieldPath::root().key("metadata").key("namespace"),
+            Reason::Invalid,
+            "is no name of a namespace",
+            "use lowercase letters, digits and `-`, at most 63, in quotes if all are digits",
         );
     }
 }

@@ -54,10 +54,10 @@ impl FactsFlags {
             read.facts = facts;
         }
         if let Some(file) = &self.image_config
-            && let Some(labels) = read.file(file, image_config::labels)?
+            && let Some(image) = read.file(file, image_config::read)?
         {
             let source = read.files.last().cloned().unwrap_or_default();
-            let looked_into = image_config::look_into(&labels, self.base.is_none());
+            let looked_into = image_config::look_into(image, self.base.is_none());
             match looked_into {
                 Ok(found) => found.add_to(&mut read.facts.image),
                 Err(finding) => read.remark(source, finding),
@@ -114,11 +114,9 @@ fn base(name: &str, text: &str) -> Result<BaseFacts, Finding> {
 }
 
 fn release(text: &str) -> Result<String, String> {
-    let mut parts = text.trim_start_matches('v').split(['.', '-', '+']);
-    let mut number = || parts.next().is_some_and(|part| part.parse::<u32>().is_ok());
-    if number() && number() {
+    if llsd_plan::config::era::is_known(text) {
         Ok(text.to_owned())
     } else {
-        Err("a release looks like 0.7.3".to_owned())
+        Err("known are the releases up to 0.7, for example 0.7.3".to_owned())
     }
 }

@@ -1,8 +1,8 @@
-//! `--image-config`: the labels of an image, read by the same rules as in a registry. Only the
-//! layers are not at hand, so a label that points into one leads to a configuration that is not
-//! available.
+//! `--image-config`: the labels of an image, read by the same rules as in a registry, and the
+//! variables that it sets. Only the layers are not at hand, so a label that points into one leads
+//! to a configuration that is not available.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
 use llsd_plan::problem::{FieldPath, Reason};
@@ -23,9 +23,20 @@ struct ImageConfiguration {
 struct ContainerConfiguration {
     #[serde(rename = "Labels")]
     labels: Option<BTreeMap<String, String>>,
+    /// `NAME=VALUE`.
+    #[serde(rename = "Env")]
+    env: Option<Vec<String>>,
 }
 
-pub(super) fn labels(_: &str, text: &str) -> Result<Labels, Finding> {
+/// What an image says of itself.
+#[derive(Debug, Default)]
+pub(super) struct Image {
+    labels: Labels,
+    /// Names alone: a value may be a secret.
+    variables: BTreeSet<String>,
+}
+
+pub(super) fn read(_: &str, text: &str) -> Result<Image, Finding> {
     let configuration: ImageConfiguration = serde_json::from_str(text).map_err(|error| {
         let at = Position { line: error.line().max(1), column: error.column().max(1) };
         refused(at, &format!("not an OCI image configuration: {error}"))
@@ -34,20 +45,33 @@ pub(super) fn labels(_: &str, text: &str) -> Result<Labels, Finding> {
         let message = "not an OCI image configuration: it has neither `config` nor `rootfs`";
         return Err(refused(Position::START, message));
     }
-    Ok(configuration.config.and_then(|config| config.labels).unwrap_or_default())
+    let Some(config) = configuration.config else { return Ok(Image::default()) };
+    let variables = config.env.unwrap_or_default();
+    // An empty value is as good as none to the server.
+    let set = |variable: &String| {
+        let (name, value) = variable.split_once('=')?;
+        (!value.is_empty()).then(|| name.to_owned())
+    };
+    Ok(Image {
+        labels: config.labels.unwrap_or_default(),
+        variables: variables.iter().filter_map(set).collect(),
+    })
 }
 
-/// What the labels say.
+/// What is to be known of the image.
 #[derive(Debug)]
 pub(super) struct Found {
+    variables: BTreeSet<String>,
     release: Option<String>,
     base: Option<BaseFacts>,
     unavailable: Option<String>,
 }
 
 /// Without `base_wanted` the labels of the configuration are passed over: it comes from elsewhere.
-pub(super) fn look_into(labels: &Labels, base_wanted: bool) -> Result<Found, Finding> {
+pub(super) fn look_into(image: Image, base_wanted: bool) -> Result<Found, Finding> {
+    let labels = &image.labels;
     let mut found = Found {
+        variables: image.variables,
         release: labels::release(labels).map(str::to_owned),
         base: None,
         unavailable: None,
@@ -79,6 +103,7 @@ impl Found {
         if self.release.is_some() {
             image.release = self.release;
         }
+        image.variables = Some(self.variables);
         image.base = self.base;
         image.unavailable = self.unavailable;
         image.inspected = true;

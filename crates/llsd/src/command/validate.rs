@@ -11,12 +11,12 @@ use super::{Exit, Outcome};
 /// Check resources without a cluster: every problem and warning, with its line in the file
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    #[command(flatten)]
-    inputs: Inputs,
-
     /// How to print what was found
     #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     output: Format,
+
+    #[command(flatten)]
+    inputs: Inputs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -63,3 +63,18 @@ fn expect(path: &Path, what: &str, fits: fn(&fs::Metadata) -> bool) -> Result<()
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_are_written() {
+        for name in ["env.yaml", "demo.a", "..a"] {
+            assert_eq!(plain(name), Ok(()));
+        }
+        for name in ["", ".", "..", "a/b", "../a", "/a", "a/", "./a", "a\\b"] {
+            assert!(plain(name).is_err(), "{name}");
+        }
+    }
+}

@@ -21,13 +21,13 @@ use output::Output;
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    #[command(flatten)]
-    inputs: Inputs,
-
     /// `yaml`: all objects; `config`: config.yaml alone; `dir=DIR`: config.yaml, env.yaml and one
     /// file per object
     #[arg(short, long, default_value = "yaml", value_name = "yaml|config|dir=DIR")]
     output: Output,
+
+    #[command(flatten)]
+    inputs: Inputs,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
@@ -103,7 +103,8 @@ fn folders(
 }
 
 fn folder_name(examined: &Examined) -> String {
-    let namespace = examined.resource.namespace.as_deref().unwrap_or("default");
+    let namespace = examined.resource.namespace.as_deref().filter(|name| !name.is_empty());
+    let namespace = namespace.unwrap_or("default");
     format!("{namespace}.{}", examined.resource.name.as_deref().unwrap_or_default())
 }
 

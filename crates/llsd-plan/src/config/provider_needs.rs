@@ -1,0 +1,93 @@
+//! What a provider cannot do without, and what it has no place for.
+
+use llsd_api::provider_id::short_name;
+
+use super::catalogue::ProviderType;
+use super::provider_config::Builder;
+use super::storage;
+use super::substitution::{Form, Reference, whole};
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+use crate::suggest::nearest;
+
+impl Builder<'_, '_> {
+    /// Fields that the release cannot do without and that nobody has given.
+    pub(super) fn fill(&mut self) {
+        let Some(known) = self.resolved.known else { return };
+        let own = Some(self.provider.id.as_str());
+        let own = own.filter(|id| *id != short_name(&self.resolved.name));
+        for (field, value) in &known.fill {
+            if self.config.get(field).is_none_or(Node::is_null) {
+                let value = storage::companion(&self.draft.document, value, own);
+                let origin = Origin::Rule("the provider needs it");
+                self.config.set(field, Node::from_value(value, &origin));
+            }
+        }
+    }
+
+    /// What is still missing, or stays empty because nothing sets its variable.
+    pub(super) fn required(&mut self) {
+        let Some(known) = self.resolved.known else { return };
+        let endpoint = self.field_for(|known| known.endpoint.as_deref(), &[]);
+        let needs_endpoint = self.resolved.name == "remote::vllm";
+        let fields =
+            known.required.iter().cloned().chain(endpoint.clone().filter(|_| needs_endpoint));
+        let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
+        missing.dedup();
+        for field in missing {
+            let (path, remedy) = if endpoint.as_ref() == Some(&field) {
+                (self.provider.path.key("endpoint"), "set endpoint".to_owned())
+            } else if known.key.as_ref() == Some(&field) {
+                (self.provider.path.key("apiKey"), "set apiKey".to_owned())
+            } else {
+                let remedy = format!("set settings.{field}, or secretRefs.{field} for a secret");
+                (self.provider.path.key("settings").key(&field), remedy)
+            };
+            let message = format!("`{}` does not start without `{field}`", self.resolved.name);
+            self.draft.findings.problem(&path, Reason::Required, message, remedy);
+        }
+    }
+
+    fn is_empty(&self, field: &str) -> bool {
+        let Some(node) = self.config.get(field) else { return true };
+        match node.as_str().map(whole) {
+            Some(Some(Reference { variable, form: Form::Default("") | Form::Required })) => {
+                !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable)
+            }
+            _ => node.is_null() || node.as_str() == Some(""),
+        }
+    }
+
+    pub(super) fn no_place(&mut self, path: &FieldPath, what: &str) {
+        let message = format!(
+            "`{}` of {} takes no {}",
+            self.resolved.name,
+            self.draft.era.name(),
+            noun(what)
+        );
+        let remedy = match self.resolved.known {
+            Some(known) if known.known().next().is_some() => {
+                let fields: Vec<&str> = known.known().collect();
+                format!("remove it; settings of this provider are {}", fields.join(", "))
+            }
+            _ => "remove it".to_owned(),
+        };
+        self.draft.findings.problem(path, Reason::Invalid, message, remedy);
+    }
+
+    pub(super) fn unknown_field(&mut self, path: &FieldPath, name: &str) {
+        let known = self.resolved.known.into_iter().flat_map(ProviderType::known);
+        let remedy = match nearest(name, known) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => "remove it".to_owned(),
+        };
+        let message =
+            format!("`{}` of {} has no field `{name}`", self.resolved.name, self.draft.era.name());
+        self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
+    }
+}
+
+/// `an endpoint` without its article.
+fn noun(what: &str) -> &str {
+    what.split_once(' ').map_or(what, |(_, noun)| noun)
+}

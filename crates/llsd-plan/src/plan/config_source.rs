@@ -1,0 +1,161 @@
+//! Where the configuration of a resource comes from: the user's own ConfigMap, a base that generation
+//! builds on, or the image alone.
+
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use serde_json::Value;
+
+use super::external_installs;
+use crate::distributions::Resolved;
+use crate::facts::{BaseFacts, Facts};
+use crate::objects::{ConfigSource, config_map};
+use crate::problem::{FieldPath, Findings, Problem, Reason};
+
+/// Whether the configuration is the user's own, generated, or the image's. Only a generated one
+/// needs a base; without one nothing is chosen.
+pub(super) fn choose(
+    spec: &LlamaStackDistributionSpec,
+    image: &Resolved,
+    facts: &Facts,
+    findings: &mut Findings,
+    unavailable: &mut Vec<Problem>,
+) -> (Option<ConfigSource>, Option<BaseFacts>) {
+    if spec.override_config.is_some() {
+        warn_of_unpinned_image(facts, findings);
+        return (override_config(spec, facts, findings), None);
+    }
+    if !needs_generation(spec) {
+        warn_of_unpinned_image(facts, findings);
+        return (Some(ConfigSource::Default), None);
+    }
+    (None, base(image, facts, findings, unavailable))
+}
+
+/// Without a base a registry that fails blocks nothing.
+fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
+    if let Some(why) = &facts.image.unavailable {
+        findings.warning(
+            &FieldPath::spec().key("distribution"),
+            Reason::Unavailable,
+            format!("the registry cannot be asked ({why}); the image runs without a digest"),
+            "check the registry and the pull secrets, or name the image by its digest",
+        );
+    }
+}
+
+/// A port alone needs no file: the server takes it from a variable.
+fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
+    let workers = spec.workload.as_ref().and_then(|workload| workload.workers).unwrap_or(1);
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    // A section that is there and says nothing asks for nothing.
+    let asks = |section: Option<Value>| section.is_some_and(|section| says_something(&section));
+    asks(spec.providers.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || asks(spec.resources.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+        || spec
+            .storage
+            .as_ref()
+            .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
+        || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
+        || !external_installs(spec).is_empty()
+        || workers > 1
+        || tls.is_some_and(|tls| tls.enabled == Some(true))
+}
+
+/// Whether a section has a field that is not an empty list.
+fn says_something(section: &Value) -> bool {
+    let fields = section.as_object().into_iter().flat_map(|fields| fields.values());
+    fields.clone().any(|field| field.as_array().is_none_or(|list| !list.is_empty()))
+}
+
+fn override_config(
+    spec: &LlamaStackDistributionSpec,
+    facts: &Facts,
+    findings: &mut Findings,
+) -> Option<ConfigSource> {
+    let name = spec.override_config.as_ref()?.config_map_name.clone();
+    let path = FieldPath::spec().key("overrideConfig").key("configMapName");
+    let found = facts.config_maps.get(&name);
+    if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
+        findings.problem(
+            &path,
+            Reason::ConfigMapNotFound,
+            format!("ConfigMap not found: {name}"),
+            "create the ConfigMap, or name one that exists",
+        );
+        return None;
+    }
+    let Some(found) = found else {
+        let key = "config.yaml".to_owned();
+        return Some(ConfigSource::Override { config_map: name, key, hash: None });
+    };
+    let Some(key) =
+        ["config.yaml", "run.yaml"].into_iter().find(|key| found.data.contains_key(*key))
+    else {
+        findings.problem(
+            &path,
+            Reason::ConfigMapNotFound,
+            format!("ConfigMap {name} has neither the key config.yaml nor run.yaml"),
+            "put the configuration under the key config.yaml",
+        );
+        return None;
+    };
+    Some(ConfigSource::Override {
+        hash: Some(config_map::content_hash(&found.data[key])),
+        config_map: name,
+        key: key.to_owned(),
+    })
+}
+
+/// The base configuration: the image's own, else the one embedded for the table's own images.
+fn base(
+    image: &Resolved,
+    facts: &Facts,
+    findings: &mut Findings,
+    unavailable: &mut Vec<Problem>,
+) -> Option<BaseFacts> {
+    if let Some(base) = &facts.image.base {
+        return Some(base.clone());
+    }
+    let path = FieldPath::spec().key("distribution");
+    if let Some(base) = image.embedded_base() {
+        if let Some(why) = &facts.image.unavailable {
+            findings.warning(
+                &path,
+                Reason::Unavailable,
+                format!("the registry cannot be asked ({why}); the embedded configuration is used"),
+                "nothing needs to be done if the image is the release's own",
+            );
+        }
+        return Some(base);
+    }
+    let name = &image.image;
+    let field = path.key(if image.name.is_some() { "name" } else { "image" });
+    match &facts.image.unavailable {
+        Some(why) => unavailable.push(Problem {
+            path: field,
+            reason: Reason::Unavailable,
+            message: format!("the configuration of {name} cannot be read: {why}"),
+            remedy: if facts.complete {
+                "it is tried again; check the registry and the pull secrets".to_owned()
+            } else {
+                "give the file itself with --base".to_owned()
+            },
+        }),
+        None if facts.complete || facts.image.inspected => findings.problem(
+            &path,
+            Reason::MissingConfigLabels,
+            format!(
+                "Distribution image {name} missing config labels. Add labels using `crane mutate` \
+                 or use `overrideConfig` to provide configuration manually. See \
+                 docs/configuration.md for details."
+            ),
+            "llsd image label does it in one step",
+        ),
+        None => unavailable.push(Problem {
+            path: field,
+            reason: Reason::Unavailable,
+            message: format!("the configuration inside {name} is not known offline"),
+            remedy: "give it with --base, --image-config or --facts".to_owned(),
+        }),
+    }
+    None
+}

@@ -1,0 +1,199 @@
+//! From a resource and facts to everything that the operator would apply, or to what is in the way.
+//! Controller, admission and command line all call this one pure function.
+
+mod config_source;
+mod secret_references;
+
+use llsd_api::conversion::carried_container_name;
+use llsd_api::secret_ref::SecretKey;
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::config::{self, Generated};
+use crate::distributions::{self, Resolved};
+use crate::facts::{BaseFacts, Facts};
+use crate::objects::{
+    Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
+    certificates, names, objects,
+};
+use crate::problem::{Findings, Problem};
+use crate::secrets;
+use crate::validate::validate_stored;
+
+/// Everything that would be applied for one resource.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub objects: Objects,
+    pub image: Resolved,
+    /// The generated configuration; none with `overrideConfig` or the image's own.
+    pub generated: Option<Generated>,
+    /// Where the base of a generated configuration was found.
+    pub base: Option<BaseFacts>,
+    /// Variables that generation gives the server.
+    pub environment: Vec<Variable>,
+    pub warnings: Vec<Problem>,
+}
+
+/// What planning came to.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Planned(Box<Plan>),
+    /// The user's to mend; nothing is retried until an input changes.
+    Refused(Findings),
+    /// Something that only a cluster or a registry has is not there now.
+    Unavailable {
+        missing: Vec<Problem>,
+        warnings: Vec<Problem>,
+    },
+}
+
+#[derive(Deserialize)]
+struct Resource {
+    metadata: Metadata,
+    spec: LlamaStackDistributionSpec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+    namespace: Option<String>,
+}
+
+/// The namespace of a resource that names none, as kubectl has it.
+const DEFAULT_NAMESPACE: &str = "default";
+/// v0.9's name of the server's container.
+const CONTAINER_NAME: &str = "llama-stack";
+
+/// Plans a v1alpha2 resource.
+pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
+    let mut findings = validate_stored(resource);
+    let Ok(Resource { metadata, spec }) = Resource::deserialize(resource) else {
+        return refuse(findings);
+    };
+    let namespace = metadata.namespace.as_deref().filter(|name| !name.is_empty());
+    let namespace = namespace.unwrap_or(DEFAULT_NAMESPACE);
+    let mut unavailable = Vec::new();
+    let image = distributions::resolve(&spec.distribution, &facts.operator, &mut findings);
+    let (source, base) = match &image {
+        Some(image) => config_source::choose(&spec, image, facts, &mut findings, &mut unavailable),
+        None => return refuse(findings),
+    };
+    let Some(image) = image else { return refuse(findings) };
+
+    let mut generated = None;
+    if let Some(base) = &base {
+        let release =
+            facts.image.release.as_deref().or(distributions::release_of_tag(&image.image));
+        let outcome = config::generate(&spec, facts, base, release);
+        findings.extend(outcome.findings);
+        unavailable.extend(outcome.unavailable);
+        generated = outcome.generated;
+    }
+    let references = secret_references::of(&spec, generated.as_ref());
+    secrets::check(&references, facts, namespace, &mut findings);
+    let database = generated
+        .as_ref()
+        .filter(|generated| generated.connection_string.is_some())
+        .and_then(|_| secret_references::database(&spec, facts, &mut findings));
+    let (ca_bundle, remarks) = certificates::bundle(&spec, namespace, facts);
+    findings.extend(remarks);
+    let config = match (&generated, source) {
+        (Some(generated), _) => Some(ConfigSource::Generated { text: generated.text.clone() }),
+        (None, source) => source,
+    };
+    let Some(config) = config else { return stop(findings, unavailable) };
+
+    let environment = environment(generated.as_ref(), &metadata.name);
+    let container_name = carried_container_name(resource);
+    let blueprint = Blueprint {
+        name: &metadata.name,
+        namespace,
+        spec: &spec,
+        facts,
+        image: pinned(&image.image, facts.image.digest.as_deref()),
+        container_name: container_name.unwrap_or_else(|| CONTAINER_NAME.to_owned()),
+        config,
+        environment: environment.clone(),
+        redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
+        database,
+        secret_hash: secrets::hash(&references, facts),
+        ca_bundle,
+        external_providers: external_installs(&spec),
+    };
+    let (objects, remarks) = objects(&blueprint);
+    findings.extend(remarks);
+    if !findings.problems.is_empty() || !unavailable.is_empty() {
+        return stop(findings, unavailable);
+    }
+    findings.sort();
+    Outcome::Planned(Box::new(Plan {
+        objects,
+        image,
+        generated,
+        base,
+        environment,
+        warnings: findings.warnings,
+    }))
+}
+
+fn refuse(mut findings: Findings) -> Outcome {
+    findings.sort();
+    Outcome::Refused(findings)
+}
+
+fn stop(mut findings: Findings, missing: Vec<Problem>) -> Outcome {
+    findings.sort();
+    if findings.problems.is_empty() {
+        Outcome::Unavailable { missing, warnings: findings.warnings }
+    } else {
+        Outcome::Refused(findings)
+    }
+}
+
+fn pinned(image: &str, digest: Option<&str>) -> String {
+    match digest {
+        Some(digest) if !image.contains('@') => format!("{image}@{digest}"),
+        _ => image.to_owned(),
+    }
+}
+
+/// The variables that the generated file refers to.
+fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
+    let Some(generated) = generated else { return Vec::new() };
+    let mut variables: Vec<Variable> = generated
+        .secrets
+        .iter()
+        .map(|bound| Variable {
+            name: bound.name.to_string(),
+            value: VariableValue::Secret(bound.secret.clone()),
+        })
+        .collect();
+    if generated.connection_string.is_some() {
+        for key in Database::KEYS {
+            let secret = SecretKey { name: names::storage_secret(name), key: key.to_owned() };
+            variables.push(Variable {
+                name: format!("LLSD_STORAGE_SQL_{}", key.to_uppercase()),
+                value: VariableValue::Secret(secret),
+            });
+        }
+    }
+    variables.extend(generated.variables.iter().cloned());
+    variables
+}
+
+fn external_installs(spec: &LlamaStackDistributionSpec) -> Vec<ExternalInstall> {
+    let Some(external) = &spec.external_providers else { return Vec::new() };
+    let mut installs = Vec::new();
+    for (_, providers) in external.by_api() {
+        for provider in providers.iter().flatten() {
+            installs.push(ExternalInstall {
+                provider_id: provider.provider_id.as_str().to_owned(),
+                image: provider.image.clone(),
+                pull_policy: provider.image_pull_policy,
+            });
+        }
+    }
+    installs
+}
