@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use llsd_plan::config::catalogue::{Catalogue, ProviderType};
+use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_testkit::{Candidate, Release, skip};
@@ -227,6 +228,31 @@ fn the_servers_own_models_accept_every_generated_configuration() {
             .collect();
         assert!(refused.is_empty(), "{release}:\n{}", refused.join("\n"));
         eprintln!("{release}: {} configurations accepted", judgements.len());
+    }
+}
+
+/// What the operator carries, as it stands: with nothing set, and with a model server.
+#[test]
+fn every_embedded_distribution_is_accepted_by_its_release() {
+    for release in judges() {
+        let of_release = Distribution::all()
+            .iter()
+            .filter(|(_, distribution)| distribution.release == release.version());
+        let mut candidates = Vec::new();
+        for (name, distribution) in of_release {
+            // The one variable that a distribution of 0.2.12 cannot do without.
+            let bare = Candidate::new(name, distribution.base()).with_env("INFERENCE_MODEL", "m");
+            candidates.push(bare.clone());
+            candidates.push(bare.with_env("VLLM_URL", "http://vllm:8000/v1"));
+        }
+        match release.check(&candidates) {
+            Err(error) => return skip("embedded distributions", &error.to_string()),
+            Ok(judgements) => {
+                for judgement in judgements {
+                    assert!(judgement.is_clean(), "{release}: {judgement}");
+                }
+            }
+        }
     }
 }
 

@@ -170,6 +170,8 @@ fn sigterm_lets_a_blocked_command_come_to_its_end() {
     let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &["--grace", "60s"]);
     let mut blocked = proxy.client();
+    // An answer shows that the proxy has taken the connection; the kernel alone would do so too.
+    assert_eq!(blocked.ask(&["PING"]), "+PONG");
     blocked.send(&["BLPOP", "queue", "0"]).unwrap();
     let mut direct = Client::connect(redis.address);
     assert_eq!(direct.ask(&["AUTH", PASSWORD]), "+OK");
