@@ -7,7 +7,7 @@ use std::process::Command;
 
 use llsd_plan::distributions::Distribution;
 use llsd_registry::mirrors::{HostPattern, Registries};
-use llsd_registry::{Attempt, BaseConfig, Config, Credential, Image, Reference, Registry};
+use llsd_registry::{BaseConfig, Config, Credential, Image, Reference, Registry};
 use llsd_testkit::{RegistryServer, User, debian_program};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -153,8 +153,7 @@ pub(crate) async fn as_operator(
         .into_iter()
         .collect();
     let reference: Reference = image.parse().unwrap();
-    let attempt = Attempt { reference: &reference, credentials: &credentials };
-    registry.look_up(&[attempt]).await.unwrap()
+    registry.find(&reference, async |_: &str| credentials.clone()).await.unwrap()
 }
 
 pub(crate) fn base(image: &Image) -> BaseConfig {
