@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use llsd_api::v1alpha2::DistributionSpec;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::document;
+use crate::document::{self, Node, Origin};
 use crate::facts::{BaseFacts, BaseSource, OperatorFacts};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::suggest::nearest;
@@ -44,6 +45,21 @@ impl Distribution {
     pub fn base(&self) -> &'static str {
         BASES.iter().find(|(file, _)| *file == self.base).map_or("", |(_, text)| text)
     }
+}
+
+/// The embedded configurations as the server reads them, each read once.
+static READ: LazyLock<Vec<(&'static str, Value, Node)>> = LazyLock::new(|| {
+    let read = |text: &'static str| {
+        let value = document::read(text).expect("an embedded configuration is YAML");
+        let node = Node::from_value(value.clone(), &Origin::Base);
+        (text, value, node)
+    };
+    BASES.iter().map(|(_, text)| read(text)).collect()
+});
+
+/// A configuration of the operator's own, already read.
+pub(crate) fn already_read(text: &str) -> Option<(&'static Value, &'static Node)> {
+    READ.iter().find(|(known, _, _)| *known == text).map(|(_, value, node)| (value, node))
 }
 
 /// The image that a resource asks for.

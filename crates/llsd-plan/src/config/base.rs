@@ -1,8 +1,11 @@
 //! The base configuration, opened: read as the server reads it, its version checked, its era told.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::era::{self, Era, NoEra};
+use crate::distributions::already_read;
 use crate::document::{self, Node, Origin};
 use crate::facts::BaseFacts;
 use crate::problem::{FieldPath, Findings, Reason};
@@ -28,7 +31,12 @@ pub(super) fn open(
         Some(place) => format!("the base configuration ({place})"),
         None => "the base configuration".to_owned(),
     };
-    let value = match document::read(&base.text) {
+    let known = already_read(&base.text);
+    let read = match known {
+        Some((value, _)) => Ok(Cow::Borrowed(value)),
+        None => document::read(&base.text).map(Cow::Owned),
+    };
+    let value = match read {
         Ok(value) => value,
         Err(wrong) => {
             let place = format!("line {}, column {}", wrong.line, wrong.column);
@@ -66,7 +74,13 @@ pub(super) fn open(
         return None;
     }
     match era::detect(&value, release) {
-        Ok(era) => Some(Base { document: Node::from_value(value, &Origin::Base), era, version }),
+        Ok(era) => {
+            let document = match known {
+                Some((_, document)) => document.clone(),
+                None => Node::from_value(value.into_owned(), &Origin::Base),
+            };
+            Some(Base { document, era, version })
+        }
         Err(no_era) => {
             let message = match no_era {
                 NoEra::Foreign(what) => format!("{source} is for {what}"),

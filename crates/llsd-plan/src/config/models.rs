@@ -138,6 +138,11 @@ fn provider_model_id(
     if let Some(id) = model.entry.and_then(|entry| entry.provider_model_id.clone()) {
         return Some((id, Origin::Field(model.path.key("providerModelId"))));
     }
+    let inference = draft.spec.providers.as_ref()?.inference.as_ref()?;
+    let entries = inference.entries().iter().filter_map(|entry| entry.read());
+    if !entries.clone().any(|entry| entry.deployment_name.is_some()) {
+        return None;
+    }
     let of = draft.user_providers().into_iter().find(|user| user.id == provider.id)?;
     let deployment = of.entry.deployment_name.clone()?;
     Some((deployment, Origin::Field(of.path.key("deploymentName"))))

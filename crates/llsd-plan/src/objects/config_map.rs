@@ -2,6 +2,7 @@
 //! never changes: a new configuration is a new object, so that pods of an older one can still
 //! start while the newer one rolls out.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -19,11 +20,22 @@ const SUFFIX_LENGTHS: [usize; 4] = [8, 16, 32, 64];
 /// What the API server takes, with room for names and labels.
 const MAX_BYTES: usize = (1 << 20) - (16 << 10);
 
+thread_local! {
+    /// The last text and its hash: name, annotations and volumes of one plan ask for the same one.
+    static LAST: RefCell<(String, String)> = RefCell::default();
+}
+
 /// The sha256 of a text, in hexadecimal.
 pub fn content_hash(text: &str) -> String {
-    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
+    LAST.with_borrow_mut(|(known, hash)| {
+        if known != text || hash.is_empty() {
+            text.clone_into(known);
+            hash.clear();
+            for byte in Sha256::digest(text) {
+                let _ = write!(hash, "{byte:02x}");
+            }
+        }
+        hash.clone()
     })
 }
 

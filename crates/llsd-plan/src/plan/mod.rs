@@ -106,7 +106,9 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     let Some(config) = config else { return stop(findings, unavailable) };
 
     let environment = environment(generated.as_ref(), &metadata.name);
-    let container_name = carried_container_name(resource);
+    // Only a resource that came from v1alpha1 carries one, and looking for it means converting.
+    let carries = resource.pointer("/metadata/annotations").is_some();
+    let container_name = carries.then(|| carried_container_name(resource)).flatten();
     let blueprint = Blueprint {
         name: &metadata.name,
         namespace,
