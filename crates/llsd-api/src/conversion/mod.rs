@@ -98,6 +98,10 @@ pub fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
 /// The name that a v1alpha1 object gave to the server's container, if it is not the usual one.
 /// v1alpha2 has no field for it, but the name of a running container must stay.
 pub fn carried_container_name(object: &Value) -> Option<String> {
+    // In v1alpha2 it travels in an annotation, and without any there is no need to convert.
+    if Version::of(object) == Some(Version::V1Alpha2) {
+        object.pointer("/metadata/annotations")?;
+    }
     let object = convert(object.clone(), Version::V1Alpha1);
     let name = at(&object, CONTAINER_NAME)?.as_str()?;
     (!name.is_empty() && name != DEFAULT_CONTAINER_NAME).then(|| name.to_owned())

@@ -2,6 +2,7 @@
 //! not there when the server runs, so they do not count.
 
 use super::draft::{Draft, entry_id};
+use super::registered::KINDS;
 use super::substitution::EffectiveId;
 use crate::document::Node;
 
@@ -14,28 +15,17 @@ pub struct Counts {
     pub models: usize,
 }
 
-const KINDS: [(&str, &str); 8] = [
-    ("models", "model_id"),
-    ("shields", "shield_id"),
-    ("vector_stores", "vector_store_id"),
-    ("vector_dbs", "vector_db_id"),
-    ("tool_groups", "toolgroup_id"),
-    ("datasets", "dataset_id"),
-    ("scoring_fns", "scoring_fn_id"),
-    ("benchmarks", "benchmark_id"),
-];
-
 pub(super) fn count(draft: &Draft<'_>) -> Counts {
     let mut counts = Counts::default();
     for api in draft.provider_apis() {
         let entries = draft.providers(&api).iter().filter_map(entry_id);
         counts.providers += entries.filter(|id| draft.variables.admit(id)).count();
     }
-    for (kind, key) in KINDS {
-        let entries = draft.registered_now(kind);
-        let number = entries.iter().filter(|entry| is_there(draft, entry, key)).count();
+    for kind in &KINDS {
+        let entries = draft.registered_now(kind.list);
+        let number = entries.iter().filter(|entry| is_there(draft, entry, kind.id)).count();
         counts.resources += number;
-        if kind == "models" {
+        if kind.list == "models" {
             counts.models = number;
         }
     }

@@ -8,21 +8,9 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::era::Era;
+use super::registered::KINDS;
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Findings, Reason};
-
-/// Which kind of registered resource belongs to which API.
-const RESOURCES: [(&str, &str); 9] = [
-    ("inference", "models"),
-    ("safety", "shields"),
-    ("vector_io", "vector_stores"),
-    ("vector_io", "vector_dbs"),
-    ("tool_runtime", "tool_groups"),
-    ("datasetio", "datasets"),
-    ("scoring", "scoring_fns"),
-    ("eval", "benchmarks"),
-    ("tool_runtime", "connectors"),
-];
 
 /// The APIs that are switched off, and those that fall with them.
 #[derive(Clone, Debug, Default)]
@@ -82,11 +70,12 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     {
         entries.retain(|(api, _)| !gone.contains(api));
     }
-    for (api, kind) in RESOURCES {
+    let connectors = ("connectors", "tool_runtime");
+    for (list, api) in KINDS.iter().map(|kind| (kind.list, kind.api)).chain([connectors]) {
         if gone.contains(api) {
-            draft.document.remove(kind);
+            draft.document.remove(list);
             if let Some(resources) = draft.document.get_mut("registered_resources") {
-                resources.remove(kind);
+                resources.remove(list);
             }
         }
     }
@@ -136,11 +125,7 @@ fn always_served(draft: &mut Draft<'_>) {
 
 /// Removes providers that need what is gone, until nothing more falls.
 fn cascade(draft: &mut Draft<'_>) {
-    let user: Vec<_> = draft
-        .user_providers()
-        .into_iter()
-        .map(|provider| (provider.api, provider.id, provider.path))
-        .collect();
+    let users = draft.user_providers();
     loop {
         let mut fallen = None;
         'search: for api in draft.provider_apis() {
@@ -164,8 +149,8 @@ fn cascade(draft: &mut Draft<'_>) {
             cause: cause.clone(),
         };
         draft.disabled.fallen.push(fallen);
-        if let Some((_, _, path)) = user.iter().find(|(of, name, _)| *of == api && *name == id) {
-            warn(&mut draft.findings, path, &api, &needed, &cause);
+        if let Some(user) = users.iter().find(|user| user.api == api && user.id == id) {
+            warn(&mut draft.findings, &user.path, &api, &needed, &cause);
         }
         let empty = {
             let origin = Origin::Base;

@@ -1,5 +1,8 @@
 //! The configuration in the making: what the steps of generation read and change.
 
+use std::rc::Rc;
+
+use llsd_api::one_or_many::OneOrMany;
 use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 
@@ -19,13 +22,15 @@ pub(super) struct Draft<'a> {
     pub(super) era: Era,
     pub(super) document: Node,
     pub(super) disabled: Disabled,
+    /// Told once, because most steps ask for them, some for every model.
+    pub(super) users: Rc<[UserProvider<'a>]>,
     pub(super) variables: Variables,
     pub(super) environment: Environment,
     /// Variables with a value of their own, such as those of OpenTelemetry.
     pub(super) plain_variables: Vec<Variable>,
     pub(super) redis: Option<RedisSidecar>,
-    /// Where the resource names the connection string that must be taken apart.
-    pub(super) connection_string: Option<FieldPath>,
+    /// The document refers to the parts of the resource's connection string.
+    pub(super) takes_connection_string: bool,
     pub(super) findings: Findings,
     /// What planning must know and nobody told.
     pub(super) unavailable: Vec<Problem>,
@@ -40,20 +45,24 @@ pub(super) struct UserProvider<'a> {
     pub(super) path: FieldPath,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> UserProvider<'a> {
     /// The resource's providers of APIs that are not switched off. Entries that could not be read
     /// are validation's to report.
-    pub(super) fn user_providers(&self) -> Vec<UserProvider<'a>> {
+    pub(super) fn all(
+        spec: &'a LlamaStackDistributionSpec,
+        era: &Era,
+        disabled: &Disabled,
+    ) -> Rc<[Self]> {
         let mut found = Vec::new();
-        let Some(providers) = &self.spec.providers else { return found };
+        let Some(providers) = &spec.providers else { return found.into() };
         for (field, entries) in providers.by_api() {
             let Some(entries) = entries else { continue };
-            let api = api_name::in_config(&self.era, field);
-            if self.disabled.directly(&api) {
+            let api = api_name::in_config(era, field);
+            if disabled.directly(&api) {
                 continue;
             }
             let path = FieldPath::spec().key("providers").key(field);
-            let list = matches!(entries, llsd_api::one_or_many::OneOrMany::Many(_));
+            let list = matches!(entries, OneOrMany::Many(_));
             for (index, entry) in entries.entries().iter().enumerate() {
                 let Some(entry) = entry.read() else { continue };
                 let id = match &entry.id {
@@ -64,7 +73,14 @@ impl<'a> Draft<'a> {
                 found.push(UserProvider { api: api.clone(), id, entry, path });
             }
         }
-        found
+        found.into()
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// The resource's providers of APIs that are not switched off.
+    pub(super) fn user_providers(&self) -> Rc<[UserProvider<'a>]> {
+        Rc::clone(&self.users)
     }
 
     /// The entries that the document has for an API.

@@ -4,21 +4,11 @@
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::serve;
+use super::registered::{KINDS, Kind};
 use super::shields;
 use super::substitution::EffectiveId;
 use crate::document::{Content, Node};
 use crate::problem::Reason;
-
-/// Which API a registered resource's provider belongs to.
-const KINDS: [(&str, &str); 7] = [
-    ("models", "inference"),
-    ("shields", "safety"),
-    ("vector_stores", "vector_io"),
-    ("vector_dbs", "vector_io"),
-    ("tool_groups", "tool_runtime"),
-    ("datasets", "datasetio"),
-    ("scoring_fns", "scoring"),
-];
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);
@@ -29,7 +19,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 
 /// A provider of the resource that needs an API which nothing serves stops the server.
 fn needs(draft: &mut Draft<'_>) {
-    for provider in draft.user_providers() {
+    for provider in draft.user_providers().iter() {
         let entries = draft.providers(&provider.api).iter();
         let known = entries
             .filter(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
@@ -53,9 +43,10 @@ fn needs(draft: &mut Draft<'_>) {
     }
 }
 
-/// Resources of the base whose provider fell with a disabled API, and the default that was one.
+/// Resources of the base whose provider fell with a disabled API.
 fn resources(draft: &mut Draft<'_>) {
-    for (kind, api) in KINDS {
+    // Benchmarks stay as the base has them.
+    for Kind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);
         let dangling = |resource: &Node| {
             resource
@@ -63,8 +54,8 @@ fn resources(draft: &mut Draft<'_>) {
                 .and_then(|id| EffectiveId::of(id, ""))
                 .is_some_and(|id| !ids.contains(&id.id))
         };
-        if draft.registered_now(kind).iter().any(dangling) {
-            draft.registered(kind).retain(|resource| !dangling(resource));
+        if draft.registered_now(list).iter().any(dangling) {
+            draft.registered(list).retain(|resource| !dangling(resource));
         }
     }
 }

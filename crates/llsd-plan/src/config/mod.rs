@@ -17,6 +17,7 @@ mod provider_needs;
 mod provider_type;
 mod providers;
 mod redis_endpoint;
+mod registered;
 mod resources;
 mod server;
 mod shields;
@@ -34,13 +35,13 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{RedisSidecar, Variable};
-use crate::problem::{FieldPath, Findings, Problem};
+use crate::problem::{Findings, Problem};
 
 pub use counts::Counts;
 pub use environment::Bound;
 
 use disabled::Disabled;
-use draft::Draft;
+use draft::{Draft, UserProvider};
 use substitution::Variables;
 
 /// A generated configuration and what the pod needs for it.
@@ -59,8 +60,8 @@ pub struct Generated {
     pub secrets: Vec<Bound>,
     pub variables: Vec<Variable>,
     pub redis: Option<RedisSidecar>,
-    /// Where the resource names the connection string that has to be taken apart.
-    pub connection_string: Option<FieldPath>,
+    /// Whether the file refers to the parts of the resource's connection string.
+    pub takes_connection_string: bool,
 }
 
 /// What generation came to; everything it found is said even where nothing could be generated.
@@ -83,17 +84,19 @@ pub fn generate(
     let Some(base) = base::open(base, release, &mut findings) else {
         return Outcome { findings, ..Outcome::default() };
     };
+    let disabled = Disabled::new(spec, &base.era);
     let mut draft = Draft {
         spec,
         facts,
         era: base.era,
         document: base.document,
-        disabled: Disabled::new(spec, &base.era),
+        users: UserProvider::all(spec, &base.era, &disabled),
+        disabled,
         variables: set_variables(spec, facts),
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
-        connection_string: None,
+        takes_connection_string: false,
         findings,
         unavailable: Vec::new(),
     };
@@ -123,7 +126,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
         secrets: draft.environment.used(|name| used.contains(name)),
         variables: draft.plain_variables,
         redis: draft.redis,
-        connection_string: draft.connection_string,
+        takes_connection_string: draft.takes_connection_string,
         document: draft.document,
     };
     Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }

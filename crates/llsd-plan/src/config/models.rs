@@ -138,12 +138,7 @@ fn provider_model_id(
     if let Some(id) = model.entry.and_then(|entry| entry.provider_model_id.clone()) {
         return Some((id, Origin::Field(model.path.key("providerModelId"))));
     }
-    let inference = draft.spec.providers.as_ref()?.inference.as_ref()?;
-    let entries = inference.entries().iter().filter_map(|entry| entry.read());
-    if !entries.clone().any(|entry| entry.deployment_name.is_some()) {
-        return None;
-    }
-    let of = draft.user_providers().into_iter().find(|user| user.id == provider.id)?;
+    let of = draft.users.iter().find(|user| user.id == provider.id)?;
     let deployment = of.entry.deployment_name.clone()?;
     Some((deployment, Origin::Field(of.path.key("deploymentName"))))
 }
@@ -174,7 +169,7 @@ fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, 
 
 /// A deployment of Azure that no model of the resource belongs to is a model of its own name.
 fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
-    for provider in draft.user_providers() {
+    for provider in draft.user_providers().iter() {
         let Some(deployment) = &provider.entry.deployment_name else { continue };
         let listed = registered.iter().any(|(_, of)| *of == provider.id);
         if provider.api != "inference"

@@ -8,11 +8,11 @@ use crate::document::{Node, Origin};
 use crate::problem::Reason;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
-    for provider in draft.user_providers() {
+    for provider in draft.user_providers().iter() {
         if provider.api == "telemetry" && !draft.era.catalogue.has_api("telemetry") {
-            telemetry::to_environment(draft, &provider);
-        } else if known_api(draft, &provider) {
-            merge(draft, &provider);
+            telemetry::to_environment(draft, provider);
+        } else if known_api(draft, provider) {
+            merge(draft, provider);
         }
     }
 }

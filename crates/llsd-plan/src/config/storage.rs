@@ -55,7 +55,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     }
     if let Some(sql) = &storage.sql {
         let path = path.key("sql");
-        let target = sql_target(draft, sql, &path);
+        let target = sql_target(draft, sql);
         set(draft, Kind::Sql, &target, &path);
     }
 }
@@ -91,11 +91,11 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
     Some(Target::Redis { host: endpoint.host, port: endpoint.port })
 }
 
-fn sql_target(draft: &mut Draft<'_>, sql: &SqlStorageSpec, path: &FieldPath) -> Target {
+fn sql_target(draft: &mut Draft<'_>, sql: &SqlStorageSpec) -> Target {
     if sql.kind.unwrap_or_default() == SqlType::Sqlite {
         return Target::Sqlite;
     }
-    draft.connection_string = Some(path.key("connectionString"));
+    draft.takes_connection_string = true;
     Target::Postgres
 }
 

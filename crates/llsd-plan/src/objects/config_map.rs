@@ -2,7 +2,6 @@
 //! never changes: a new configuration is a new object, so that pods of an older one can still
 //! start while the newer one rolls out.
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -20,45 +19,33 @@ const SUFFIX_LENGTHS: [usize; 4] = [8, 16, 32, 64];
 /// What the API server takes, with room for names and labels.
 const MAX_BYTES: usize = (1 << 20) - (16 << 10);
 
-thread_local! {
-    /// The last text and its hash: name, annotations and volumes of one plan ask for the same one.
-    static LAST: RefCell<(String, String)> = RefCell::default();
-}
-
 /// The sha256 of a text, in hexadecimal.
 pub fn content_hash(text: &str) -> String {
-    LAST.with_borrow_mut(|(known, hash)| {
-        if known != text || hash.is_empty() {
-            text.clone_into(known);
-            hash.clear();
-            for byte in Sha256::digest(text) {
-                let _ = write!(hash, "{byte:02x}");
-            }
-        }
-        hash.clone()
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
     })
 }
 
-/// The name for this content. `taken` says whether a ConfigMap of a name exists with another
+/// The name for the content with this hash. `taken` says whether a ConfigMap of a name exists with another
 /// content; the suffix is then longer.
-pub fn name_for(resource: &str, text: &str, taken: impl Fn(&str) -> bool) -> String {
-    let hash = content_hash(text);
+pub fn name_for(resource: &str, hash: &str, taken: impl Fn(&str) -> bool) -> String {
     let name = |length: usize| format!("{resource}-config-{}", &hash[..length]);
     SUFFIX_LENGTHS.map(name).into_iter().find(|name| !taken(name)).unwrap_or_else(|| name(64))
 }
 
 /// The name of the generated ConfigMap, if the configuration is generated.
 pub fn generated_name(blueprint: &Blueprint) -> Option<String> {
-    let ConfigSource::Generated { text } = &blueprint.config else { return None };
+    let ConfigSource::Generated { text, hash } = &blueprint.config else { return None };
     let taken = |name: &str| {
         let known = blueprint.facts.config_maps.get(name);
         known.is_some_and(|known| !known.missing && known.data.get(CONFIG_KEY) != Some(text))
     };
-    Some(name_for(blueprint.name, text, taken))
+    Some(name_for(blueprint.name, hash, taken))
 }
 
 pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Option<ConfigMap> {
-    let ConfigSource::Generated { text } = &blueprint.config else { return None };
+    let ConfigSource::Generated { text, hash } = &blueprint.config else { return None };
     if text.len() > MAX_BYTES {
         findings.problem(
             &FieldPath::spec(),
@@ -72,7 +59,7 @@ pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Opti
     }
     let mut metadata = owner::owned(blueprint, generated_name(blueprint)?);
     metadata.labels = Some(labels::of_component(blueprint.name, "config"));
-    metadata.annotations = Some([(labels::CONFIG_HASH.into(), content_hash(text))].into());
+    metadata.annotations = Some([(labels::CONFIG_HASH.into(), hash.clone())].into());
     Some(ConfigMap {
         metadata,
         data: Some([(CONFIG_KEY.into(), text.clone())].into()),
@@ -89,12 +76,12 @@ mod tests {
     fn the_suffix_grows_until_the_name_is_free() {
         let hash = content_hash("version: 2\n");
         assert_eq!(hash.len(), 64);
-        let shortest = name_for("llama", "version: 2\n", |_| false);
+        let shortest = name_for("llama", &hash, |_| false);
         assert_eq!(shortest, format!("llama-config-{}", &hash[..8]));
-        let longer = name_for("llama", "version: 2\n", |name| name == shortest);
+        let longer = name_for("llama", &hash, |name| name == shortest);
         assert_eq!(longer, format!("llama-config-{}", &hash[..16]));
         // No more than the whole hash can be said; two texts with one sha256 are not to be had.
-        let longest = name_for("llama", "version: 2\n", |_| true);
+        let longest = name_for("llama", &hash, |_| true);
         assert_eq!(longest, format!("llama-config-{hash}"));
     }
 }

@@ -76,12 +76,18 @@ pub struct Blueprint<'a> {
 /// Where the server's configuration comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
-    /// A file of ours in an immutable ConfigMap.
-    Generated { text: String },
+    /// A file of ours in an immutable ConfigMap, whose name and whose pods carry its hash.
+    Generated { text: String, hash: String },
     /// The user's own ConfigMap; `hash` is of the key's content, where that is known.
     Override { config_map: String, key: String, hash: Option<String> },
     /// The file inside the image.
     Default,
+}
+
+impl ConfigSource {
+    pub fn generated(text: String) -> Self {
+        Self::Generated { hash: config_map::content_hash(&text), text }
+    }
 }
 
 /// An environment variable of the server.

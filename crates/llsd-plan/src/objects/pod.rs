@@ -47,7 +47,7 @@ pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTem
 /// Hashes of everything that the server reads only when it starts.
 pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
     let (config, user_config) = match &blueprint.config {
-        ConfigSource::Generated { text } => (Some(content_hash(text)), None),
+        ConfigSource::Generated { hash, .. } => (Some(hash.clone()), None),
         ConfigSource::Override { hash, .. } => (hash.clone(), hash.clone()),
         ConfigSource::Default => (None, None),
     };

@@ -1,8 +1,7 @@
 //! Where the configuration of a resource comes from: the user's own ConfigMap, a base that generation
 //! builds on, or the image alone.
 
-use llsd_api::v1alpha2::LlamaStackDistributionSpec;
-use serde_json::Value;
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
 use super::external_installs;
 use crate::distributions::Resolved;
@@ -47,9 +46,16 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
     let workers = spec.workload.as_ref().and_then(|workload| workload.workers).unwrap_or(1);
     let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
     // A section that is there and says nothing asks for nothing.
-    let asks = |section: Option<Value>| section.is_some_and(|section| says_something(&section));
-    asks(spec.providers.as_ref().and_then(|section| serde_json::to_value(section).ok()))
-        || asks(spec.resources.as_ref().and_then(|section| serde_json::to_value(section).ok()))
+    let providers = spec.providers.iter().flat_map(ProvidersSpec::by_api);
+    let mut providers = providers.filter_map(|(_, entries)| entries.as_ref());
+    let resources = spec.resources.as_ref().is_some_and(|resources| {
+        let ResourcesSpec { models, tools, shields } = resources;
+        models.as_ref().is_some_and(|models| !models.is_empty())
+            || tools.as_ref().is_some_and(|tools| !tools.is_empty())
+            || shields.as_ref().is_some_and(|shields| !shields.is_empty())
+    });
+    providers.any(|entries| !entries.entries().is_empty())
+        || resources
         || spec
             .storage
             .as_ref()
@@ -58,12 +64,6 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
         || !external_installs(spec).is_empty()
         || workers > 1
         || tls.is_some_and(|tls| tls.enabled == Some(true))
-}
-
-/// Whether a section has a field that is not an empty list.
-fn says_something(section: &Value) -> bool {
-    let fields = section.as_object().into_iter().flat_map(|fields| fields.values());
-    fields.clone().any(|field| field.as_array().is_none_or(|list| !list.is_empty()))
 }
 
 fn override_config(

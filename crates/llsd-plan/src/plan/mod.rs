@@ -75,12 +75,12 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     let namespace = metadata.namespace.as_deref().filter(|name| !name.is_empty());
     let namespace = namespace.unwrap_or(DEFAULT_NAMESPACE);
     let mut unavailable = Vec::new();
-    let image = distributions::resolve(&spec.distribution, &facts.operator, &mut findings);
-    let (source, base) = match &image {
-        Some(image) => config_source::choose(&spec, image, facts, &mut findings, &mut unavailable),
-        None => return refuse(findings),
+    let Some(image) = distributions::resolve(&spec.distribution, &facts.operator, &mut findings)
+    else {
+        return refuse(findings);
     };
-    let Some(image) = image else { return refuse(findings) };
+    let (source, base) =
+        config_source::choose(&spec, &image, facts, &mut findings, &mut unavailable);
 
     let mut generated = None;
     if let Some(base) = &base {
@@ -95,20 +95,18 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     secrets::check(&references, facts, namespace, &mut findings);
     let database = generated
         .as_ref()
-        .filter(|generated| generated.connection_string.is_some())
+        .filter(|generated| generated.takes_connection_string)
         .and_then(|_| secret_references::database(&spec, facts, &mut findings));
     let (ca_bundle, remarks) = certificates::bundle(&spec, namespace, facts);
     findings.extend(remarks);
     let config = match (&generated, source) {
-        (Some(generated), _) => Some(ConfigSource::Generated { text: generated.text.clone() }),
+        (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
         (None, source) => source,
     };
     let Some(config) = config else { return stop(findings, unavailable) };
 
     let environment = environment(generated.as_ref(), &metadata.name);
-    // Only a resource that came from v1alpha1 carries one, and looking for it means converting.
-    let carries = resource.pointer("/metadata/annotations").is_some();
-    let container_name = carries.then(|| carried_container_name(resource)).flatten();
+    let container_name = carried_container_name(resource);
     let blueprint = Blueprint {
         name: &metadata.name,
         namespace,
@@ -172,7 +170,7 @@ fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
             value: VariableValue::Secret(bound.secret.clone()),
         })
         .collect();
-    if generated.connection_string.is_some() {
+    if generated.takes_connection_string {
         for key in Database::KEYS {
             let secret = SecretKey { name: names::storage_secret(name), key: key.to_owned() };
             variables.push(Variable {

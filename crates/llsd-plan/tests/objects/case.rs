@@ -127,7 +127,7 @@ impl Case {
         let digest = "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef";
         let override_config = self.spec.override_config.as_ref();
         let config = match (&self.generated, override_config.zip(self.r#override.as_ref())) {
-            (Some(text), _) => ConfigSource::Generated { text: text.clone() },
+            (Some(text), _) => ConfigSource::generated(text.clone()),
             (None, Some((spec, by))) => ConfigSource::Override {
                 config_map: spec.config_map_name.clone(),
                 key: by.key.clone(),
