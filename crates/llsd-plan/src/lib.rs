@@ -10,5 +10,6 @@ pub mod objects;
 pub mod plan;
 pub mod problem;
 mod secrets;
+pub mod status;
 mod suggest;
 pub mod validate;
