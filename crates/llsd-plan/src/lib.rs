@@ -9,6 +9,8 @@ pub mod facts;
 pub mod objects;
 pub mod plan;
 pub mod problem;
+pub mod quantity;
+pub mod references;
 mod secrets;
 pub mod status;
 mod suggest;

@@ -1,5 +1,6 @@
 //! Reads one image, manifest by manifest and blob by blob, into what the rest of the program needs.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -26,6 +27,8 @@ pub struct Image {
     /// The platform that was read, such as `linux/amd64`.
     pub platform: String,
     pub labels: Labels,
+    /// Names of the variables that the image sets.
+    pub variables: BTreeSet<String>,
     /// The base configuration; `Ok(None)` without labels for one. A configuration that is there and
     /// cannot be used leaves the image itself, and so its digest, usable.
     pub base: Result<Option<BaseConfig>, Error>,
@@ -58,6 +61,7 @@ pub struct BaseConfig {
 struct Part {
     platform: String,
     labels: Labels,
+    variables: BTreeSet<String>,
     base: Result<Option<BaseConfig>, Error>,
 }
 
@@ -100,6 +104,7 @@ pub(crate) async fn read(
         digest: digest.clone(),
         platform: part.platform,
         labels: part.labels,
+        variables: part.variables,
         base: part.base,
         differing_platforms,
     })
@@ -162,7 +167,10 @@ impl Reader<'_> {
         };
         let own = || format!("{}/{}", config.os(), config.architecture());
         let platform = platform.filter(|name| !name.is_empty()).map_or_else(own, str::to_owned);
-        Ok(Part { platform, labels, base })
+        let env = config.config().as_ref().and_then(|config| config.env().clone());
+        let name = |line: String| line.split('=').next().map(str::to_owned);
+        let variables = env.into_iter().flatten().filter_map(name).collect();
+        Ok(Part { platform, labels, variables, base })
     }
 
     /// The outer error is the lookup's, the inner one the layer's own.

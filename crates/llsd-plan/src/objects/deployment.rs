@@ -10,7 +10,10 @@ use crate::problem::Findings;
 
 pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Deployment {
     let mut metadata = owner::owned(blueprint, names::deployment(blueprint.name));
-    metadata.annotations = Some(pod::hashes(blueprint)).filter(|hashes| !hashes.is_empty());
+    let mut annotations = pod::hashes(blueprint);
+    let planned_for = blueprint.planned_for.iter().cloned();
+    annotations.extend(planned_for.map(|state| (labels::PLANNED_FOR.to_owned(), state)));
+    metadata.annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
     Deployment {
         metadata,
         spec: Some(DeploymentSpec {

@@ -20,10 +20,20 @@ const LLAMA_STACK: &str = "llama-stack";
 pub const CONFIG_HASH: &str = "llamastack.io/config-hash";
 /// Hash over the hashes of all secrets that the server reads.
 pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
+/// On a Deployment: the state of the resource that it was planned for. As long as the two agree, an
+/// image keeps its digest and an adopted Deployment its template.
+pub const PLANNED_FOR: &str = "llamastack.io/planned-for";
+/// On a Deployment of an earlier operator, as long as its template is still that operator's.
+pub const ADOPTED: &str = "llamastack.io/adopted";
+/// On the resource: when its value changes, the image is resolved anew and what waited is applied.
+pub const REFRESH: &str = "llamastack.io/refresh";
 /// Hash of the user's own configuration, under v0.9's name.
 pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
 /// Hash of the trusted certificates, under v0.9's name.
 pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
+
+/// The container of the Redis sidecar.
+pub const REDIS_SIDECAR: &str = "redis-proxy";
 
 /// What the Deployment selects its pods by. A Deployment's selector can never change, and v0.9's
 /// is this one.

@@ -71,6 +71,8 @@ pub struct Blueprint<'a> {
     /// Certificates that the server trusts, as one PEM text.
     pub ca_bundle: Option<String>,
     pub external_providers: Vec<ExternalInstall>,
+    /// The state of the resource that is planned for; none offline.
+    pub planned_for: Option<String>,
 }
 
 /// Where the server's configuration comes from.

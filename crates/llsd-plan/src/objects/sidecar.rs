@@ -4,7 +4,9 @@
 use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
 
 use super::paths::{TRUST_DIR, TRUST_FILE};
-use super::{Blueprint, REDIS_SIDECAR_PORT, command, environment, resources, security, volumes};
+use super::{
+    Blueprint, REDIS_SIDECAR_PORT, command, environment, labels, resources, security, volumes,
+};
 
 /// The operator's own image, where the operator does not know it: the release's.
 pub const DEFAULT_OPERATOR_IMAGE: &str =
@@ -24,7 +26,7 @@ pub(super) fn redis_proxy(blueprint: &Blueprint) -> Option<Container> {
         env.push(environment::literal("SSL_CERT_FILE", TRUST_FILE));
     }
     Some(Container {
-        name: "redis-proxy".into(),
+        name: labels::REDIS_SIDECAR.into(),
         image: Some(image.into()),
         args: Some(
             ["redis-proxy", "--listen", &listen, "--target", &redis.target]

@@ -4,6 +4,8 @@
 mod config_source;
 mod secret_references;
 
+use std::collections::BTreeMap;
+
 use llsd_api::conversion::carried_container_name;
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
@@ -15,7 +17,7 @@ use crate::distributions::{self, Resolved};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
-    certificates, names, objects,
+    certificates, config_map::content_hash, labels, names, objects,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -59,6 +61,26 @@ struct Metadata {
     #[serde(default)]
     name: String,
     namespace: Option<String>,
+    generation: Option<i64>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// The state of the resource as one word: its generation, and the annotation that asks for
+    /// images to be resolved anew. Offline a resource has no generation.
+    fn state(&self) -> Option<String> {
+        let generation = self.generation?;
+        Some(match self.annotations.get(labels::REFRESH) {
+            Some(refresh) => format!("{generation}-{}", &content_hash(refresh)[..8]),
+            None => generation.to_string(),
+        })
+    }
+}
+
+/// The state of the resource that a plan of it would carry.
+pub fn state_of(resource: &Value) -> Option<String> {
+    Metadata::deserialize(&resource["metadata"]).ok()?.state()
 }
 
 /// The namespace of a resource that names none, as kubectl has it.
@@ -121,6 +143,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         secret_hash: secrets::hash(&references, facts),
         ca_bundle,
         external_providers: external_installs(&spec),
+        planned_for: metadata.state(),
     };
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);

@@ -155,6 +155,7 @@ impl Case {
             secret_hash: self.secret_hash.clone(),
             ca_bundle,
             external_providers: self.external_providers.iter().map(install).collect(),
+            planned_for: None,
         }
     }
 }

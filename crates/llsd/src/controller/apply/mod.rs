@@ -1,0 +1,169 @@
+//! Brings the cluster to the plan: each object in its order, written only where it differs. The first
+//! that cannot be written stops the rest, so a Deployment never refers to what is not there.
+
+mod adopted;
+mod claim;
+mod step;
+mod write;
+
+use llsd_plan::plan::{Plan, state_of};
+use llsd_plan::status::{Applied, Refused};
+use serde_json::Value;
+
+use super::Context;
+use super::cache::{Child, Key};
+use super::kinds::Kind;
+use step::{Step, decide};
+use write::{Made, Writer, name};
+
+pub use write::Failed;
+
+/// One resource whose objects are applied.
+#[derive(Debug)]
+struct Application<'a> {
+    writer: Writer<'a>,
+    resource: &'a Value,
+    owner: &'a str,
+    children: &'a [Child],
+    applied: Applied,
+}
+
+/// Applies every planned object that is not in the cluster as planned.
+pub async fn apply(
+    context: &Context,
+    key: &Key,
+    resource: &Value,
+    plan: &Plan,
+    children: &[Child],
+) -> Result<Applied, Failed> {
+    let mut application = Application {
+        writer: Writer { client: &context.client, cache: &context.cache, key },
+        resource,
+        owner: resource["metadata"]["uid"].as_str().unwrap_or_default(),
+        children,
+        applied: Applied::default(),
+    };
+    for object in plan.objects.in_order() {
+        application.object(object).await?;
+    }
+    Ok(application.applied)
+}
+
+impl Application<'_> {
+    async fn object(&mut self, desired: Value) -> Result<(), Failed> {
+        let kind = Kind::of(&desired).expect("every planned object is of a known kind");
+        let known = self.children.iter().find(|child| child.is_named(kind, name(&desired)));
+        // Secrets are not watched, so this one is looked at each time.
+        let read = match kind {
+            Kind::Secret => self.writer.read(kind, name(&desired)).await?,
+            _ => None,
+        };
+        let live = match &read {
+            Some(live) => Some(self.ours(kind, live)?),
+            None => known.cloned(),
+        };
+        match kind {
+            Kind::Deployment => self.deployment(desired, live).await,
+            Kind::VolumeClaim => self.claim(desired, live).await,
+            _ => self.plain(kind, &desired, live.as_ref()).await,
+        }
+    }
+
+    async fn plain(
+        &mut self,
+        kind: Kind,
+        desired: &Value,
+        live: Option<&Child>,
+    ) -> Result<(), Failed> {
+        match decide(desired, live, self.owner) {
+            Step::Nothing => return Ok(()),
+            Step::Create => {
+                if let Made::Exists(live) = self.writer.create(kind, desired).await? {
+                    let live = self.ours(kind, &live)?;
+                    return Box::pin(self.plain(kind, desired, Some(&live))).await;
+                }
+            }
+            Step::Update => self.writer.update(desired, known(live)).await?,
+            Step::Adopt => {
+                self.writer.take_over(known(live)).await?;
+                self.writer.update(desired, known(live)).await?;
+            }
+            Step::Wait => return Err(self.failed(kind, desired, "is being deleted", Refused::Unavailable)),
+            Step::NotOurs => return Err(self.not_ours(kind, desired)),
+        }
+        self.applied.written.push(format!("{} {}", kind.name(), name(desired)));
+        Ok(())
+    }
+
+    async fn claim(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
+        let (desired, shrinking) = claim::without_shrinking(desired, live.as_ref());
+        self.applied.warnings.extend(shrinking);
+        match self.plain(Kind::VolumeClaim, &desired, live.as_ref()).await {
+            Err(failed) => match claim::kept_as_it_is(live.as_ref(), &failed) {
+                Some(remark) => self.applied.warnings.push(remark),
+                None => return Err(failed),
+            },
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    async fn deployment(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
+        let kind = Kind::Deployment;
+        let step = decide(&desired, live.as_ref(), self.owner);
+        let Some(child) = live.filter(|_| matches!(step, Step::Adopt | Step::Update)) else {
+            return self.plain(kind, &desired, self.known(kind, name(&desired))).await;
+        };
+        let detail = child.deployment().cloned().unwrap_or_default();
+        let state = state_of(self.resource).unwrap_or_default();
+        let same_state = detail.planned_for.as_deref() == Some(state.as_str());
+        if step == Step::Adopt || (detail.adopted && same_state) {
+            let mark = adopted::mark(&desired, self.resource);
+            if decide(&mark, Some(&child), self.owner) != Step::Nothing {
+                self.writer.update(&mark, &child).await?;
+            }
+            let live = self.writer.read(kind, &child.name).await?.unwrap_or_default();
+            self.applied.waiting = adopted::waiting(&desired, &live);
+            return Ok(());
+        }
+        if detail.adopted {
+            self.writer.take_over(&child).await?;
+        }
+        if desired["spec"].get("replicas").is_none() && detail.state.wanted != 1 {
+            self.writer.leave_replicas(&child, detail.state.wanted).await;
+        }
+        self.writer.update(&desired, &child).await?;
+        self.applied.written.push(format!("{} {}", kind.name(), child.name));
+        Ok(())
+    }
+
+    fn known(&self, kind: Kind, name: &str) -> Option<&Child> {
+        self.children.iter().find(|child| child.is_named(kind, name))
+    }
+
+    /// What is known of an object that the watch has not shown, if it is this resource's.
+    fn ours(&self, kind: Kind, live: &Value) -> Result<Child, Failed> {
+        let labels = &live["metadata"]["labels"];
+        let labelled =
+            labels[llsd_plan::objects::labels::MANAGED_BY] == llsd_plan::objects::labels::OPERATOR;
+        match Child::read(kind, live) {
+            Some((key, child)) if labelled && key == *self.writer.key => Ok(child),
+            _ => Err(self.not_ours(kind, live)),
+        }
+    }
+
+    fn not_ours(&self, kind: Kind, object: &Value) -> Failed {
+        let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
+                       give the resource another name";
+        self.failed(kind, object, message, Refused::NotOurs)
+    }
+
+    fn failed(&self, kind: Kind, object: &Value, message: &str, refused: Refused) -> Failed {
+        let object = format!("{} {}", kind.name(), name(object));
+        Failed { object, message: message.to_owned(), refused }
+    }
+}
+
+fn known(live: Option<&Child>) -> &Child {
+    live.expect("only an object that is there is changed")
+}

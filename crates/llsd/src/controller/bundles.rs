@@ -1,0 +1,33 @@
+//! Which namespaces hold OpenShift AI's bundle of trusted certificates, as the watch of ConfigMaps
+//! tells; all that is kept of ConfigMaps that are not ours.
+
+use std::collections::HashSet;
+use std::sync::{PoisonError, RwLock};
+
+use super::scope::Part;
+
+/// The namespaces that hold a bundle.
+#[derive(Debug, Default)]
+pub struct Bundles(RwLock<HashSet<Box<str>>>);
+
+impl Bundles {
+    pub fn is_in(&self, namespace: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(namespace)
+    }
+
+    pub fn set(&self, namespace: &str, is_there: bool) {
+        let mut namespaces = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if is_there {
+            namespaces.insert(namespace.into());
+        } else {
+            namespaces.remove(namespace);
+        }
+    }
+
+    /// Takes over what a new list of one part showed.
+    pub fn replace(&self, part: &Part, listed: HashSet<Box<str>>) {
+        let mut namespaces = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        namespaces.retain(|namespace| !part.holds(namespace));
+        namespaces.extend(listed);
+    }
+}

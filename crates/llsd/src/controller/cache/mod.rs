@@ -1,0 +1,197 @@
+//! What the watches told: every resource, packed, and of every owned object what is acted on. Reads
+//! never leave the process; a thousand resources take a few megabytes.
+
+mod child;
+mod packed;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+pub use child::{Child, DeploymentDetail, Detail};
+pub use packed::Packed;
+
+use super::kinds::Kind;
+
+/// Namespace and name of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub namespace: Box<str>,
+    pub name: Box<str>,
+}
+
+impl Key {
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// All resources and owned objects.
+#[derive(Debug, Default)]
+pub struct Cache(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    resources: HashMap<Key, Packed>,
+    children: HashMap<Key, Vec<Child>>,
+    /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
+    users: HashMap<Box<str>, HashSet<Key>>,
+    /// ConfigMaps by resource, the other way round.
+    used: HashMap<Key, Vec<Box<str>>>,
+}
+
+impl Cache {
+    /// Takes in a resource; whether it asks for a reconcile.
+    pub fn put_resource(&self, key: &Key, object: Value) -> bool {
+        let packed = Packed::new(object);
+        let mut state = self.lock();
+        match state.resources.get(key) {
+            Some(known) if known.uid == packed.uid && known.version > packed.version => false,
+            known => {
+                let wakes = !known.is_some_and(|known| known.asks_the_same_as(&packed));
+                state.resources.insert(key.clone(), packed);
+                wakes
+            }
+        }
+    }
+
+    pub fn remove_resource(&self, key: &Key) {
+        let mut state = self.lock();
+        state.resources.remove(key);
+        state.set_used(key, Vec::new());
+    }
+
+    pub fn resource(&self, key: &Key) -> Option<Value> {
+        // Unpacked outside of the lock.
+        let packed = self.lock().resources.get(key).cloned();
+        packed.map(|packed| packed.unpack())
+    }
+
+    pub fn resource_keys(&self) -> Vec<Key> {
+        self.lock().resources.keys().cloned().collect()
+    }
+
+    /// A status is about to be written; its event is nobody's business.
+    pub fn expect_status(&self, key: &Key, status: &Value) {
+        if let Some(packed) = self.lock().resources.get_mut(key) {
+            packed.expect_status(status);
+        }
+    }
+
+    /// Takes in an owned object; which resource it wakes.
+    pub fn put_child(&self, kind: Kind, object: &Value) -> Option<Key> {
+        let (key, child) = Child::read(kind, object)?;
+        let mut state = self.lock();
+        let children = state.children.entry(key.clone()).or_default();
+        let place = children.iter_mut().find(|known| known.is_named(kind, &child.name));
+        let Some(known) = place else {
+            children.push(child);
+            return Some(key);
+        };
+        if known.uid == child.uid && known.version >= child.version {
+            return None;
+        }
+        let same = known.is_same_as(&child);
+        *known = child;
+        (!same).then_some(key)
+    }
+
+    /// An owned object is gone; which resource that wakes.
+    pub fn remove_child(&self, kind: Kind, object: &Value) -> Option<Key> {
+        let (key, gone) = Child::read(kind, object)?;
+        self.forget_child(&key, kind, &gone.name, &gone.uid).then_some(key)
+    }
+
+    /// Forgets one owned object, if it is still that one.
+    pub fn forget_child(&self, key: &Key, kind: Kind, name: &str, uid: &str) -> bool {
+        let mut state = self.lock();
+        let Some(children) = state.children.get_mut(key) else { return false };
+        let before = children.len();
+        children.retain(|child| !(child.is_named(kind, name) && *child.uid == *uid));
+        let gone = children.len() < before;
+        if children.is_empty() {
+            state.children.remove(key);
+        }
+        gone
+    }
+
+    /// Forgets all owned objects of a kind that a new list did not show; which resources that wakes.
+    pub fn keep_children(
+        &self,
+        kind: Kind,
+        listed: &HashSet<(Box<str>, Box<str>)>,
+        covered: impl Fn(&Key) -> bool,
+    ) -> Vec<Key> {
+        let mut state = self.lock();
+        let mut woken = Vec::new();
+        state.children.retain(|key, children| {
+            let before = children.len();
+            children.retain(|child| {
+                child.kind != kind
+                    || !covered(key)
+                    || listed.contains(&(key.namespace.clone(), child.name.clone()))
+            });
+            if children.len() < before {
+                woken.push(key.clone());
+            }
+            !children.is_empty()
+        });
+        woken
+    }
+
+    pub fn children(&self, key: &Key) -> Vec<Child> {
+        self.lock().children.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Notes which ConfigMaps, as `namespace/name`, a resource refers to.
+    pub fn set_used(&self, key: &Key, config_maps: Vec<Box<str>>) {
+        self.lock().set_used(key, config_maps);
+    }
+
+    /// The resources that refer to a ConfigMap.
+    pub fn users(&self, namespace: &str, name: &str) -> Vec<Key> {
+        let state = self.lock();
+        let users = state.users.get(format!("{namespace}/{name}").as_str());
+        users.into_iter().flatten().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn set_used(&mut self, key: &Key, config_maps: Vec<Box<str>>) {
+        if self.used.get(key).is_some_and(|used| *used == config_maps) {
+            return;
+        }
+        for old in self.used.remove(key).unwrap_or_default() {
+            if let Some(users) = self.users.get_mut(&old) {
+                users.remove(key);
+                if users.is_empty() {
+                    self.users.remove(&old);
+                }
+            }
+        }
+        for config_map in &config_maps {
+            self.users.entry(config_map.clone()).or_default().insert(key.clone());
+        }
+        if !config_maps.is_empty() {
+            self.used.insert(key.clone(), config_maps);
+        }
+    }
+}
+
+impl Child {
+    pub fn is_named(&self, kind: Kind, name: &str) -> bool {
+        self.kind == kind && *self.name == *name
+    }
+}

@@ -1,0 +1,211 @@
+//! Reads the Secrets that resources refer to, one request each, and notices when they change: the
+//! operator may not list or watch Secrets, so each is asked for again after a while.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use llsd_plan::coercion::coerced;
+use llsd_plan::connection::Connection;
+use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
+use llsd_plan::references::References;
+use tokio::time::Instant;
+
+use crate::controller::cache::Key;
+use crate::controller::secret_key::SecretKey;
+
+/// How long what was read counts as fresh while a resource is worked on: its own children's events
+/// bring it back several times within seconds.
+const FRESH: Duration = Duration::from_secs(10);
+/// How soon a Secret that is missing is looked for again.
+pub const MISSING_RETRY: Duration = Duration::from_secs(5);
+
+/// What is remembered of the Secrets that resources refer to.
+#[derive(Debug)]
+pub struct Secrets {
+    key: SecretKey,
+    refresh: Duration,
+    known: Mutex<HashMap<(Box<str>, Box<str>), Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    read: Instant,
+    users: HashSet<Key>,
+    /// Hashes of the values by key; `None` while the Secret is missing.
+    hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+}
+
+impl Secrets {
+    pub fn new(key: SecretKey, refresh: Duration) -> Self {
+        Self { key, refresh, known: Mutex::default() }
+    }
+
+    /// The facts about every Secret that a resource refers to.
+    pub async fn facts(
+        &self,
+        client: &Client,
+        key: &Key,
+        references: &References,
+    ) -> Result<BTreeMap<String, SecretFacts>, kube::Error> {
+        let names: HashSet<&str> =
+            references.secrets.iter().map(|(name, _)| name.as_str()).collect();
+        self.forget_other_uses(key, &names);
+        let mut facts = BTreeMap::new();
+        for name in names {
+            // A connection string is not kept, so it is read each time.
+            let connection = references.connection_string.as_ref();
+            let connection = connection.filter(|(secret, _)| secret == name).map(|(_, key)| key);
+            let known = self.fresh(key, name).filter(|_| connection.is_none());
+            let found = match known {
+                Some(known) => known,
+                None => self.read(client, key, name, connection).await?,
+            };
+            let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
+            let wanted: Vec<&String> = wanted.map(|(_, key)| key).collect();
+            facts.insert(name.to_owned(), wanted_keys(found, &wanted));
+        }
+        Ok(facts)
+    }
+
+    async fn read(
+        &self,
+        client: &Client,
+        user: &Key,
+        name: &str,
+        connection: Option<&String>,
+    ) -> Result<Option<BTreeMap<String, SecretKeyFacts>>, kube::Error> {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
+        let found = secrets.get_opt(name).await?;
+        let hashes = found.as_ref().map(|secret| self.hashes(secret));
+        self.remember(&user.namespace, name, hashes.clone(), Some(user));
+        let Some(mut hashes) = hashes else { return Ok(None) };
+        if let Some(field) = connection
+            && let Some(facts) = hashes.get_mut(field)
+            && let Some(value) = found.as_ref().and_then(|secret| secret.data.as_ref()?.get(field))
+        {
+            facts.connection = Some(match std::str::from_utf8(&value.0) {
+                Ok(text) => Connection::parse(text),
+                Err(_) => Err("is not text".to_owned()),
+            });
+        }
+        Ok(Some(hashes))
+    }
+
+    fn hashes(&self, secret: &Secret) -> BTreeMap<String, SecretKeyFacts> {
+        let data = secret.data.iter().flatten();
+        data.map(|(key, value)| {
+            let text = std::str::from_utf8(&value.0).ok();
+            let facts = SecretKeyFacts {
+                hash: self.key.hash(&value.0),
+                empty: value.0.is_empty(),
+                coerced: text.is_some_and(coerced),
+                connection: None,
+            };
+            (key.clone(), facts)
+        })
+        .collect()
+    }
+
+    /// Reads every Secret again that was not read for a while; which resources a change wakes.
+    pub async fn refresh(&self, client: &Client) -> Vec<Key> {
+        let due: Vec<(Box<str>, Box<str>)> = {
+            let known = self.lock();
+            let due = known.iter().filter(|(_, known)| self.is_due(known));
+            due.map(|(place, _)| place.clone()).collect()
+        };
+        let mut woken = Vec::new();
+        for (namespace, name) in due {
+            let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+            match secrets.get_opt(&name).await {
+                Ok(found) => {
+                    let hashes = found.as_ref().map(|secret| self.hashes(secret));
+                    woken.extend(self.remember(&namespace, &name, hashes, None));
+                }
+                Err(error) => {
+                    tracing::warn!(secret = %format!("{namespace}/{name}"), %error, "a Secret cannot be read");
+                }
+            }
+        }
+        woken
+    }
+
+    /// A Secret changed, says a watch; which resources that wakes, with what was known forgotten.
+    pub fn changed(&self, namespace: &str, name: &str) -> Vec<Key> {
+        let place = (namespace.into(), name.into());
+        let known = self.lock().remove(&place);
+        known.map(|known| known.users.into_iter().collect()).unwrap_or_default()
+    }
+
+    /// The resource is gone.
+    pub fn forget(&self, key: &Key) {
+        self.forget_other_uses(key, &HashSet::new());
+    }
+
+    fn is_due(&self, known: &Known) -> bool {
+        let wait = if known.hashes.is_none() { MISSING_RETRY } else { self.refresh };
+        known.read.elapsed() >= wait
+    }
+
+    fn fresh(&self, user: &Key, name: &str) -> Option<Option<BTreeMap<String, SecretKeyFacts>>> {
+        let mut known = self.lock();
+        let known = known.get_mut(&(user.namespace.clone(), name.into()))?;
+        known.users.insert(user.clone());
+        (known.hashes.is_some() && known.read.elapsed() < FRESH).then(|| known.hashes.clone())
+    }
+
+    fn remember(
+        &self,
+        namespace: &str,
+        name: &str,
+        hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+        user: Option<&Key>,
+    ) -> Vec<Key> {
+        let mut known = self.lock();
+        let place = (namespace.into(), name.into());
+        if user.is_none() && !known.contains_key(&place) {
+            // Nobody refers to it any more.
+            return Vec::new();
+        }
+        let entry = known.entry(place).or_insert_with(|| Known {
+            read: Instant::now(),
+            users: HashSet::new(),
+            hashes: hashes.clone(),
+        });
+        entry.read = Instant::now();
+        entry.users.extend(user.cloned());
+        if entry.hashes == hashes {
+            return Vec::new();
+        }
+        entry.hashes = hashes;
+        entry.users.iter().filter(|key| Some(*key) != user).cloned().collect()
+    }
+
+    fn forget_other_uses(&self, key: &Key, used: &HashSet<&str>) {
+        self.lock().retain(|(namespace, name), known| {
+            if *namespace == key.namespace && !used.contains(&**name) {
+                known.users.remove(key);
+            }
+            !known.users.is_empty()
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<(Box<str>, Box<str>), Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wanted_keys(
+    found: Option<BTreeMap<String, SecretKeyFacts>>,
+    wanted: &[&String],
+) -> SecretFacts {
+    match found {
+        None => SecretFacts { missing: true, ..SecretFacts::default() },
+        Some(mut keys) => {
+            keys.retain(|key, _| wanted.contains(&key));
+            SecretFacts { missing: false, keys }
+        }
+    }
+}

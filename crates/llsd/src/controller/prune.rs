@@ -1,0 +1,151 @@
+//! Deletes what a resource no longer asks for, after everything that it does ask for is in place.
+//! Claims are never deleted here: data goes only with a resource that asks for that.
+
+use std::collections::HashSet;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use kube::api::{DeleteParams, ListParams, Preconditions};
+use kube::{Api, Client};
+use llsd_plan::objects::{labels, names};
+use llsd_plan::plan::Plan;
+
+use super::Context;
+use super::cache::{Child, Detail, Key};
+use super::kinds::Kind;
+
+/// How many generated configurations are kept, whatever refers to them.
+const CONFIGS_KEPT: usize = 2;
+
+/// Deletes what is not planned; what was deleted, as `Ingress my-llama-ingress`.
+pub async fn prune(
+    context: &Context,
+    key: &Key,
+    owner: &str,
+    plan: &Plan,
+    children: &[Child],
+) -> Result<Vec<String>, kube::Error> {
+    let planned: HashSet<(Kind, String)> = plan
+        .objects
+        .in_order()
+        .iter()
+        .filter_map(|object| {
+            Some((Kind::of(object)?, object["metadata"]["name"].as_str()?.to_owned()))
+        })
+        .collect();
+    let mut unplanned: Vec<&Child> = children
+        .iter()
+        .filter(|child| child.controller.as_deref() == Some(owner) && !child.deleting)
+        .filter(|child| child.kind != Kind::VolumeClaim)
+        .filter(|child| !planned.contains(&(child.kind, child.name.to_string())))
+        .collect();
+    let configs = generated(&unplanned, key);
+    if !configs.is_empty() {
+        let kept = kept_configs(context, key, configs, children).await?;
+        unplanned.retain(|child| !kept.contains(&*child.name));
+    }
+    let mut deleted = Vec::new();
+    for child in unplanned {
+        delete(&context.client, key, child.kind, &child.name, &child.uid).await?;
+        context.cache.forget_child(key, child.kind, &child.name, &child.uid);
+        deleted.push(format!("{} {}", child.kind.name(), child.name));
+    }
+    if plan.objects.storage_secret.is_none() {
+        deleted.extend(storage_secret(context, key, owner, children).await?);
+    } else {
+        context.notes.set_storage_secret(key, true);
+    }
+    Ok(deleted)
+}
+
+/// Generated configurations that are not the planned one.
+fn generated<'a>(unplanned: &[&'a Child], key: &Key) -> Vec<&'a Child> {
+    let prefix = format!("{}-config-", key.name);
+    let is_config = |child: &&&Child| {
+        child.kind == Kind::ConfigMap
+            && child.name.starts_with(&prefix)
+            && matches!(child.detail, Detail::Config { hash: Some(_) })
+    };
+    unplanned.iter().filter(is_config).copied().collect()
+}
+
+/// The newest, and those that pods of an older rollout may still be started with.
+async fn kept_configs(
+    context: &Context,
+    key: &Key,
+    mut unplanned: Vec<&Child>,
+    children: &[Child],
+) -> Result<HashSet<Box<str>>, kube::Error> {
+    unplanned.sort_by(|one, other| other.created.cmp(&one.created).then(one.name.cmp(&other.name)));
+    let all = generated(&children.iter().collect::<Vec<_>>(), key).len();
+    let newest = CONFIGS_KEPT.saturating_sub(all - unplanned.len());
+    let mut kept: HashSet<Box<str>> =
+        unplanned.iter().take(newest).map(|child| child.name.clone()).collect();
+    if kept.len() == unplanned.len() {
+        return Ok(kept);
+    }
+    let replica_sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &key.namespace);
+    let selector: Vec<String> = labels::selector(&key.name)
+        .into_iter()
+        .map(|(label, value)| format!("{label}={value}"))
+        .collect();
+    let listed = replica_sets.list(&ListParams::default().labels(&selector.join(","))).await?;
+    for replica_set in listed {
+        let template = replica_set.spec.and_then(|spec| spec.template);
+        let pod = template.and_then(|template| template.spec);
+        let volumes = pod.and_then(|pod| pod.volumes).unwrap_or_default();
+        let maps = volumes.into_iter().filter_map(|volume| volume.config_map);
+        kept.extend(maps.map(|map| map.name.into()));
+    }
+    Ok(kept)
+}
+
+/// Secrets are not watched. So once for each resource that was there before this process, it is
+/// looked whether a Secret of an earlier plan is left.
+async fn storage_secret(
+    context: &Context,
+    key: &Key,
+    owner: &str,
+    children: &[Child],
+) -> Result<Option<String>, kube::Error> {
+    let is_new = !children.iter().any(|child| child.kind == Kind::Deployment);
+    match context.notes.storage_secret(key) {
+        Some(false) => return Ok(None),
+        None if is_new => {
+            context.notes.set_storage_secret(key, false);
+            return Ok(None);
+        }
+        _ => {}
+    }
+    let name = names::storage_secret(&key.name);
+    let api = Kind::Secret.in_namespace(&context.client, &key.namespace);
+    let found = api.get_metadata_opt(&name).await?;
+    let owned = found.filter(|secret| {
+        let mut owners = secret.metadata.owner_references.iter().flatten();
+        owners.any(|reference| reference.controller == Some(true) && reference.uid == owner)
+    });
+    let uid = owned.and_then(|secret| secret.metadata.uid);
+    if let Some(uid) = &uid {
+        delete(&context.client, key, Kind::Secret, &name, uid).await?;
+    }
+    context.notes.set_storage_secret(key, false);
+    Ok(uid.map(|_| format!("Secret {name}")))
+}
+
+/// Deletes this very object; one that is gone already is fine.
+async fn delete(
+    client: &Client,
+    key: &Key,
+    kind: Kind,
+    name: &str,
+    uid: &str,
+) -> Result<(), kube::Error> {
+    let parameters = DeleteParams {
+        preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
+        ..DeleteParams::background()
+    };
+    match kind.in_namespace(client, &key.namespace).delete(name, &parameters).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,239 @@
+//! Which resources wait to be reconciled, and when. A resource is worked on by one worker at a time;
+//! what happens to it meanwhile brings it back once. Failures wait longer each time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use super::cache::Key;
+
+/// What becomes of a resource after a reconcile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing, until something changes.
+    Rest,
+    /// Once more after this time, if nothing changes before.
+    After(Duration),
+    /// Something was in the way; again soon, and later each time.
+    Retry,
+}
+
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_mins(2);
+
+#[derive(Debug, Default)]
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    due: BTreeSet<(Instant, Key)>,
+    slots: HashMap<Key, Slot>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// When it is due; it then also stands in `State::due`.
+    due: Option<Instant>,
+    in_flight: bool,
+    /// Something happened while it was worked on.
+    again: bool,
+    failures: u32,
+}
+
+impl Queue {
+    /// Something about this resource changed.
+    pub fn add(&self, key: &Key) {
+        self.add_at(key, Instant::now());
+    }
+
+    /// Once more at this time, unless it is due earlier.
+    pub fn add_after(&self, key: &Key, delay: Duration) {
+        self.add_at(key, Instant::now() + delay);
+    }
+
+    fn add_at(&self, key: &Key, at: Instant) {
+        self.lock().schedule(key, at);
+        self.changed.notify_one();
+    }
+
+    /// The next resource that is due; it is then in the caller's hands until [`done`](Self::done).
+    pub async fn next(&self) -> Key {
+        loop {
+            let wait = {
+                let mut state = self.lock();
+                match state.due.first() {
+                    Some((at, _)) if *at <= Instant::now() => return state.take(),
+                    Some((at, _)) => Some(*at),
+                    None => None,
+                }
+            };
+            match wait {
+                Some(at) => tokio::select! {
+                    () = sleep_until(at) => {}
+                    () = self.changed.notified() => {}
+                },
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    /// The caller is done with a resource.
+    pub fn done(&self, key: &Key, next: Next) {
+        let mut state = self.lock();
+        let slot = state.slots.entry(key.clone()).or_default();
+        slot.in_flight = false;
+        let again = std::mem::take(&mut slot.again);
+        let now = Instant::now();
+        let at = match next {
+            Next::Retry => {
+                slot.failures = slot.failures.saturating_add(1);
+                Some(now + retry_delay(slot.failures))
+            }
+            Next::After(delay) => {
+                slot.failures = 0;
+                Some(now + delay)
+            }
+            Next::Rest => {
+                slot.failures = 0;
+                None
+            }
+        };
+        if again {
+            state.schedule(key, now);
+        }
+        if let Some(at) = at {
+            state.schedule(key, at);
+        } else if state.slots.get(key).is_some_and(Slot::is_idle) {
+            state.slots.remove(key);
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// How many wait now.
+    pub fn len(&self) -> usize {
+        let now = Instant::now();
+        self.lock().due.iter().take_while(|(at, _)| *at <= now).count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn schedule(&mut self, key: &Key, at: Instant) {
+        let slot = self.slots.entry(key.clone()).or_default();
+        if slot.in_flight {
+            slot.again = true;
+            return;
+        }
+        match slot.due {
+            Some(due) if due <= at => return,
+            Some(due) => drop(self.due.remove(&(due, key.clone()))),
+            None => {}
+        }
+        slot.due = Some(at);
+        self.due.insert((at, key.clone()));
+    }
+
+    fn take(&mut self) -> Key {
+        let (_, key) = self.due.pop_first().expect("the caller saw one");
+        let slot = self.slots.entry(key.clone()).or_default();
+        slot.due = None;
+        slot.in_flight = true;
+        key
+    }
+}
+
+impl Slot {
+    fn is_idle(&self) -> bool {
+        self.due.is_none() && !self.in_flight && !self.again && self.failures == 0
+    }
+}
+
+/// Doubled each time, with up to a quarter of chance: what failed together is not tried together.
+fn retry_delay(failures: u32) -> Duration {
+    let doubled = FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(16));
+    doubled.min(LONGEST_RETRY).mul_f64(1.0 + 0.25 * fastrand::f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Key {
+        Key::new("ns", name)
+    }
+
+    async fn nothing_due(queue: &Queue) -> bool {
+        tokio::time::timeout(Duration::from_millis(1), queue.next()).await.is_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_happens_during_a_reconcile_brings_the_resource_back_once() {
+        let queue = Queue::default();
+        queue.add(&key("a"));
+        queue.add(&key("a"));
+        assert_eq!(queue.next().await, key("a"));
+        assert!(nothing_due(&queue).await);
+        queue.add(&key("a"));
+        queue.add(&key("a"));
+        assert!(nothing_due(&queue).await, "one worker at a time");
+        queue.done(&key("a"), Next::Rest);
+        assert_eq!(queue.next().await, key("a"));
+        queue.done(&key("a"), Next::Rest);
+        assert!(nothing_due(&queue).await);
+        assert!(queue.lock().slots.is_empty(), "a resource at rest costs nothing");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_earliest_time_counts() {
+        let queue = Queue::default();
+        queue.add_after(&key("a"), Duration::from_secs(60));
+        queue.add_after(&key("a"), Duration::from_secs(90));
+        queue.add_after(&key("b"), Duration::from_secs(10));
+        let begun = Instant::now();
+        assert_eq!(queue.next().await, key("b"));
+        assert_eq!(queue.next().await, key("a"));
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        queue.done(&key("a"), Next::After(Duration::from_secs(5)));
+        queue.add(&key("a"));
+        assert_eq!(queue.next().await, key("a"));
+        assert_eq!(begun.elapsed().as_secs(), 60, "a change does not wait for the timer");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_wait_longer_each_time_and_success_forgets_them() {
+        let queue = Queue::default();
+        queue.add(&key("a"));
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            let begun = Instant::now();
+            let taken = queue.next().await;
+            waits.push(begun.elapsed());
+            queue.done(&taken, Next::Retry);
+        }
+        assert!(waits[1] >= FIRST_RETRY && waits[1] <= FIRST_RETRY.mul_f64(1.25));
+        assert!(waits[5] > waits[2] * 3);
+        assert!(waits[11] >= LONGEST_RETRY && waits[11] <= LONGEST_RETRY.mul_f64(1.25));
+        let taken = queue.next().await;
+        queue.done(&taken, Next::Rest);
+        queue.add(&key("a"));
+        let taken = queue.next().await;
+        queue.done(&taken, Next::Retry);
+        let begun = Instant::now();
+        queue.next().await;
+        assert!(begun.elapsed() <= FIRST_RETRY.mul_f64(1.25));
+    }
+}

@@ -1,0 +1,192 @@
+//! One resource from what is asked to what is there, in six steps: parse, references and gather,
+//! plan, apply, prune, report. Nothing is kept from one time to the next but what is cheap to lose.
+
+use std::time::Duration;
+
+use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::status::{Applied, Applying, Live, Planning, Refused, Server};
+use serde_json::Value;
+
+use super::cache::{Child, Key};
+use super::gather::{Gathered, gather};
+use super::queue::Next;
+use super::report::{self, Findings};
+use super::{Context, apply, collisions, prune};
+
+/// After this time without readiness it is asked why.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How soon an object that stands in the way is looked for again.
+const IN_THE_WAY: Duration = Duration::from_secs(30);
+
+/// How a reconcile ended, for the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Result {
+    Planned,
+    Refused,
+    Unavailable,
+    Deleted,
+}
+
+/// Works on one resource.
+pub async fn reconcile(context: &Context, key: &Key) -> (Result, Next) {
+    let Some(resource) = context.cache.resource(key) else {
+        return (Result::Deleted, Next::Rest);
+    };
+    let work = Work { context, key, resource: &resource, children: context.cache.children(key) };
+    match Box::pin(work.run()).await {
+        Ok(done) => done,
+        Err(error) => {
+            tracing::warn!(resource = %key, %error, "the API server is in the way");
+            (Result::Unavailable, Next::Retry)
+        }
+    }
+}
+
+struct Work<'a> {
+    context: &'a Context,
+    key: &'a Key,
+    resource: &'a Value,
+    children: Vec<Child>,
+}
+
+impl Work<'_> {
+    async fn run(&self) -> kube::Result<(Result, Next)> {
+        if self.resource["metadata"]["deletionTimestamp"].is_string() {
+            return self.terminating().await;
+        }
+        let mut gathered =
+            gather(self.context, self.key, self.resource, &self.children).await?;
+        let mut outcome = plan(self.resource, &gathered.facts);
+        if let Outcome::Planned(planned) = &outcome
+            && let Some(taken) = collisions::taken(planned, &self.children)
+        {
+            gathered.facts.config_maps.insert(taken, Default::default());
+            outcome = plan(self.resource, &gathered.facts);
+        }
+        match &outcome {
+            Outcome::Planned(planned) => self.planned(planned, &gathered).await,
+            Outcome::Refused(findings) => {
+                self.stopped(Planning::Refused(findings), &gathered).await?;
+                Ok((Result::Refused, self.settled()))
+            }
+            Outcome::Unavailable { missing, warnings } => {
+                self.stopped(Planning::Unavailable { missing, warnings }, &gathered).await?;
+                Ok((Result::Unavailable, Next::Retry))
+            }
+        }
+    }
+
+    async fn planned(&self, plan: &Plan, gathered: &Gathered) -> kube::Result<(Result, Next)> {
+        let planning = Planning::Planned(plan);
+        let applied =
+            apply::apply(self.context, self.key, self.resource, plan, &self.children).await;
+        let mut applied = match applied {
+            Ok(applied) => applied,
+            Err(failed) => {
+                let applying = Applying::Failed {
+                    object: &failed.object,
+                    message: &failed.message,
+                    refused: failed.refused,
+                };
+                self.tell(planning, applying, gathered, Some(plan)).await?;
+                return Ok(match failed.refused {
+                    Refused::NotOurs => (Result::Refused, Next::After(IN_THE_WAY)),
+                    Refused::Invalid => (Result::Refused, self.settled()),
+                    Refused::Unavailable => (Result::Unavailable, Next::Retry),
+                });
+            }
+        };
+        let children = self.context.cache.children(self.key);
+        let owner = self.resource["metadata"]["uid"].as_str().unwrap_or_default();
+        applied.deleted = prune::prune(self.context, self.key, owner, plan, &children).await?;
+        let next = self.tell(planning, Applying::Applied(&applied), gathered, Some(plan)).await?;
+        log(self.key, &applied);
+        Ok((Result::Planned, next))
+    }
+
+    /// Nothing is applied: what runs goes on running, and the status says what is in the way.
+    async fn stopped(&self, planning: Planning<'_>, gathered: &Gathered) -> kube::Result<()> {
+        self.tell(planning, Applying::Nothing, gathered, None).await.map(|_| ())
+    }
+
+    async fn terminating(&self) -> kube::Result<(Result, Next)> {
+        let findings = Findings {
+            planning: Planning::Refused(&llsd_plan::problem::Findings::default()),
+            applying: Applying::Nothing,
+            live: &report::live(&self.children, self.key, false),
+            server: &Server::NotAsked,
+            newer_digest: None,
+        };
+        report::report(self.context, self.key, self.resource, findings).await?;
+        Ok((Result::Deleted, Next::Rest))
+    }
+
+    /// Looks at what is there now, and writes the status.
+    async fn tell(
+        &self,
+        planning: Planning<'_>,
+        applying: Applying<'_>,
+        gathered: &Gathered,
+        plan: Option<&Plan>,
+    ) -> kube::Result<Next> {
+        let Context { client, cache, notes, .. } = self.context;
+        let exposed = plan.map_or_else(
+            || self.resource["status"]["routeURL"].is_string(),
+            |plan| plan.objects.is_exposed(),
+        );
+        let mut live = report::live(&cache.children(self.key), self.key, exposed);
+        let ready = is_ready(&live);
+        if notes.unready_for(self.key, ready) >= PATIENCE && live.deployment.is_some() {
+            live.pod_trouble = report::pod_trouble(client, self.key).await?;
+        }
+        let (server, unreachable) = self.ask(&live).await;
+        let newer_digest = gathered.newer_digest.as_deref();
+        let findings = Findings { planning, applying, live: &live, server: &server, newer_digest };
+        report::report(self.context, self.key, self.resource, findings).await?;
+        Ok(if !ready {
+            Next::After(PATIENCE)
+        } else if unreachable > 0 {
+            // A server that has just started; later, one that this operator cannot reach at all.
+            Next::After(Duration::from_secs(5 << unreachable.min(6)))
+        } else {
+            self.settled()
+        })
+    }
+
+    /// Asks the server, if a pod of it is ready; how often in a row it could not be reached.
+    async fn ask(&self, live: &Live) -> (Server, u32) {
+        let Context { client, notes, servers, .. } = self.context;
+        let url = self.resource["status"]["serviceURL"].as_str();
+        let ready = live.deployment.as_ref().is_some_and(|deployment| deployment.ready > 0);
+        let Some(url) = url.filter(|_| ready) else {
+            notes.not_asked(self.key);
+            return (Server::NotAsked, 0);
+        };
+        let secret = url.starts_with("https").then(|| {
+            self.resource["spec"]["networking"]["tls"]["secretName"].as_str().unwrap_or_default()
+        });
+        let server = servers.ask(client, self.key, url, secret).await;
+        let unreachable = notes.asked(self.key, url, secret, &server);
+        (server, unreachable)
+    }
+
+    fn settled(&self) -> Next {
+        let resync = self.context.settings.resync;
+        Next::After(resync.mul_f64(1.0 + 0.1 * fastrand::f64()))
+    }
+}
+
+fn is_ready(live: &Live) -> bool {
+    live.deployment.as_ref().is_some_and(|deployment| {
+        deployment.observed_generation >= deployment.generation
+            && deployment.available >= deployment.wanted
+            && deployment.updated >= deployment.wanted
+    })
+}
+
+fn log(key: &Key, applied: &Applied) {
+    if !applied.written.is_empty() || !applied.deleted.is_empty() {
+        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
+        tracing::info!(resource = %key, written, deleted, "applied");
+    }
+}

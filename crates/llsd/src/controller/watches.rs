@@ -1,0 +1,315 @@
+//! The watches that feed the cache and wake resources: the operator's own resource, everything it
+//! owns, ConfigMaps that resources refer to, and the operator's own configuration.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::DynamicObject;
+use kube::core::{ApiResource, PartialObjectMeta};
+use kube::runtime::watcher::{Config, Error, Event};
+use kube::runtime::{WatchStreamExt, metadata_watcher, watcher};
+use kube::{Api, ResourceExt};
+use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
+use llsd_plan::objects::labels;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::cache::Key;
+use super::kinds::{self, Kind};
+use super::operator::CONFIG_MAP;
+use super::Context;
+use super::scope::{Part, Scope};
+
+/// Objects that one answer of the API server holds: a large list is never in memory as a whole.
+const PAGE: u32 = 50;
+
+/// The mirror objects of OpenShift.
+const MIRRORS: [(&str, &str, &str, &str); 3] = [
+    ("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets"),
+    ("config.openshift.io", "v1", "ImageTagMirrorSet", "imagetagmirrorsets"),
+    ("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"),
+];
+
+/// Counts the watches whose first list is not in yet.
+#[derive(Debug, Default)]
+pub struct Synced {
+    missing: AtomicUsize,
+    changed: Notify,
+}
+
+impl Synced {
+    fn expect(self: &Arc<Self>) -> Pending {
+        self.missing.fetch_add(1, Ordering::SeqCst);
+        Pending(Some(Arc::clone(self)))
+    }
+
+    /// Waits until all first lists are in.
+    pub async fn all(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.missing.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// One watch whose first list is awaited.
+struct Pending(Option<Arc<Synced>>);
+
+impl Pending {
+    fn done(&mut self) {
+        if let Some(synced) = self.0.take() {
+            synced.missing.fetch_sub(1, Ordering::SeqCst);
+            synced.changed.notify_waiters();
+        }
+    }
+}
+
+/// Starts all watches.
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
+    let synced = Arc::new(Synced::default());
+    let served = context.served_apis();
+    for part in context.settings.scope.parts() {
+        tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
+        tasks.spawn(config_maps(Arc::clone(context), part.clone(), synced.expect()));
+        for kind in Kind::ALL.into_iter().filter(|kind| kind.is_watched()) {
+            if !kind.is_optional() || served.contains(kind.group()) {
+                tasks.spawn(children(Arc::clone(context), kind, part.clone(), synced.expect()));
+            }
+        }
+        if context.settings.watch_secrets {
+            tasks.spawn(secrets(Arc::clone(context), part.clone()));
+        }
+    }
+    tasks.spawn(operator_config(Arc::clone(context), synced.expect()));
+    if matches!(context.settings.scope, Scope::Cluster) {
+        for mirror in MIRRORS.into_iter().filter(|(group, ..)| served.contains(*group)) {
+            tasks.spawn(mirrors(Arc::clone(context), mirror, synced.expect()));
+        }
+    }
+    synced
+}
+
+async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
+    let api: Api<DynamicObject> = part.api(&context.client, &kinds::distribution());
+    let mut listed = HashSet::new();
+    let mut events = std::pin::pin!(events(api, Config::default()));
+    while let Some(event) = events.next().await {
+        match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(object) | Event::Apply(object) => {
+                let key = key(&object);
+                listed.insert(key.clone());
+                if context.cache.put_resource(&key, written(&object)) {
+                    context.queue.add(&key);
+                }
+            }
+            Event::InitDone => {
+                let is_covered = |key: &Key| part.holds(&key.namespace);
+                for key in context.cache.resource_keys() {
+                    if is_covered(&key) && !listed.contains(&key) {
+                        gone(&context, &key);
+                    }
+                }
+                listed = HashSet::new();
+                pending.done();
+            }
+            Event::Delete(object) => gone(&context, &key(&object)),
+        }
+    }
+}
+
+fn gone(context: &Context, key: &Key) {
+    context.cache.remove_resource(key);
+    context.secrets.forget(key);
+    context.notes.forget(key);
+    // Not that there is anything to do, but whoever works on it now looks again.
+    context.queue.add(key);
+}
+
+async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pending) {
+    let api: Api<DynamicObject> = part.api(&context.client, &kind.resource());
+    let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
+    let mut listed = HashSet::new();
+    let mut events = std::pin::pin!(events(api, Config::default().labels(&ours)));
+    while let Some(event) = events.next().await {
+        let woken = match event {
+            Event::Init => {
+                listed.clear();
+                None
+            }
+            Event::InitApply(object) => {
+                let namespace = object.namespace().unwrap_or_default();
+                listed.insert((namespace.into(), object.name_any().into()));
+                context.cache.put_child(kind, &written(&object))
+            }
+            Event::Apply(object) => context.cache.put_child(kind, &written(&object)),
+            Event::InitDone => {
+                let woken = context.cache.keep_children(kind, &listed, |key| {
+                    part.holds(&key.namespace)
+                });
+                woken.iter().for_each(|key| context.queue.add(key));
+                listed = HashSet::new();
+                pending.done();
+                None
+            }
+            Event::Delete(object) => context.cache.remove_child(kind, &written(&object)),
+        };
+        if let Some(key) = woken {
+            context.queue.add(&key);
+        }
+    }
+}
+
+/// Only metadata: the content of ConfigMaps is asked for when it is needed.
+async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
+    let api: Api<ConfigMap> = part.typed(&context.client);
+    let mut bundles = HashSet::new();
+    let stream = metadata_watcher(api, Config::default().page_size(500)).default_backoff();
+    let mut stream = std::pin::pin!(logged(stream));
+    while let Some(event) = stream.next().await {
+        let touched = |object: &PartialObjectMeta<ConfigMap>| {
+            let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+            context.cache.users(&namespace, &name).iter().for_each(|key| context.queue.add(key));
+            (name == OPENSHIFT_AI_BUNDLE).then_some(namespace)
+        };
+        match event {
+            Event::Init => bundles.clear(),
+            Event::InitApply(object) => {
+                bundles.extend(touched(&object).map(Into::into));
+            }
+            Event::Apply(object) => {
+                if let Some(namespace) = touched(&object) {
+                    context.bundles.set(&namespace, true);
+                }
+            }
+            Event::InitDone => {
+                context.bundles.replace(&part, std::mem::take(&mut bundles));
+                pending.done();
+            }
+            Event::Delete(object) => {
+                if let Some(namespace) = touched(&object) {
+                    context.bundles.set(&namespace, false);
+                }
+            }
+        }
+    }
+}
+
+/// The opt-in watch of Secrets, of their metadata alone.
+async fn secrets(context: Arc<Context>, part: Part) {
+    let api: Api<Secret> = part.typed(&context.client);
+    let stream = metadata_watcher(api, Config::default().page_size(500)).default_backoff();
+    let mut stream = std::pin::pin!(logged(stream));
+    while let Some(event) = stream.next().await {
+        if let Event::Apply(object) | Event::Delete(object) = event {
+            let namespace = object.namespace().unwrap_or_default();
+            let woken = context.secrets.changed(&namespace, &object.name_any());
+            woken.iter().for_each(|key| context.queue.add(key));
+        }
+    }
+}
+
+async fn operator_config(context: Arc<Context>, mut pending: Pending) {
+    let namespace = &context.settings.operator_namespace;
+    let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+    let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
+    let stream = watcher(api, only).default_backoff();
+    let mut stream = std::pin::pin!(logged(stream));
+    let mut listed = None;
+    while let Some(event) = stream.next().await {
+        let changed = match event {
+            Event::Init => {
+                listed = None;
+                false
+            }
+            Event::InitApply(object) => {
+                listed = object.data;
+                false
+            }
+            Event::Apply(object) => context.current.set_data(object.data.unwrap_or_default()),
+            Event::Delete(_) => context.current.set_data(Default::default()),
+            Event::InitDone => {
+                let changed = context.current.set_data(listed.take().unwrap_or_default());
+                pending.done();
+                changed
+            }
+        };
+        if changed {
+            wake_all(&context);
+        }
+    }
+}
+
+async fn mirrors(
+    context: Arc<Context>,
+    (group, version, kind, plural): (&str, &str, &str, &str),
+    mut pending: Pending,
+) {
+    let resource = ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: format!("{group}/{version}"),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    };
+    let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
+    let mut events = std::pin::pin!(events(api, Config::default()));
+    while let Some(event) = events.next().await {
+        let changed = match event {
+            Event::Init => false,
+            Event::InitApply(object) | Event::Apply(object) => {
+                context.current.set_mirrors(kind, &object.name_any(), Some(&written(&object)))
+            }
+            Event::Delete(object) => context.current.set_mirrors(kind, &object.name_any(), None),
+            Event::InitDone => {
+                pending.done();
+                false
+            }
+        };
+        if changed {
+            wake_all(&context);
+        }
+    }
+}
+
+fn wake_all(context: &Context) {
+    context.cache.resource_keys().iter().for_each(|key| context.queue.add(key));
+}
+
+/// The events of a watch that never ends: what fails is logged and tried again, with backoff.
+fn events(
+    api: Api<DynamicObject>,
+    config: Config,
+) -> impl Stream<Item = Event<DynamicObject>> + Send {
+    logged(watcher(api, config.page_size(PAGE)).default_backoff())
+}
+
+fn logged<K>(
+    stream: impl Stream<Item = Result<Event<K>, Error>> + Send,
+) -> impl Stream<Item = Event<K>> + Send
+where
+    K: Send,
+{
+    stream.filter_map(async |event| match event {
+        Ok(event) => Some(event),
+        Err(error) => {
+            tracing::warn!(%error, "a watch was interrupted and goes on");
+            None
+        }
+    })
+}
+
+fn key(object: &DynamicObject) -> Key {
+    Key::new(&object.namespace().unwrap_or_default(), &object.name_any())
+}
+
+fn written(object: &DynamicObject) -> Value {
+    serde_json::to_value(object).expect("objects of Kubernetes have string keys only")
+}
