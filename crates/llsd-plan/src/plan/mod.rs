@@ -15,7 +15,7 @@ use crate::distributions::{self, Resolved};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
-    certificates, names, objects,
+    certificates, names, objects, service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -32,6 +32,10 @@ pub struct Plan {
     pub base: Option<BaseFacts>,
     /// Variables that generation gives the server.
     pub environment: Vec<Variable>,
+    /// How many fields of the resource refer to a secret that the server reads.
+    pub secret_references: usize,
+    /// Where the server is reached inside the cluster.
+    pub url: String,
     pub warnings: Vec<Problem>,
 }
 
@@ -134,6 +138,8 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated,
         base,
         environment,
+        secret_references: secret_references::fields(&references),
+        url: service::url(&blueprint),
         warnings: findings.warnings,
     }))
 }
