@@ -95,6 +95,8 @@ pub enum Reason {
     Deprecated,
     /// Accepted, but without the effect it seems to have.
     Ignored,
+    /// A provider that is left out because its API, or one that it needs, is disabled.
+    DisabledProviderIgnored,
     /// An external provider in the place of another one.
     ProviderOverridden,
     /// A base configuration of a version that is not supported.

@@ -10,7 +10,8 @@ impl Quantity {
     pub fn parse(text: &str) -> Option<Self> {
         let negative = text.starts_with('-');
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let end =
+            unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() && fraction.is_empty() {
@@ -18,7 +19,8 @@ impl Quantity {
         }
         let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
         let (factor, divisor) = scale(suffix)?;
-        let divisor = divisor.checked_mul(10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?)?;
+        let divisor =
+            divisor.checked_mul(10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?)?;
         let scaled = digits.checked_mul(UNIT)?.checked_mul(factor)?;
         // Rounded up, as Kubernetes does with what is finer than it counts.
         let amount = scaled.checked_add(divisor - 1)? / divisor;

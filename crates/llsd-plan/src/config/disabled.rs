@@ -181,7 +181,7 @@ fn warn(findings: &mut Findings, path: &FieldPath, api: &str, needed: &str, caus
     };
     findings.warning(
         path,
-        Reason::Ignored,
+        Reason::DisabledProviderIgnored,
         format!("is left out: this {api} provider needs {because}"),
         format!("remove {cause} from disabled, or remove this provider"),
     );

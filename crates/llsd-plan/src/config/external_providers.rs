@@ -72,7 +72,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 fn ignored(draft: &mut Draft<'_>, path: &FieldPath, field: &str) {
     draft.findings.warning(
         path,
-        Reason::Ignored,
+        Reason::DisabledProviderIgnored,
         format!("{field} is disabled, so this external provider is ignored"),
         format!("remove {field} from disabled, or remove the provider"),
     );

@@ -64,6 +64,15 @@ pub struct Generated {
     pub takes_connection_string: bool,
 }
 
+impl Generated {
+    /// The configuration of a provider, by the id that it has when the server runs.
+    pub fn provider_config(&self, api: &str, id: &str) -> Option<&Node> {
+        let mut entries = self.document.at(&["providers", api])?.items().iter();
+        let entry = entries.find(|entry| draft::entry_id(entry).is_some_and(|own| own.id == id))?;
+        entry.get("config")
+    }
+}
+
 /// What generation came to; everything it found is said even where nothing could be generated.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {

@@ -17,7 +17,7 @@ use crate::distributions::{self, Resolved};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
-    certificates, config_map::content_hash, labels, names, objects,
+    certificates, config_map::content_hash, labels, names, objects, service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -34,6 +34,10 @@ pub struct Plan {
     pub base: Option<BaseFacts>,
     /// Variables that generation gives the server.
     pub environment: Vec<Variable>,
+    /// How many fields of the resource refer to a secret that the server reads.
+    pub secret_references: usize,
+    /// Where the server is reached inside the cluster.
+    pub url: String,
     pub warnings: Vec<Problem>,
 }
 
@@ -157,6 +161,8 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated,
         base,
         environment,
+        secret_references: secret_references::fields(&references),
+        url: service::url(&blueprint),
         warnings: findings.warnings,
     }))
 }

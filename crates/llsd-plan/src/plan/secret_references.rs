@@ -1,6 +1,8 @@
 //! Every secret that a pod depends on: what the generated file refers to, the state's passwords, and
 //! the server's certificate, which the server reads once, at its start.
 
+use std::collections::BTreeSet;
+
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
@@ -32,6 +34,11 @@ pub(super) fn of(
     }
     references.extend(certificate(spec));
     references
+}
+
+/// How many fields refer to a secret; a certificate is one field and two keys.
+pub(super) fn fields(references: &[Reference]) -> usize {
+    references.iter().map(|reference| &reference.path).collect::<BTreeSet<_>>().len()
 }
 
 fn redis_password(spec: &LlamaStackDistributionSpec) -> Option<(SecretKey, FieldPath)> {

@@ -134,7 +134,7 @@ fn disabled(spec: &Value, entries: &[Entry<'_>], findings: &mut Findings) {
         if disabled.contains(&canonical_api(api)) && entries.iter().any(|entry| entry.api == api) {
             findings.warning(
                 &FieldPath::spec().key("providers").key(api),
-                Reason::Ignored,
+                Reason::DisabledProviderIgnored,
                 format!("{api} is disabled, so its providers are ignored"),
                 format!("remove {api} from disabled, or remove its providers"),
             );

@@ -1,0 +1,107 @@
+//! What runs and what it was made from: `distributionConfig`, `resolvedDistribution` and
+//! `configGeneration`. Where nothing new is in effect, those of before stand.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use llsd_api::v1alpha2::{ConfigGenerationStatus, DistributionConfig, ResolvedDistribution};
+
+use super::observed::Observed;
+use super::previous::Previous;
+use super::providers::providers;
+use super::rollout::Rollout;
+use super::verdict::Verdict;
+use crate::facts::BaseSource;
+use crate::objects::config_map::content_hash;
+use crate::plan::Plan;
+
+/// What `activeDistribution` is for an image without a name.
+const CUSTOM: &str = "custom";
+
+pub(super) fn distribution_config(
+    observed: &Observed<'_>,
+    verdict: &Verdict<'_>,
+    rollout: &Rollout,
+    previous: &Previous,
+) -> DistributionConfig {
+    DistributionConfig {
+        active_distribution: active(observed, verdict, previous),
+        providers: providers(observed, verdict, rollout, previous),
+        available_distributions: Some(observed.distributions.clone()),
+    }
+}
+
+fn active(observed: &Observed<'_>, verdict: &Verdict<'_>, previous: &Previous) -> Option<String> {
+    if let Some(plan) = verdict.plan_in_effect() {
+        return Some(plan.image.name.clone().unwrap_or_else(|| CUSTOM.to_owned()));
+    }
+    previous.distribution.active_distribution.clone().or_else(|| {
+        let asked = &observed.resource["spec"]["distribution"];
+        let name = asked["name"].as_str().or(asked["image"].as_str().map(|_| CUSTOM));
+        name.map(str::to_owned)
+    })
+}
+
+pub(super) fn resolved(
+    observed: &Observed<'_>,
+    verdict: &Verdict<'_>,
+    previous: &Previous,
+) -> Option<ResolvedDistribution> {
+    let Some(plan) = verdict.plan_in_effect() else { return previous.resolved.clone() };
+    let planned = planned_image(plan);
+    // An adopted Deployment may still run another image, of whose configuration nothing is known.
+    let kept = verdict.applied().is_some_and(|applied| !applied.waiting.is_empty());
+    let live = observed.live.deployment.as_ref().and_then(|live| live.image.as_deref());
+    let runs = live.filter(|_| kept).unwrap_or(planned);
+    let (image, digest) = match runs.split_once('@') {
+        Some((image, digest)) => (image, Some(digest.to_owned())),
+        None => (runs, None),
+    };
+    let mut resolved =
+        ResolvedDistribution { image: Some(image.to_owned()), digest, ..Default::default() };
+    if runs == planned {
+        resolved.config_source = Some(config_source(plan, observed).to_owned());
+        resolved.config_hash = plan.base.as_ref().map(|base| content_hash(&base.text));
+    }
+    Some(resolved)
+}
+
+/// The image of the planned server, with its digest where that is known.
+fn planned_image(plan: &Plan) -> &str {
+    let spec = plan.objects.deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let server = spec.and_then(|spec| spec.containers.first());
+    server.and_then(|server| server.image.as_deref()).unwrap_or(&plan.image.image)
+}
+
+fn config_source(plan: &Plan, observed: &Observed<'_>) -> &'static str {
+    match plan.base.as_ref().map(|base| base.source) {
+        Some(BaseSource::Labels) => "Labels",
+        Some(BaseSource::Layer) => "Layer",
+        Some(BaseSource::Embedded) => "Embedded",
+        Some(BaseSource::File) => "File",
+        None if observed.resource["spec"]["overrideConfig"].is_object() => "Override",
+        None => "Default",
+    }
+}
+
+pub(super) fn config_generation(
+    verdict: &Verdict<'_>,
+    previous: &Previous,
+    now: &Time,
+) -> Option<ConfigGenerationStatus> {
+    let before = previous.generation.as_ref();
+    let Some(plan) = verdict.plan_in_effect() else { return before.cloned() };
+    let generated = plan.generated.as_ref()?;
+    let name = plan.objects.config_map.as_ref()?.metadata.name.clone();
+    let same = before.filter(|before| before.config_map_name == name);
+    let generated_at = same.and_then(|before| before.generated_at.clone());
+    Some(ConfigGenerationStatus {
+        config_map_name: name,
+        generated_at: generated_at.or_else(|| Some(now.clone())),
+        provider_count: number(generated.counts.providers),
+        resource_count: number(generated.counts.resources),
+        config_version: i32::try_from(generated.version).ok(),
+    })
+}
+
+fn number(count: usize) -> Option<i32> {
+    i32::try_from(count).ok()
+}

@@ -1,0 +1,237 @@
+//! The events of one pass. An event tells of a change, so each is told from the difference between
+//! the status before and the status now; a pass that changes nothing has none.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
+
+use super::conditions::config;
+use super::observed::{Observed, Refused};
+use super::previous::Previous;
+use super::rollout::Rollout;
+use super::verdict::Verdict;
+use super::wording::{self, NOTE_BYTES, bounded};
+use super::words::{ConditionReason, ConditionType, Truth, words};
+use crate::plan::Plan;
+use crate::problem::{Problem, Reason};
+
+/// Something that happened to a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub kind: EventKind,
+    pub reason: &'static str,
+    pub note: String,
+    pub action: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    Normal,
+    Warning,
+}
+
+words! {
+    /// What events are named.
+    EventReason {
+        ConfigGenerated,
+        ConfigGenerationFailed,
+        RegistryUnavailable,
+        SecretResolutionFailed,
+        ProviderOverridden,
+        DisabledProviderIgnored,
+        /// All other remarks on the resource.
+        SpecWarning,
+        DeploymentUpdated,
+        ObjectNotOurs,
+        ObjectRefused,
+        ApplyFailed,
+        UpdatePending,
+        ServerFailing,
+        Ready,
+    }
+}
+
+impl EventReason {
+    fn kind(self) -> EventKind {
+        match self {
+            Self::ConfigGenerated | Self::DeploymentUpdated | Self::UpdatePending | Self::Ready => {
+                EventKind::Normal
+            }
+            _ => EventKind::Warning,
+        }
+    }
+
+    /// What the operator was doing.
+    fn action(self) -> &'static str {
+        match self {
+            Self::ConfigGenerated | Self::ConfigGenerationFailed | Self::RegistryUnavailable => {
+                "GenerateConfig"
+            }
+            Self::SecretResolutionFailed => "ResolveSecrets",
+            Self::ProviderOverridden | Self::DisabledProviderIgnored | Self::SpecWarning => "Plan",
+            Self::DeploymentUpdated
+            | Self::ObjectNotOurs
+            | Self::ObjectRefused
+            | Self::ApplyFailed
+            | Self::UpdatePending => "Apply",
+            Self::ServerFailing | Self::Ready => "Observe",
+        }
+    }
+
+    fn event(self, note: &str) -> Event {
+        Event {
+            kind: self.kind(),
+            reason: self.as_str(),
+            note: bounded(note, NOTE_BYTES),
+            action: self.action(),
+        }
+    }
+}
+
+/// What an event can be told from.
+pub(super) struct Change<'a> {
+    pub(super) observed: &'a Observed<'a>,
+    pub(super) verdict: &'a Verdict<'a>,
+    pub(super) rollout: &'a Rollout,
+    pub(super) previous: &'a Previous,
+    pub(super) status: &'a LlamaStackDistributionStatus,
+}
+
+impl Change<'_> {
+    pub(super) fn events(&self) -> Vec<Event> {
+        if matches!(self.verdict, Verdict::Deleting) {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        events.extend(self.config_failed());
+        events.extend(self.secrets_failed());
+        if let Some(plan) = self.verdict.plan() {
+            events.extend(self.config_generated(plan));
+            events.extend(self.warnings(plan));
+        }
+        events.extend(self.applied());
+        events.extend(self.not_written());
+        events.extend(self.update_pending());
+        events.extend(self.server_failing());
+        events.extend(self.turned_ready());
+        events
+    }
+
+    /// The condition as it is now, if that is not what it was.
+    fn changed(&self, condition: ConditionType) -> Option<&Condition> {
+        let own = self.status.conditions.iter().flatten();
+        let now = own.into_iter().find(|known| known.type_ == condition.as_str())?;
+        let said = |condition: &Condition| {
+            (condition.status.clone(), condition.reason.clone(), condition.message.clone())
+        };
+        (self.previous.condition(condition).map(said) != Some(said(now))).then_some(now)
+    }
+
+    fn turned_false(&self, condition: ConditionType) -> Option<&Condition> {
+        self.changed(condition).filter(|now| now.status == Truth::False.as_str())
+    }
+
+    fn config_failed(&self) -> Option<Event> {
+        let failed = self.turned_false(ConditionType::ConfigGenerated)?;
+        let reason = if failed.reason == ConditionReason::RegistryUnavailable.as_str() {
+            EventReason::RegistryUnavailable
+        } else {
+            EventReason::ConfigGenerationFailed
+        };
+        Some(reason.event(&failed.message))
+    }
+
+    fn secrets_failed(&self) -> Option<Event> {
+        let failed = self.turned_false(ConditionType::SecretsResolved)?;
+        Some(EventReason::SecretResolutionFailed.event(&failed.message))
+    }
+
+    /// The name of a generated ConfigMap that is another than before.
+    fn new_config_map(&self) -> Option<&str> {
+        let name =
+            |status: &'_ llsd_api::v1alpha2::ConfigGenerationStatus| status.config_map_name.clone();
+        let now = self.status.config_generation.as_ref()?;
+        let before = self.previous.generation.as_ref().and_then(name);
+        (before != name(now)).then_some(now.config_map_name.as_deref()?)
+    }
+
+    fn config_generated(&self, plan: &Plan) -> Option<Event> {
+        let name = self.new_config_map()?;
+        let (_, sentence) = config::source(plan, self.observed.resource);
+        Some(EventReason::ConfigGenerated.event(&format!("{sentence}, in ConfigMap {name}")))
+    }
+
+    fn warnings(&self, plan: &Plan) -> Vec<Event> {
+        let news = self.changed(ConditionType::ConfigGenerated).is_some()
+            || self.new_config_map().is_some();
+        if news { remarks(&plan.warnings) } else { Vec::new() }
+    }
+
+    fn applied(&self) -> Vec<Event> {
+        let Some(applied) = self.verdict.applied() else { return Vec::new() };
+        let mut events = Vec::new();
+        let written = applied.written.iter().find(|object| object.starts_with("Deployment "));
+        events.extend(
+            written.map(|object| EventReason::DeploymentUpdated.event(&format!("Wrote {object}"))),
+        );
+        if self.changed(ConditionType::DeploymentUpdated).is_some() {
+            events.extend(remarks(&applied.warnings));
+        }
+        events
+    }
+
+    fn not_written(&self) -> Option<Event> {
+        let Verdict::NotWritten(_, failure) = self.verdict else { return None };
+        self.changed(ConditionType::Ready)?;
+        let reason = match failure.refused {
+            Refused::NotOurs => EventReason::ObjectNotOurs,
+            Refused::Invalid => EventReason::ObjectRefused,
+            Refused::Unavailable => EventReason::ApplyFailed,
+        };
+        Some(reason.event(&failure.told()))
+    }
+
+    fn update_pending(&self) -> Option<Event> {
+        let pending = self.changed(ConditionType::UpdatePending)?;
+        Some(EventReason::UpdatePending.event(&pending.message))
+    }
+
+    /// The kind of a trouble decides whether it is new: its details change with every try.
+    fn server_failing(&self) -> Option<Event> {
+        let before = self.previous.condition(ConditionType::DeploymentReady);
+        let before = before.map(|before| before.message.as_str()).unwrap_or_default();
+        let kind = |trouble: &str| trouble.split(':').next().unwrap_or_default().to_owned();
+        let new = |trouble: &String| !before.contains(&kind(trouble));
+        let troubles = &self.rollout.troubles;
+        troubles.iter().any(new).then(|| EventReason::ServerFailing.event(&troubles.join("; ")))
+    }
+
+    /// v0.9 had no `Ready`; its phase tells whether the server was ready already.
+    fn turned_ready(&self) -> Option<Event> {
+        let was = match self.previous.condition(ConditionType::Ready) {
+            Some(before) => before.status == Truth::True.as_str(),
+            None => self.previous.phase == Some(Phase::Ready),
+        };
+        let now = self.changed(ConditionType::Ready)?;
+        let turned = !was && now.status == Truth::True.as_str();
+        turned.then(|| EventReason::Ready.event(&now.message))
+    }
+}
+
+/// An event for each remark that has a name of its own, and one for all others.
+fn remarks(warnings: &[Problem]) -> Vec<Event> {
+    let named = |warning: &Problem| match warning.reason {
+        Reason::ProviderOverridden => Some(EventReason::ProviderOverridden),
+        Reason::DisabledProviderIgnored => Some(EventReason::DisabledProviderIgnored),
+        _ => None,
+    };
+    let mut events: Vec<Event> = warnings
+        .iter()
+        .filter_map(|warning| Some(named(warning)?.event(&wording::problem(warning))))
+        .collect();
+    let others: Vec<String> =
+        warnings.iter().filter(|warning| named(warning).is_none()).map(wording::problem).collect();
+    if !others.is_empty() {
+        events.push(EventReason::SpecWarning.event(&wording::listed(others, NOTE_BYTES)));
+    }
+    events
+}

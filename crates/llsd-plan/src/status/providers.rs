@@ -1,0 +1,62 @@
+//! `status.distributionConfig.providers`: which providers run and how they are is the server's to
+//! say; their configuration is the planned one, because the server's answer shows some secrets.
+
+use llsd_api::v1alpha2::{ProviderHealth, ProviderStatus};
+use serde_json::Value;
+
+use super::observed::{Observed, Server, ServerProvider};
+use super::previous::{Previous, no_config};
+use super::rollout::Rollout;
+use super::verdict::Verdict;
+use crate::document::Node;
+
+pub(super) fn providers(
+    observed: &Observed<'_>,
+    verdict: &Verdict<'_>,
+    rollout: &Rollout,
+    previous: &Previous,
+) -> Option<Vec<ProviderStatus>> {
+    let before = previous.distribution.providers.as_deref();
+    let answered = match observed.server {
+        Server::Answered(answers) => answers.providers.as_deref(),
+        Server::NotAsked | Server::Unreachable(_) => None,
+    };
+    let mut now: Vec<ProviderStatus> = match answered {
+        Some(answered) => answered.iter().map(|provider| told(provider, before)).collect(),
+        // A server that runs and is not reached is still the one that answered before.
+        None if rollout.ready > 0 => before?.to_vec(),
+        None => return None,
+    };
+    // Where no plan took effect, what was planned before is what runs.
+    if let Some(plan) = verdict.plan_in_effect() {
+        for provider in &mut now {
+            let generated = plan.generated.as_ref();
+            let planned = generated
+                .and_then(|file| file.provider_config(&provider.api, &provider.provider_id));
+            provider.config = planned.map_or_else(no_config, Node::to_value);
+        }
+    }
+    // The server's own order may be another after each start.
+    now.sort_by(|a, b| (&a.api, &a.provider_id).cmp(&(&b.api, &b.provider_id)));
+    Some(now)
+}
+
+fn told(provider: &ServerProvider, before: Option<&[ProviderStatus]>) -> ProviderStatus {
+    ProviderStatus {
+        api: provider.api.clone(),
+        provider_id: provider.provider_id.clone(),
+        provider_type: provider.provider_type.clone(),
+        config: config_before(provider, before),
+        health: ProviderHealth {
+            status: provider.health_status.clone(),
+            message: provider.health_message.clone(),
+        },
+    }
+}
+
+fn config_before(provider: &ServerProvider, before: Option<&[ProviderStatus]>) -> Value {
+    let mut before = before.into_iter().flatten();
+    before
+        .find(|known| known.api == provider.api && known.provider_id == provider.provider_id)
+        .map_or_else(no_config, |known| known.config.clone())
+}

@@ -1,0 +1,115 @@
+//! What the Deployment's numbers say: whether the pods that are wanted run, and what is in the way
+//! where they do not.
+
+use super::observed::{DeploymentState, Live};
+
+/// How far the Deployment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is no Deployment.
+    Missing,
+    UnderWay,
+    /// Kubernetes gave up waiting for it.
+    Stuck,
+    /// All wanted pods are new and available, and no old one is left.
+    Complete,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Rollout {
+    pub(super) progress: Progress,
+    /// What is in the way of a rollout that is not complete; each begins with a word and a colon.
+    pub(super) troubles: Vec<String>,
+    pub(super) wanted: i32,
+    pub(super) ready: i32,
+    pub(super) available: i32,
+    /// How far it is, in a sentence that begins with `Deployment is`.
+    sentence: String,
+}
+
+impl Rollout {
+    pub(super) fn of(live: &Live) -> Self {
+        let Some(deployment) = &live.deployment else {
+            return Self {
+                progress: Progress::Missing,
+                troubles: Vec::new(),
+                wanted: 0,
+                ready: 0,
+                available: 0,
+                sentence: "Deployment is pending".to_owned(),
+            };
+        };
+        let progress = progress(deployment);
+        let troubles = match progress {
+            Progress::Complete | Progress::Missing => Vec::new(),
+            Progress::UnderWay | Progress::Stuck => troubles(deployment, live),
+        };
+        Self {
+            progress,
+            troubles,
+            wanted: deployment.wanted,
+            ready: deployment.ready,
+            available: deployment.available,
+            sentence: sentence(deployment, progress),
+        }
+    }
+
+    /// How far it is and what is in the way.
+    pub(super) fn message(&self) -> String {
+        self.told_with_troubles(&self.sentence)
+    }
+
+    /// A sentence, and what is in the way.
+    pub(super) fn told_with_troubles(&self, sentence: &str) -> String {
+        let troubles = self.troubles.iter().map(String::as_str);
+        std::iter::once(sentence).chain(troubles).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Whether the numbers and conditions speak of the Deployment as it is now.
+fn observed(deployment: &DeploymentState) -> bool {
+    deployment.observed_generation >= deployment.generation
+}
+
+fn progress(deployment: &DeploymentState) -> Progress {
+    let DeploymentState { wanted, replicas, updated, available, .. } = deployment;
+    // More pods than wanted are an autoscaler's or just going. An old pod beside new ones still
+    // counts as available, though, so it must be gone before the new ones can be called ready.
+    let complete = updated >= wanted && available >= wanted && replicas <= updated;
+    if observed(deployment) && complete {
+        Progress::Complete
+    } else if observed(deployment) && deployment.stuck.is_some() {
+        Progress::Stuck
+    } else {
+        Progress::UnderWay
+    }
+}
+
+fn troubles(deployment: &DeploymentState, live: &Live) -> Vec<String> {
+    let (mut stuck, mut failure) = (None, None);
+    // Before it is observed, its conditions are those of the rollout before.
+    if observed(deployment) {
+        stuck = deployment.stuck.as_ref().map(|(reason, message)| format!("{reason}: {message}"));
+        let message = deployment.replica_failure.as_ref();
+        failure = message.map(|message| format!("ReplicaFailure: {message}"));
+    }
+    [stuck, failure, live.pod_trouble.clone()].into_iter().flatten().collect()
+}
+
+/// v0.9's sentences where it has one.
+fn sentence(deployment: &DeploymentState, progress: Progress) -> String {
+    let DeploymentState { wanted, replicas, updated, ready, .. } = *deployment;
+    if progress == Progress::Complete {
+        "Deployment is ready".to_owned()
+    } else if ready == 0 && replicas <= updated {
+        "Deployment is pending".to_owned()
+    } else if !observed(deployment) {
+        "Deployment is rolling out".to_owned()
+    } else if replicas > updated && updated < wanted {
+        format!("Deployment is rolling out: {updated}/{wanted} replicas updated")
+    } else if replicas > updated {
+        format!("Deployment is rolling out: {} old replicas left", replicas - updated)
+    } else {
+        format!("Deployment is scaling: {ready}/{wanted} replicas ready")
+    }
+}

@@ -1,0 +1,108 @@
+//! How findings are put into sentences, and how long those may become.
+
+use crate::problem::Problem;
+
+/// What a condition's message holds.
+pub(super) const MESSAGE_BYTES: usize = 32 * 1024;
+/// What an event's note holds.
+pub(super) const NOTE_BYTES: usize = 1024;
+
+/// Room for `; and 18446744073709551615 more`.
+const MORE_BYTES: usize = 32;
+
+/// Every problem with its remedy, as far as there is room.
+pub(super) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
+    listed(problems.into_iter().map(problem), MESSAGE_BYTES)
+}
+
+/// `path: message (remedy)`.
+pub(super) fn problem(problem: &Problem) -> String {
+    let remark = remark(problem);
+    if problem.remedy.is_empty() { remark } else { format!("{remark} ({})", problem.remedy) }
+}
+
+/// `path: message`.
+fn remark(problem: &Problem) -> String {
+    let path = problem.path.to_string();
+    if path.is_empty() {
+        return problem.message.clone();
+    }
+    format!("{path}: {}", problem.message)
+}
+
+/// A sentence and the warnings that go with it.
+pub(super) fn with_warnings(sentence: &str, warnings: &[Problem]) -> String {
+    if warnings.is_empty() {
+        return sentence.to_owned();
+    }
+    let start = format!("{sentence}; warnings: ");
+    let room = MESSAGE_BYTES.saturating_sub(start.len());
+    start + &listed(warnings.iter().map(remark), room)
+}
+
+/// The items that fit, and how many more there are; never half of one, except of a first one that
+/// is too long by itself.
+pub(super) fn listed(items: impl IntoIterator<Item = String>, bytes: usize) -> String {
+    let items: Vec<String> = items.into_iter().collect();
+    let whole = items.join("; ");
+    if whole.len() <= bytes {
+        return whole;
+    }
+    let room = bytes.saturating_sub(MORE_BYTES);
+    let mut fitting = 0;
+    let mut length = 0;
+    for item in &items {
+        length += item.len() + "; ".len();
+        if length > room {
+            break;
+        }
+        fitting += 1;
+    }
+    let fitting = fitting.max(1);
+    let text = bounded(&items[..fitting].join("; "), room);
+    match items.len() - fitting {
+        0 => text,
+        more => format!("{text}; and {more} more"),
+    }
+}
+
+/// The text, cut between two characters where it is too long.
+pub(super) fn bounded(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()));
+    format!("{}…", &text[..end])
+}
+
+/// `1 model`, `2 models`.
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_cut_between_items_and_says_how_many_are_missing() {
+        let items = |count: usize| (0..count).map(|number| format!("item number {number}"));
+        assert_eq!(listed(items(2), 100), "item number 0; item number 1");
+        let cut = listed(items(50), 100);
+        assert!(cut.len() <= 100, "{cut}");
+        assert_eq!(cut, "item number 0; item number 1; item number 2; item number 3; and 46 more");
+    }
+
+    #[test]
+    fn a_first_item_that_is_too_long_is_cut_itself() {
+        let cut = listed(["é".repeat(100), "b".to_owned()], 100);
+        assert!(cut.len() <= 100 && cut.ends_with("é…; and 1 more"), "{cut}");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(bounded("short", 5), "short");
+        assert_eq!(bounded("ééé", 5), "é…");
+    }
+}
