@@ -50,6 +50,11 @@ pub struct ImageFacts {
     pub inspected: bool,
     /// Why the registry could not be asked, in words for the user.
     pub unavailable: Option<String>,
+    /// The image is known to carry a configuration, so that none of the operator's own may stand
+    /// in for it while the registry cannot be asked.
+    pub carries_base: bool,
+    /// Platforms of the image that hold another configuration than the one in `base`.
+    pub differing_platforms: Vec<String>,
 }
 
 /// A base configuration and where it was found.

@@ -31,4 +31,4 @@ pub use image::{BaseConfig, Image};
 pub use labels::Source;
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
 pub use reference::Reference;
-pub use registry::{Attempt, Registry};
+pub use registry::{Attempt, Credentials, Registry};

@@ -25,6 +25,19 @@ pub struct Attempt<'a> {
     pub credentials: &'a [Credential],
 }
 
+/// Who knows what may be shown to a registry.
+pub trait Credentials: Sync {
+    /// The credentials for `host[:port]/repository`, in the order to try.
+    fn for_repository(&self, repository: &str) -> impl Future<Output = Vec<Credential>> + Send;
+}
+
+/// The same for every repository.
+impl Credentials for Vec<Credential> {
+    async fn for_repository(&self, _: &str) -> Self {
+        self.clone()
+    }
+}
+
 /// Reads images' configurations, and remembers them.
 #[derive(Debug)]
 pub struct Registry {
@@ -52,13 +65,13 @@ impl Registry {
     pub async fn find(
         &self,
         image: &Reference,
-        credentials: impl AsyncFn(&str) -> Vec<Credential>,
+        credentials: &impl Credentials,
     ) -> Result<Arc<Image>, Error> {
         let places = self.client.config().registries.candidates(&image.to_string());
         let mut found = Vec::new();
         for place in places {
             let reference: Reference = place.reference.parse()?;
-            found.push((reference, credentials(&place.repository).await));
+            found.push((reference, credentials.for_repository(&place.repository).await));
         }
         if found.is_empty() {
             return Err(Error::Blocked { at: image.to_string() });

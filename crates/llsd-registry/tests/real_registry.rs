@@ -2,10 +2,12 @@
 
 mod bed;
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use bed::{ask, basic, encoded, labelled, only, registry, text};
-use llsd_registry::{Config, Credential, Error, Reference, Registry, Source, mirrors::Registries};
+use llsd_registry::{
+    Config, Credential, Credentials, Error, Reference, Registry, Source, mirrors::Registries,
+};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
 const PATH: &str = "io.llamastack.config.path";
@@ -223,14 +225,21 @@ privateHosts: ['{source}']",
     let registry = Registry::new(Config { registries, ..Config::default() });
     for (tag, expected) in [("1", "from the mirror"), ("2", "only the source")] {
         let image: Reference = format!("{}/a:{tag}", source.host()).parse().unwrap();
-        let asked = RefCell::new(Vec::new());
-        let credentials = async |repository: &str| {
-            asked.borrow_mut().push(repository.to_owned());
-            Vec::new()
-        };
-        let found = registry.find(&image, credentials).await.unwrap();
+        let noting = Noting::default();
+        let found = registry.find(&image, &noting).await.unwrap();
         assert_eq!(found.base.clone().unwrap().unwrap().text, expected);
         let places = [format!("{}/mirrored/a", mirror.host()), format!("{}/a", source.host())];
-        assert_eq!(asked.into_inner(), places);
+        assert_eq!(noting.0.into_inner().unwrap(), places);
+    }
+}
+
+/// Knows no credentials, and notes for which repositories it was asked.
+#[derive(Default)]
+struct Noting(Mutex<Vec<String>>);
+
+impl Credentials for Noting {
+    async fn for_repository(&self, repository: &str) -> Vec<Credential> {
+        self.0.lock().unwrap().push(repository.to_owned());
+        Vec::new()
     }
 }

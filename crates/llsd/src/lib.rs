@@ -1,6 +1,7 @@
 //! The one binary of the product, as a library: the command line, what it reads and what it prints.
 
 pub mod command;
+pub mod controller;
 pub mod input;
 pub mod manifests;
 pub mod redis_proxy;

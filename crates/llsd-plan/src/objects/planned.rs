@@ -59,6 +59,11 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
 }
 
 impl Objects {
+    /// Whether the server is reached from outside.
+    pub fn is_exposed(&self) -> bool {
+        self.ingress.is_some() || self.http_route.is_some() || self.route.is_some()
+    }
+
     /// The objects as they are applied, in the order in which they are applied: what the pods
     /// need before the Deployment, and what points at the Deployment after it.
     pub fn in_order(&self) -> Vec<Value> {

@@ -112,11 +112,22 @@ fn base(
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,
 ) -> Option<BaseFacts> {
+    let path = FieldPath::spec().key("distribution");
     if let Some(base) = &facts.image.base {
+        if !facts.image.differing_platforms.is_empty() {
+            findings.warning(
+                &path,
+                Reason::Conflict,
+                format!(
+                    "the image holds another configuration for {}",
+                    facts.image.differing_platforms.join(", ")
+                ),
+                "label all platforms of the image alike",
+            );
+        }
         return Some(base.clone());
     }
-    let path = FieldPath::spec().key("distribution");
-    if let Some(base) = image.embedded_base() {
+    if let Some(base) = image.embedded_base().filter(|_| !facts.image.carries_base) {
         if let Some(why) = &facts.image.unavailable {
             findings.warning(
                 &path,

@@ -129,7 +129,7 @@ pub struct Answers {
 }
 
 /// A provider as the server lists it, without its configuration, in which some secrets are clear.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerProvider {
     pub api: String,
     pub provider_id: String,

@@ -18,6 +18,7 @@ mod manifests;
 mod offline;
 mod redis_proxy;
 mod render;
+//mod run;
 mod validate;
 
 use std::ffi::OsString;
@@ -45,11 +46,13 @@ enum Command {
     Manifests(manifests::Arguments),
     Image(image::Arguments),
     RedisProxy(redis_proxy::Arguments),
+    //Run(run::Arguments),
 }
 
 impl Command {
-    fn run(&self) -> Outcome {
-        match self {
+    fn run(&self) -> ExitCode {
+        let outcome = match self {
+            //Self::Run
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
@@ -57,7 +60,8 @@ impl Command {
             Self::Manifests(arguments) => manifests::run(arguments),
             Self::Image(arguments) => image::run(arguments),
             Self::RedisProxy(arguments) => redis_proxy::run(arguments),
-        }
+        };
+        outcome.deliver()
     }
 }
 
@@ -136,7 +140,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         .try_get_matches_from(arguments)
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
     match parsed {
-        Ok(command_line) => command_line.command.run().deliver(),
+        Ok(command_line) => command_line.command.run(),
         Err(error) => {
             let _ = error.print();
             ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Fine } as u8)

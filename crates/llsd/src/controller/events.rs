@@ -17,7 +17,6 @@ use super::cache::Key;
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
 
 /// Sends events; one that cannot be sent is logged and forgotten.
-#[derive(Debug)]
 pub struct Events {
     client: Client,
     /// Which replica sends them.

@@ -45,9 +45,7 @@ impl Kind {
             Self::VolumeClaim => ("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
             Self::Secret => ("", "v1", "Secret", "secrets"),
             Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
-            Self::NetworkPolicy => {
-                ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
-            }
+            Self::NetworkPolicy => ("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
             Self::Service => ("", "v1", "Service", "services"),
             Self::Deployment => ("apps", "v1", "Deployment", "deployments"),
             Self::DisruptionBudget => {

@@ -21,6 +21,7 @@ mod server;
 mod watches;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +76,6 @@ pub struct Settings {
 }
 
 /// What every part of the controller shares.
-#[derive(Debug)]
 pub struct Context {
     client: Client,
     settings: Settings,
@@ -103,11 +103,17 @@ pub enum Error {
     Servers(#[from] reqwest::Error),
 }
 
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
 impl Context {
     pub async fn new(
         client: Client,
         settings: Settings,
-        plugins: ProviderPlugins,
+        plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
     ) -> Result<Self, Error> {
         let groups = client.list_api_groups().await;
@@ -132,6 +138,11 @@ impl Context {
 
     fn operator(&self) -> Arc<operator::Operator> {
         self.current.get()
+    }
+
+    /// The certificate in a Secret of the resource's namespace.
+    fn certificate(&self, key: &Key, secret: Option<&str>) -> Option<Box<[u8]>> {
+        self.secrets.certificate(&key.namespace, secret?)
     }
 
     fn served_apis(&self) -> BTreeSet<String> {
@@ -182,7 +193,7 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
 /// One reconcile, which neither hangs nor takes the operator down.
 async fn work(context: &Context, key: &Key) {
     let begun = Instant::now();
-    context.metrics.queue_length(context.queue.len());
+    context.metrics.queue_length(context.queue.waiting());
     let reconciling = AssertUnwindSafe(reconcile::reconcile(context, key)).catch_unwind();
     let (result, next) = match timeout(context.settings.time_limit, reconciling).await {
         Ok(Ok((result, next))) => (Some(result), next),
@@ -218,8 +229,8 @@ async fn poll_servers(context: Arc<Context>) {
         tick.tick().await;
         let servers = stream::iter(context.notes.servers());
         let asked = servers.for_each_concurrent(AT_ONCE, async |(key, before)| {
-            let certificate = before.certificate.as_deref();
-            let said = context.servers.ask(&context.client, &key, &before.url, certificate).await;
+            let certificate = context.certificate(&key, before.certificate.as_deref());
+            let said = context.servers.ask(&key, &before.url, certificate.as_deref()).await;
             if notes::said(&said) != before.said {
                 context.queue.add(&key);
             }

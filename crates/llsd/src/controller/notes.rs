@@ -26,6 +26,7 @@ struct Note {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub url: Box<str>,
+    /// The Secret with the certificate that it serves.
     pub certificate: Option<Box<str>>,
     pub said: u64,
 }

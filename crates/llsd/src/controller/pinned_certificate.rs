@@ -11,9 +11,7 @@ use tokio_rustls::rustls::crypto::{
 };
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::{
-    CertificateError, DigitallySignedStruct, Error, SignatureScheme,
-};
+use tokio_rustls::rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 /// Accepts one certificate, with proof that the server holds its key.
 #[derive(Debug)]

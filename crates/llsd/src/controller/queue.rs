@@ -49,16 +49,7 @@ struct Slot {
 impl Queue {
     /// Something about this resource changed.
     pub fn add(&self, key: &Key) {
-        self.add_at(key, Instant::now());
-    }
-
-    /// Once more at this time, unless it is due earlier.
-    pub fn add_after(&self, key: &Key, delay: Duration) {
-        self.add_at(key, Instant::now() + delay);
-    }
-
-    fn add_at(&self, key: &Key, at: Instant) {
-        self.lock().schedule(key, at);
+        self.lock().schedule(key, Instant::now());
         self.changed.notify_one();
     }
 
@@ -117,13 +108,9 @@ impl Queue {
     }
 
     /// How many wait now.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         let now = Instant::now();
         self.lock().due.iter().take_while(|(at, _)| *at <= now).count()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -200,10 +187,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_earliest_time_counts() {
         let queue = Queue::default();
-        queue.add_after(&key("a"), Duration::from_secs(60));
-        queue.add_after(&key("a"), Duration::from_secs(90));
-        queue.add_after(&key("b"), Duration::from_secs(10));
         let begun = Instant::now();
+        for (name, seconds) in [("a", 60), ("a", 90), ("b", 10)] {
+            queue.lock().schedule(&key(name), begun + Duration::from_secs(seconds));
+        }
         assert_eq!(queue.next().await, key("b"));
         assert_eq!(queue.next().await, key("a"));
         assert_eq!(begun.elapsed().as_secs(), 60);

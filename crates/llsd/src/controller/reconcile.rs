@@ -54,8 +54,7 @@ impl Work<'_> {
         if self.resource["metadata"]["deletionTimestamp"].is_string() {
             return self.terminating().await;
         }
-        let mut gathered =
-            gather(self.context, self.key, self.resource, &self.children).await?;
+        let mut gathered = gather(self.context, self.key, self.resource, &self.children).await?;
         let mut outcome = plan(self.resource, &gathered.facts);
         if let Outcome::Planned(planned) = &outcome
             && let Some(taken) = collisions::taken(planned, &self.children)
@@ -139,7 +138,7 @@ impl Work<'_> {
         if notes.unready_for(self.key, ready) >= PATIENCE && live.deployment.is_some() {
             live.pod_trouble = report::pod_trouble(client, self.key).await?;
         }
-        let (server, unreachable) = self.ask(&live).await;
+        let (server, unreachable) = self.ask(&live, plan).await;
         let newer_digest = gathered.newer_digest.as_deref();
         let findings = Findings { planning, applying, live: &live, server: &server, newer_digest };
         report::report(self.context, self.key, self.resource, findings).await?;
@@ -154,18 +153,18 @@ impl Work<'_> {
     }
 
     /// Asks the server, if a pod of it is ready; how often in a row it could not be reached.
-    async fn ask(&self, live: &Live) -> (Server, u32) {
-        let Context { client, notes, servers, .. } = self.context;
-        let url = self.resource["status"]["serviceURL"].as_str();
+    async fn ask(&self, live: &Live, plan: Option<&Plan>) -> (Server, u32) {
+        let Context { notes, servers, .. } = self.context;
+        let url = plan.map(|plan| plan.url.as_str());
+        let url = url.or_else(|| self.resource["status"]["serviceURL"].as_str());
         let ready = live.deployment.as_ref().is_some_and(|deployment| deployment.ready > 0);
         let Some(url) = url.filter(|_| ready) else {
             notes.not_asked(self.key);
             return (Server::NotAsked, 0);
         };
-        let secret = url.starts_with("https").then(|| {
-            self.resource["spec"]["networking"]["tls"]["secretName"].as_str().unwrap_or_default()
-        });
-        let server = servers.ask(client, self.key, url, secret).await;
+        let secret = self.resource["spec"]["networking"]["tls"]["secretName"].as_str();
+        let certificate = self.context.certificate(self.key, secret);
+        let server = servers.ask(self.key, url, certificate.as_deref()).await;
         let unreachable = notes.asked(self.key, url, secret, &server);
         (server, unreachable)
     }

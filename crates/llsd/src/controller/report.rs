@@ -151,9 +151,11 @@ fn trouble(pod: &Pod) -> Option<String> {
         let said = ended.or_else(|| waiting.message.clone()).unwrap_or_default();
         return Some(format!("{reason} ({}): {said}", container.name));
     }
-    let scheduled = status.conditions.iter().flatten().find(|condition| {
-        condition.type_ == "PodScheduled" && condition.status == "False"
-    })?;
+    let scheduled = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
     Some(format!(
         "{}: {}",
         scheduled.reason.as_deref().unwrap_or("Unschedulable"),

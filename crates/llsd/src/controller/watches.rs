@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::DynamicObject;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
-use kube::runtime::{WatchStreamExt, metadata_watcher, watcher};
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
 use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::labels;
@@ -18,10 +18,10 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use super::Context;
 use super::cache::Key;
 use super::kinds::{self, Kind};
 use super::operator::CONFIG_MAP;
-use super::Context;
 use super::scope::{Part, Scope};
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole.
@@ -151,9 +151,8 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
             }
             Event::Apply(object) => context.cache.put_child(kind, &written(&object)),
             Event::InitDone => {
-                let woken = context.cache.keep_children(kind, &listed, |key| {
-                    part.holds(&key.namespace)
-                });
+                let woken =
+                    context.cache.keep_children(kind, &listed, |key| part.holds(&key.namespace));
                 woken.iter().for_each(|key| context.queue.add(key));
                 listed = HashSet::new();
                 pending.done();
@@ -169,9 +168,9 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
 
 /// Only metadata: the content of ConfigMaps is asked for when it is needed.
 async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
-    let api: Api<ConfigMap> = part.typed(&context.client);
+    let api: Api<PartialObjectMeta<ConfigMap>> = part.typed(&context.client);
     let mut bundles = HashSet::new();
-    let stream = metadata_watcher(api, Config::default().page_size(500)).default_backoff();
+    let stream = watcher(api, Config::default().page_size(500)).default_backoff();
     let mut stream = std::pin::pin!(logged(stream));
     while let Some(event) = stream.next().await {
         let touched = |object: &PartialObjectMeta<ConfigMap>| {
@@ -204,8 +203,8 @@ async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
 
 /// The opt-in watch of Secrets, of their metadata alone.
 async fn secrets(context: Arc<Context>, part: Part) {
-    let api: Api<Secret> = part.typed(&context.client);
-    let stream = metadata_watcher(api, Config::default().page_size(500)).default_backoff();
+    let api: Api<PartialObjectMeta<Secret>> = part.typed(&context.client);
+    let stream = watcher(api, Config::default().page_size(500)).default_backoff();
     let mut stream = std::pin::pin!(logged(stream));
     while let Some(event) = stream.next().await {
         if let Event::Apply(object) | Event::Delete(object) = event {

@@ -153,7 +153,7 @@ pub(crate) async fn as_operator(
         .into_iter()
         .collect();
     let reference: Reference = image.parse().unwrap();
-    registry.find(&reference, async |_: &str| credentials.clone()).await.unwrap()
+    registry.find(&reference, &credentials).await.unwrap()
 }
 
 pub(crate) fn base(image: &Image) -> BaseConfig {

@@ -19,7 +19,6 @@ use write::{Made, Writer, name};
 pub use write::Failed;
 
 /// One resource whose objects are applied.
-#[derive(Debug)]
 struct Application<'a> {
     writer: Writer<'a>,
     resource: &'a Value,
@@ -49,7 +48,7 @@ pub async fn apply(
     Ok(application.applied)
 }
 
-impl Application<'_> {
+impl<'a> Application<'a> {
     async fn object(&mut self, desired: Value) -> Result<(), Failed> {
         let kind = Kind::of(&desired).expect("every planned object is of a known kind");
         let known = self.children.iter().find(|child| child.is_named(kind, name(&desired)));
@@ -88,7 +87,9 @@ impl Application<'_> {
                 self.writer.take_over(known(live)).await?;
                 self.writer.update(desired, known(live)).await?;
             }
-            Step::Wait => return Err(self.failed(kind, desired, "is being deleted", Refused::Unavailable)),
+            Step::Wait => {
+                return Err(self.failed(kind, desired, "is being deleted", Refused::Unavailable));
+            }
             Step::NotOurs => return Err(self.not_ours(kind, desired)),
         }
         self.applied.written.push(format!("{} {}", kind.name(), name(desired)));
@@ -137,7 +138,7 @@ impl Application<'_> {
         Ok(())
     }
 
-    fn known(&self, kind: Kind, name: &str) -> Option<&Child> {
+    fn known(&self, kind: Kind, name: &str) -> Option<&'a Child> {
         self.children.iter().find(|child| child.is_named(kind, name))
     }
 

@@ -24,7 +24,7 @@ pub struct Failed {
 }
 
 /// Writes objects of one resource, and tells the cache what came out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Writer<'a> {
     pub client: &'a Client,
     pub cache: &'a Cache,

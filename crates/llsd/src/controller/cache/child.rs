@@ -33,11 +33,18 @@ pub struct Child {
 pub enum Detail {
     None,
     Deployment(Box<DeploymentDetail>),
-    Claim { phase: Box<str>, size: Box<str> },
+    Claim {
+        phase: Box<str>,
+        size: Box<str>,
+    },
     /// Where the server is reached from outside: an address of the load balancer or the host name.
     Outside(Option<Box<str>>),
-    Config { hash: Option<Box<str>> },
-    Account { pull_secrets: Vec<Box<str>> },
+    Config {
+        hash: Option<Box<str>>,
+    },
+    Account {
+        pull_secrets: Vec<Box<str>>,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,9 +118,9 @@ fn detail(kind: Kind, object: &Value) -> Detail {
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
         },
         Kind::Ingress | Kind::HttpRoute | Kind::Route => Detail::Outside(outside(kind, object)),
-        Kind::ConfigMap => Detail::Config {
-            hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]),
-        },
+        Kind::ConfigMap => {
+            Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
+        }
         Kind::ServiceAccount => Detail::Account {
             pull_secrets: object["imagePullSecrets"]
                 .as_array()
@@ -133,9 +140,8 @@ fn deployment(object: &Value) -> DeploymentDetail {
         let mut all = status["conditions"].as_array().into_iter().flatten();
         all.find(|condition| condition["type"] == kind && condition["status"] == state)
     };
-    let said = |condition: &Value, field: &str| {
-        condition[field].as_str().unwrap_or_default().to_owned()
-    };
+    let said =
+        |condition: &Value, field: &str| condition[field].as_str().unwrap_or_default().to_owned();
     let pod = &spec["template"]["spec"];
     let image = |containers: &Value, wanted: &dyn Fn(&str) -> bool| {
         let mut all = containers.as_array().into_iter().flatten();

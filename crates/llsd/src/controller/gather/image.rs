@@ -4,7 +4,7 @@
 use llsd_plan::distributions::Resolved;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, ImageFacts};
 use llsd_registry::credentials::Keyring;
-use llsd_registry::{Error, Image, Reference, Registry, Source};
+use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Source};
 
 use super::pull_credentials::PullCredentials;
 
@@ -48,16 +48,17 @@ pub struct Learnt {
     pub facts: ImageFacts,
     /// The digest that the tag points to now, where another one runs.
     pub newer_digest: Option<String>,
-    /// Platforms of the image with another configuration.
-    pub differing_platforms: Vec<String>,
+}
+
+impl Credentials for Asking<'_> {
+    async fn for_repository(&self, repository: &str) -> Vec<Credential> {
+        self.credentials.for_repository(self.keyring, repository).await
+    }
 }
 
 impl Asking<'_> {
     async fn find(&self, reference: &Reference) -> Result<std::sync::Arc<Image>, Error> {
-        let credentials = async |repository: &str| {
-            self.credentials.for_repository(self.keyring, repository).await
-        };
-        self.registry.find(reference, credentials).await
+        self.registry.find(reference, self).await
     }
 
     /// The facts about the image of a resource.
@@ -119,6 +120,7 @@ fn learnt(image: &Image) -> Learnt {
         release: image.release().map(str::to_owned),
         variables: Some(image.variables.clone()),
         inspected: true,
+        differing_platforms: image.differing_platforms.clone(),
         ..ImageFacts::default()
     };
     match &image.base {
@@ -134,7 +136,7 @@ fn learnt(image: &Image) -> Learnt {
         }
         Err(error) => facts.unavailable = Some(error.to_string()),
     }
-    Learnt { facts, newer_digest: None, differing_platforms: image.differing_platforms.clone() }
+    Learnt { facts, newer_digest: None }
 }
 
 #[cfg(test)]

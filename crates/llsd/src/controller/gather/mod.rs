@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub use image::Running;
 pub use pull_credentials::PullCredentials;
-pub use secrets::{MISSING_RETRY, Secrets};
+pub use secrets::Secrets;
 
 use super::Context;
 use super::cache::{Child, DeploymentDetail, Key};
@@ -81,8 +81,15 @@ pub async fn gather(
     facts.config_maps = config_maps?;
     let (learnt, external) = learnt?;
     facts.image = learnt.facts;
+    facts.image.carries_base = held.is_some() && carried_a_base(resource);
     facts.external_providers = external;
     Ok(Gathered { facts, newer_digest: learnt.newer_digest })
+}
+
+/// Whether the configuration that runs was the image's own, as the status has it.
+fn carried_a_base(resource: &Value) -> bool {
+    let source = &resource["status"]["resolvedDistribution"]["configSource"];
+    matches!(source.as_str(), Some("Labels" | "Layer"))
 }
 
 type External = std::collections::BTreeMap<String, llsd_plan::facts::ExternalProviderFacts>;

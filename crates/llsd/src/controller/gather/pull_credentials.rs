@@ -30,7 +30,7 @@ pub struct PullCredentials {
 }
 
 #[derive(Default)]
-struct Plugins(ProviderPlugins);
+struct Plugins(Arc<ProviderPlugins>);
 
 impl std::fmt::Debug for Plugins {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Plugins {
 }
 
 impl PullCredentials {
-    pub fn new(plugins: ProviderPlugins) -> Self {
+    pub fn new(plugins: Arc<ProviderPlugins>) -> Self {
         Self { plugins: Plugins(plugins), keyrings: Mutex::default() }
     }
 

@@ -36,6 +36,8 @@ struct Known {
     users: HashSet<Key>,
     /// Hashes of the values by key; `None` while the Secret is missing.
     hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+    /// The certificate in it, which is no secret: the server shows it to everybody.
+    certificate: Option<Box<[u8]>>,
 }
 
 impl Secrets {
@@ -80,7 +82,7 @@ impl Secrets {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
         let found = secrets.get_opt(name).await?;
         let hashes = found.as_ref().map(|secret| self.hashes(secret));
-        self.remember(&user.namespace, name, hashes.clone(), Some(user));
+        self.remember(&user.namespace, name, found.as_ref(), Some(user));
         let Some(mut hashes) = hashes else { return Ok(None) };
         if let Some(field) = connection
             && let Some(facts) = hashes.get_mut(field)
@@ -121,8 +123,7 @@ impl Secrets {
             let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
             match secrets.get_opt(&name).await {
                 Ok(found) => {
-                    let hashes = found.as_ref().map(|secret| self.hashes(secret));
-                    woken.extend(self.remember(&namespace, &name, hashes, None));
+                    woken.extend(self.remember(&namespace, &name, found.as_ref(), None));
                 }
                 Err(error) => {
                     tracing::warn!(secret = %format!("{namespace}/{name}"), %error, "a Secret cannot be read");
@@ -137,6 +138,11 @@ impl Secrets {
         let place = (namespace.into(), name.into());
         let known = self.lock().remove(&place);
         known.map(|known| known.users.into_iter().collect()).unwrap_or_default()
+    }
+
+    /// The certificate in a Secret that some resource refers to.
+    pub fn certificate(&self, namespace: &str, name: &str) -> Option<Box<[u8]>> {
+        self.lock().get(&(namespace.into(), name.into()))?.certificate.clone()
     }
 
     /// The resource is gone.
@@ -160,9 +166,11 @@ impl Secrets {
         &self,
         namespace: &str,
         name: &str,
-        hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+        secret: Option<&Secret>,
         user: Option<&Key>,
     ) -> Vec<Key> {
+        let hashes = secret.map(|secret| self.hashes(secret));
+        let certificate = secret.and_then(|secret| secret.data.as_ref()?.get("tls.crt"));
         let mut known = self.lock();
         let place = (namespace.into(), name.into());
         if user.is_none() && !known.contains_key(&place) {
@@ -173,8 +181,10 @@ impl Secrets {
             read: Instant::now(),
             users: HashSet::new(),
             hashes: hashes.clone(),
+            certificate: None,
         });
         entry.read = Instant::now();
+        entry.certificate = certificate.map(|pem| pem.0.clone().into());
         entry.users.extend(user.cloned());
         if entry.hashes == hashes {
             return Vec::new();
@@ -197,10 +207,7 @@ impl Secrets {
     }
 }
 
-fn wanted_keys(
-    found: Option<BTreeMap<String, SecretKeyFacts>>,
-    wanted: &[&String],
-) -> SecretFacts {
+fn wanted_keys(found: Option<BTreeMap<String, SecretKeyFacts>>, wanted: &[&String]) -> SecretFacts {
     match found {
         None => SecretFacts { missing: true, ..SecretFacts::default() },
         Some(mut keys) => {
