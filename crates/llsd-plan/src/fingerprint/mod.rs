@@ -1,0 +1,57 @@
+//! Whether a live object is exactly what would be applied, told from sixteen bytes on each side.
+//! What we applied is read from the object's own `managedFields`; nothing is asked of the cluster
+//! here, and nothing of an object is kept.
+//!
+//! Both sides are brought to one normal form, in which
+//! - only the fields count that we own: what others add, what the server sets by itself and what
+//!   identifies the object are left out;
+//! - a value that Kubernetes does not store (`""`, `0`, `false`, an empty list or map) is there as
+//!   an empty value, because our ownership of it is stored. Somebody who sets it takes that away;
+//! - quantities are numbers, and what the server adds inside of an atomic list or map is left out;
+//! - the order of a map's keys does not matter, and that of a list's items does: applying restores
+//!   it, and variables may refer only to earlier ones.
+//!
+//! `stringData` of a Secret cannot be read back, so such a Secret never equals its live object.
+
+mod desired;
+mod fields;
+mod normal;
+mod quantity;
+pub mod schema;
+
+use std::fmt;
+
+use serde_json::Value;
+
+use normal::Normal;
+
+/// The field manager of all that the operator applies.
+pub const FIELD_MANAGER: &str = "llama-stack-operator";
+
+/// Stands for an object in its normal form. Equal ones mean that applying would change nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 16]);
+
+/// Of what we would apply.
+pub fn of_desired(desired: &Value) -> Fingerprint {
+    let mut normal = Normal::default();
+    desired::write(desired, &mut normal);
+    Fingerprint(normal.finish())
+}
+
+/// Of what is live of what we applied; `None` where we never applied to it.
+pub fn of_live(live: &Value) -> Option<Fingerprint> {
+    let fields = fields::applied(live)?;
+    let mut normal = Normal::default();
+    fields::write(fields, live, &mut normal);
+    Some(Fingerprint(normal.finish()))
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
