@@ -32,7 +32,10 @@ pub struct Observed<'a> {
 pub enum Planning<'a> {
     Planned(&'a Plan),
     Refused(&'a Findings),
-    Unavailable { missing: &'a [Problem], warnings: &'a [Problem] },
+    Unavailable {
+        missing: &'a [Problem],
+        warnings: &'a [Problem],
+    },
     /// The stored object is none that any version of the operator can read.
     Unreadable(&'a str),
 }
