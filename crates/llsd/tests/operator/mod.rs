@@ -3,3 +3,4 @@
 
 pub mod access;
 pub mod install;
+pub mod rights;
