@@ -3,5 +3,6 @@
 pub mod command;
 pub mod input;
 pub mod manifests;
+pub mod operator_config;
 pub mod redis_proxy;
 pub mod report;
