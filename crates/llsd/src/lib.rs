@@ -4,5 +4,6 @@ pub mod command;
 pub mod controller;
 pub mod input;
 pub mod manifests;
+pub mod operator_config;
 pub mod redis_proxy;
 pub mod report;

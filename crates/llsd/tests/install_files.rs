@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use cluster::{install, installed, repository, resource};
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
+use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
+use llsd::manifests::{File, files, names, namespaced};
 use llsd_testkit::ControlPlane;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn the_committed_files_are_what_the_code_generates() {
-    for file in llsd::manifests::files() {
+    for file in files() {
         let committed =
             std::fs::read_to_string(repository("deploy").join(file.name)).unwrap_or_default();
         assert!(
@@ -20,6 +22,19 @@ fn the_committed_files_are_what_the_code_generates() {
             "deploy/{} is not what the code generates; run `make generate` and commit it",
             file.name,
         );
+    }
+}
+
+#[test]
+fn no_install_file_is_left_over_that_the_code_does_not_generate() {
+    let generated: Vec<&str> = files().iter().map(|file| file.name).collect();
+    for folder in ["", "namespaced/"] {
+        for entry in std::fs::read_dir(repository("deploy").join(folder)).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{folder}{}", entry.file_name().to_str().unwrap());
+            let known = generated.contains(&name.as_str());
+            assert!(known || entry.file_type().unwrap().is_dir(), "deploy/{name}");
+        }
     }
 }
 
@@ -100,4 +115,92 @@ async fn without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whol
     let args = ["get", "llsd", "whole", "-o", "jsonpath={.spec}"];
     let stored = cluster.kubectl(&args, None).await.unwrap().expect_success();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&stored).unwrap(), spec);
+}
+
+/// The namespaces enforce what the operator's pods are meant to meet; it is the pods that are then
+/// refused, not the Deployment.
+#[tokio::test]
+async fn one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted() {
+    let test = "one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted";
+    let builder = ControlPlane::builder().with_controller_manager();
+    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    for namespace in [names::NAMESPACE, "team"] {
+        let args = ["create", "namespace", namespace];
+        cluster.kubectl(&args, None).await.unwrap().expect_success();
+        let enforced = "pod-security.kubernetes.io/enforce=restricted";
+        let args = ["label", "namespace", namespace, enforced];
+        cluster.kubectl(&args, None).await.unwrap().expect_success();
+    }
+    let folder = repository("deploy");
+    let args = ["apply", "--server-side", "-k", folder.to_str().unwrap()];
+    let applied = cluster.kubectl(&args, None).await.unwrap();
+    assert_eq!(applied.stderr, "", "a warning");
+    applied.expect_success();
+    let texts: Vec<String> = namespaced("team").iter().map(File::text).collect();
+    let args = ["apply", "--server-side", "-f", "-"];
+    let applied = cluster.kubectl(&args, Some(&texts.join("---\n"))).await.unwrap();
+    assert_eq!(applied.stderr, "", "a warning");
+    applied.expect_success();
+    for namespace in [names::NAMESPACE, "team"] {
+        wait_until_pods_exist(&cluster, namespace).await;
+    }
+}
+
+async fn wait_until_pods_exist(cluster: &ControlPlane, namespace: &str) {
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client(), namespace);
+    let mut last = None;
+    for _ in 0..300 {
+        last = deployments.get(names::OPERATOR).await.unwrap().status;
+        if last.as_ref().is_some_and(|status| status.replicas == Some(2)) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{namespace}: no two pods within 30 s: {last:?}");
+}
+
+/// What is left of v0.9 would still run, select or allow: another program, a second disruption
+/// budget, rights that nobody needs.
+#[tokio::test]
+async fn an_install_over_v0_9_replaces_it() {
+    let test = "an_install_over_v0_9_replaces_it";
+    let folder = repository("deploy");
+    for server_side in ["--server-side=true", "--server-side=false"] {
+        let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+        let old = std::fs::read_to_string(repository("crates/llsd/tests/data/v0.9-install.yaml"));
+        let args = ["apply", "-f", "-"];
+        cluster.kubectl(&args, Some(&old.unwrap())).await.unwrap().expect_success();
+        let args = ["apply", server_side, "-k", folder.to_str().unwrap()];
+        cluster.kubectl(&args, None).await.unwrap().expect_success();
+        let deployment = read(&cluster, "deployment", names::OPERATOR).await;
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_eq!(pod["containers"].as_array().unwrap().len(), 1);
+        let container = &pod["containers"][0];
+        assert_eq!(
+            (&container["command"], container["args"][0].as_str()),
+            (&json!(["llsd"]), Some("run"))
+        );
+        assert_eq!(container["image"], llsd_plan::objects::DEFAULT_OPERATOR_IMAGE);
+        assert_eq!(container["resources"]["limits"], json!({"memory": "256Mi"}));
+        let service = format!("{}-metrics-service", names::OPERATOR);
+        let ports = &read(&cluster, "service", &service).await["spec"]["ports"];
+        assert_eq!(ports.as_array().unwrap().len(), 1);
+        let budgets = read(&cluster, "poddisruptionbudgets", "").await;
+        assert_eq!(budgets["items"].as_array().unwrap().len(), 1);
+        for (kind, name) in [
+            ("clusterrole", "llama-stack-k8s-operator-manager-role"),
+            ("role", "llama-stack-k8s-operator-leader-election-role"),
+        ] {
+            let rules = read(&cluster, kind, name).await["rules"].to_string();
+            assert!(!rules.contains("clusterrolebindings") && !rules.contains("\"*\""), "{rules}");
+        }
+    }
+}
+
+/// An object of the operator's namespace, or a list of them, as kubectl prints it.
+async fn read(cluster: &ControlPlane, kind: &str, name: &str) -> Value {
+    let mut args = vec!["get", "-o", "json", "-n", names::NAMESPACE, kind];
+    args.extend(Some(name).filter(|name| !name.is_empty()));
+    let text = cluster.kubectl(&args, None).await.unwrap().expect_success();
+    serde_json::from_str(&text).unwrap()
 }

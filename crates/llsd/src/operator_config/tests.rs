@@ -1,0 +1,190 @@
+//! What an administrator may write, what comes of it, and what is said.
+
+use super::*;
+
+fn read(data: &[(&str, &str)], environment: &[(&str, &str)]) -> (OperatorConfig, Vec<String>) {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let data = data.iter().map(owned).collect();
+    let (config, remarks) = OperatorConfig::read(&data, environment.iter().map(owned));
+    (config, remarks.iter().map(ToString::to_string).collect())
+}
+
+fn images(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    of.iter().map(|(name, image)| ((*name).to_owned(), (*image).to_owned())).collect()
+}
+
+#[test]
+fn nothing_configured_is_the_default_and_needs_no_remark() {
+    assert_eq!(read(&[], &[]), (OperatorConfig::default(), vec![]));
+    let empty = KEYS.map(|key| (key, ""));
+    assert_eq!(read(&empty, &[("PATH", "/bin")]), (OperatorConfig::default(), vec![]));
+}
+
+#[test]
+fn everything_configured_reaches_planning() {
+    let (config, remarks) = read(
+        &[
+            ("featureFlags", "enableNetworkPolicy:\n  enabled: true\n"),
+            ("image-overrides", "starter: quay.io/custom/starter:1\n"),
+            ("ingressDomain", "apps.example.com\n"),
+            ("registries", "insecureHosts: [lab:5000]"),
+        ],
+        &[(
+            "RELATED_IMAGE_REMOTE_VLLM",
+            "mirror.internal/remote-vllm@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        )],
+    );
+    assert_eq!(remarks, [""; 0]);
+    assert!(config.registries.is_insecure("lab:5000"));
+    let facts = config.facts(Some("own".into()), Some("image:1".into()));
+    assert_eq!(facts.namespace.as_deref(), Some("own"));
+    assert_eq!(facts.image.as_deref(), Some("image:1"));
+    assert_eq!(facts.image_overrides, images(&[("starter", "quay.io/custom/starter:1")]));
+    assert!(facts.related_images["remote-vllm"].starts_with("mirror.internal/"));
+    assert_eq!(facts.network_policy, Some(true));
+    assert_eq!(facts.ingress_domain.as_deref(), Some("apps.example.com"));
+}
+
+#[test]
+fn the_flag_is_on_off_or_left_to_each_resource() {
+    for (text, expected, remark) in [
+        ("enableNetworkPolicy: {enabled: true}", Some(true), None),
+        ("enableNetworkPolicy: {enabled: false}", Some(false), None),
+        ("enableNetworkPolicy: {}", None, None),
+        ("enableNetworkPolicy:", None, None),
+        ("{}", None, None),
+        (
+            "enableNetworkPolicy: {enabled: 'true'}",
+            None,
+            Some("featureFlags.enableNetworkPolicy.enabled: must be true or false"),
+        ),
+        (
+            "enableNetworkPolicy: true",
+            None,
+            Some("featureFlags.enableNetworkPolicy: must be a mapping with `enabled`"),
+        ),
+        (
+            "enableNetworkPolicy: {enabled: true, enable: false}",
+            Some(true),
+            Some("featureFlags.enableNetworkPolicy.enable: unknown field; known is enabled"),
+        ),
+        (
+            "{enableNetworkPolicys: {enabled: true}, enableNetworkPolicy: {enabled: true}}",
+            Some(true),
+            Some("featureFlags.enableNetworkPolicys: unknown flag; known is enableNetworkPolicy"),
+        ),
+        ("[enableNetworkPolicy]", None, Some("featureFlags: must be a YAML mapping")),
+    ] {
+        let (config, remarks) = read(&[("featureFlags", text)], &[]);
+        assert_eq!(config.network_policy, expected, "{text}");
+        assert_eq!(remarks, Vec::from_iter(remark), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_override_is_left_out_and_the_others_hold() {
+    let text = "
+starter: quay.io/custom/starter:1
+remote-vllm: not a reference
+postgres-demo: 7
+meta-reference-gpu: ''
+startr: quay.io/custom/starter:1
+";
+    let (config, remarks) = read(&[("image-overrides", text)], &[]);
+    assert_eq!(config.image_overrides, images(&[("starter", "quay.io/custom/starter:1")]));
+    let paths: Vec<&str> = remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+    let expected = ["remote-vllm", "postgres-demo", "meta-reference-gpu", "startr"];
+    assert_eq!(paths, expected.map(|name| format!("image-overrides.{name}")));
+    assert!(remarks[3].contains("no such distribution; known are meta-reference-gpu,"));
+}
+
+#[test]
+fn text_that_is_no_yaml_unsets_its_own_key_alone() {
+    let (config, remarks) = read(
+        &[
+            ("image-overrides", "starter: [quay.io"),
+            ("registries", "mirrors: ["),
+            ("featureFlags", "enableNetworkPolicy: {enabled: true}"),
+        ],
+        &[],
+    );
+    let expected = OperatorConfig { network_policy: Some(true), ..Default::default() };
+    assert_eq!(config, expected);
+    let [overrides, registries] = &remarks[..] else { panic!("{remarks:?}") };
+    assert!(overrides.starts_with("image-overrides: not valid YAML"), "{overrides}");
+    assert!(registries.starts_with("registries: not one valid YAML document"), "{registries}");
+}
+
+#[test]
+fn mistakes_of_all_keys_are_said_at_once() {
+    let (config, remarks) = read(
+        &[
+            ("imageOverrides", "starter: a"),
+            ("image-overrides", "starter: UPPER"),
+            ("ingressDomain", "*.example.com"),
+            ("registries", "{mirrors: [{source: quay.io}], insecure: [a]}"),
+        ],
+        &[("RELATED_IMAGE_STARTER", "UPPER"), ("RELATED_IMAGE_OTHER", "a")],
+    );
+    assert_eq!(config, OperatorConfig::default());
+    let mut paths: Vec<&str> =
+        remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+    paths.sort_unstable();
+    let expected = [
+        "RELATED_IMAGE_OTHER",
+        "RELATED_IMAGE_STARTER",
+        "image-overrides.starter",
+        "imageOverrides",
+        "ingressDomain",
+        "registries.insecure",
+        "registries.mirrors[0].mirrors",
+    ];
+    assert_eq!(paths, expected);
+}
+
+#[test]
+fn a_related_image_is_found_by_its_name_in_capitals() {
+    let (config, remarks) = read(
+        &[],
+        &[
+            ("RELATED_IMAGE_STARTER_GPU", "mirror/starter-gpu:1"),
+            ("RELATED_IMAGE_STARTER", ""),
+            ("RELATED_IMAGE_remote_vllm", ""),
+            ("OTHER_RELATED_IMAGE_STARTER", "no"),
+        ],
+    );
+    assert_eq!(config.related_images, images(&[("starter-gpu", "mirror/starter-gpu:1")]));
+    assert_eq!(remarks, [""; 0]);
+}
+
+#[test]
+fn a_domain_is_one_that_host_names_can_stand_in() {
+    let long = format!("{}.com", "a".repeat(64));
+    for (text, expected) in [
+        ("apps.example.com", Some("apps.example.com")),
+        (" apps.example.com\n", Some("apps.example.com")),
+        ("local", Some("local")),
+        ("", None),
+        ("*.example.com", None),
+        (".example.com", None),
+        ("example.com.", None),
+        ("Example.com", None),
+        ("example.com:8080", None),
+        ("https://example.com", None),
+        ("a_b.com", None),
+        ("-a.com", None),
+        (&long, None),
+    ] {
+        let (config, remarks) = read(&[("ingressDomain", text)], &[]);
+        assert_eq!(config.ingress_domain.as_deref(), expected, "{text}");
+        assert_eq!(remarks.is_empty(), expected.is_some() || text.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_hostile_document_is_given_up_quickly() {
+    let deep = "[".repeat(200_000);
+    let (config, remarks) = read(&[("image-overrides", &deep), ("featureFlags", &deep)], &[]);
+    assert_eq!(config, OperatorConfig::default());
+    assert_eq!(remarks.len(), 2);
+}

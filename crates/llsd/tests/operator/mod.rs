@@ -1,0 +1,6 @@
+//! What tests of the operator share. Test files that use it also declare `mod cluster;`.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+pub mod access;
+pub mod install;
+pub mod rights;
