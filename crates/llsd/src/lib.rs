@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod input;
+pub mod leadership;
 pub mod manifests;
 pub mod redis_proxy;
 pub mod report;
