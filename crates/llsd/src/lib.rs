@@ -3,6 +3,7 @@
 pub mod command;
 pub mod controller;
 pub mod input;
+pub mod leadership;
 pub mod manifests;
 pub mod operator_config;
 pub mod redis_proxy;

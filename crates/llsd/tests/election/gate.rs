@@ -1,0 +1,62 @@
+//! A way to the API server that can be shut for one client alone: bytes on the way are held, as in
+//! a network that is cut, and delivered late when it opens again.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+pub struct Gate {
+    address: SocketAddr,
+    open: watch::Sender<bool>,
+}
+
+impl Gate {
+    /// Before the API server of this configuration, which then leads through the gate.
+    pub async fn before(config: &mut kube::Config) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let beyond = config.cluster_url.authority().unwrap().to_string();
+        config.cluster_url = format!("https://{address}").parse().unwrap();
+        let (open, state) = watch::channel(true);
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let (beyond, state) = (beyond.clone(), state.clone());
+                tokio::spawn(async move {
+                    let Ok(far) = TcpStream::connect(beyond).await else { return };
+                    let (near_reads, near_writes) = near.into_split();
+                    let (far_reads, far_writes) = far.into_split();
+                    tokio::select! {
+                        () = pass(near_reads, far_writes, state.clone()) => {}
+                        () = pass(far_reads, near_writes, state) => {}
+                    }
+                });
+            }
+        });
+        Self { address, open }
+    }
+
+    pub fn shut(&self) {
+        self.open.send_replace(false);
+    }
+
+    pub fn open(&self) {
+        self.open.send_replace(true);
+    }
+}
+
+async fn pass(
+    mut from: impl AsyncReadExt + Unpin,
+    mut to: impl AsyncWriteExt + Unpin,
+    mut open: watch::Receiver<bool>,
+) {
+    let mut bytes = vec![0; 16 * 1024];
+    loop {
+        let Ok(read @ 1..) = from.read(&mut bytes).await else { return };
+        if open.wait_for(|open| *open).await.is_err() || to.write_all(&bytes[..read]).await.is_err()
+        {
+            return;
+        }
+    }
+}
