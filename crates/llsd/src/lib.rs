@@ -8,3 +8,6 @@ pub mod manifests;
 pub mod operator_config;
 pub mod redis_proxy;
 pub mod report;
+pub mod health;
+pub mod shutdown;
+pub mod telemetry;

@@ -18,7 +18,7 @@ mod manifests;
 mod offline;
 mod redis_proxy;
 mod render;
-//mod run;
+mod run;
 mod validate;
 
 use std::ffi::OsString;
@@ -46,13 +46,13 @@ enum Command {
     Manifests(manifests::Arguments),
     Image(image::Arguments),
     RedisProxy(redis_proxy::Arguments),
-    //Run(run::Arguments),
+    Run(run::Arguments),
 }
 
 impl Command {
     fn run(&self) -> ExitCode {
         let outcome = match self {
-            //Self::Run
+            Self::Run(arguments) => return run::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),

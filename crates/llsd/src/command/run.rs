@@ -145,7 +145,7 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
     let shutdown = Shutdown::on_signals(GRACE);
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
     let health = Health::default();
-    serve(arguments, &metrics, &health, &shutdown).await?;
+    //serve
     let config = Config::infer().await.map_err(|error| Failure::NoConfig(Box::new(error)))?;
     let namespace = operator_namespace(arguments, &config);
     let client = telemetry::client(config, &metrics)
@@ -153,11 +153,14 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
     let settings = settings(arguments, &namespace);
     let plugins = plugins(arguments)?;
     tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
+    // The lease is given back when the work has ended, not when it was asked to end.
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let mut leadership = None;
     let mut background = tokio::task::JoinSet::new();
     if arguments.leader_elect {
         let election = leadership::Settings::new(&namespace);
-        let (standing, campaign) = leadership::campaign(client.clone(), election, shutdown.clone());
+        let (standing, campaign) =
+            leadership::campaign(client.clone(), election, async { drop(ended.await) });
         background.spawn(campaign);
         leadership = Some(standing);
     }
@@ -180,7 +183,7 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
         metrics.leading(false);
     }
     health.set_ready(false);
-    // The campaign gives the lease back.
+    drop(end);
     let _ = tokio::time::timeout(Duration::from_secs(3), async {
         while background.join_next().await.is_some() {}
     })

@@ -7,6 +7,7 @@ mod ingress_domain;
 
 use std::collections::BTreeMap;
 
+use llsd_plan::distributions::Distribution;
 use llsd_plan::document;
 use llsd_plan::facts::OperatorFacts;
 use llsd_registry::mirrors::Registries;
@@ -62,6 +63,16 @@ impl OperatorConfig {
             registries: registries(text(REGISTRIES), &mut remarks),
         };
         (config, remarks.0)
+    }
+
+    /// The distributions that resources can name, with the images that the names stand for.
+    pub fn distributions(&self) -> BTreeMap<String, String> {
+        let image = |name: &str, known: &Distribution| {
+            let other = self.image_overrides.get(name).or_else(|| self.related_images.get(name));
+            other.unwrap_or(&known.image).clone()
+        };
+        let all = Distribution::all().iter();
+        all.map(|(name, known)| (name.clone(), image(name, known))).collect()
     }
 
     /// What planning must know of it; `namespace` and `image` are the operator's own.
