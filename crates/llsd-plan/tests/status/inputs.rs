@@ -197,6 +197,14 @@ fn an_object_that_cannot_be_written_is_named(
 }
 
 #[test]
+fn a_deployment_that_cannot_be_written_is_not_updated() {
+    let scene = Scene::vllm()
+        .with(|scene| scene.applying = Step::Failed("Deployment my-llama", Refused::Invalid));
+    assert_eq!(scene.short("DeploymentUpdated"), "False ObjectRefused");
+    assert_eq!(scene.status().config_generation, None);
+}
+
+#[test]
 fn an_object_after_the_deployment_does_not_make_the_deployment_old() {
     let scene = Scene::vllm().with(|scene| {
         scene.resource["spec"]["networking"] = json!({ "expose": true });
