@@ -199,8 +199,8 @@ impl Change<'_> {
     fn server_failing(&self) -> Option<Event> {
         let before = self.previous.condition(ConditionType::DeploymentReady);
         let before = before.map(|before| before.message.as_str()).unwrap_or_default();
-        let kind = |trouble: &str| trouble.split(':').next().unwrap_or_default().to_owned();
-        let new = |trouble: &String| !before.contains(&kind(trouble));
+        let known: Vec<&str> = before.split("; ").map(kind_of).collect();
+        let new = |trouble: &String| !known.contains(&kind_of(trouble));
         let troubles = &self.rollout.troubles;
         troubles.iter().any(new).then(|| EventReason::ServerFailing.event(&troubles.join("; ")))
     }
@@ -215,6 +215,11 @@ impl Change<'_> {
         let turned = !was && now.status == Truth::True.as_str();
         turned.then(|| EventReason::Ready.event(&now.message))
     }
+}
+
+/// The word before the colon.
+fn kind_of(trouble: &str) -> &str {
+    trouble.split(':').next().unwrap_or_default()
 }
 
 /// An event for each remark that has a name of its own, and one for all others.

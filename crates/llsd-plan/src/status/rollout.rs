@@ -2,6 +2,7 @@
 //! where they do not.
 
 use super::observed::{DeploymentState, Live};
+use super::wording::counted;
 
 /// How far the Deployment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,8 @@ fn sentence(deployment: &DeploymentState, progress: Progress) -> String {
     } else if replicas > updated && updated < wanted {
         format!("Deployment is rolling out: {updated}/{wanted} replicas updated")
     } else if replicas > updated {
-        format!("Deployment is rolling out: {} old replicas left", replicas - updated)
+        let left = usize::try_from(replicas - updated).unwrap_or_default();
+        format!("Deployment is rolling out: {} left", counted(left, "old replica"))
     } else {
         format!("Deployment is scaling: {ready}/{wanted} replicas ready")
     }
