@@ -1,4 +1,6 @@
 //! interim
 #[derive(Clone, Debug, Default)]
 pub struct Health;
-impl Health { pub fn set_ready(&self, _: bool) {} }
+impl Health {
+    pub fn set_ready(&self, _: bool) {}
+}

@@ -2,12 +2,12 @@
 
 pub mod command;
 pub mod controller;
+pub mod health;
 pub mod input;
 pub mod leadership;
 pub mod manifests;
 pub mod operator_config;
 pub mod redis_proxy;
 pub mod report;
-pub mod health;
 pub mod shutdown;
 pub mod telemetry;

@@ -125,7 +125,8 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Format::Json => telemetry::Format::Json,
     };
     telemetry::init(format, &arguments.log_level);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let ended = runtime.map_err(Failure::from).and_then(|runtime| {
         let ended = runtime.block_on(operate(arguments));
         // What still hangs must not keep the process.
@@ -148,8 +149,8 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
     //serve
     let config = Config::infer().await.map_err(|error| Failure::NoConfig(Box::new(error)))?;
     let namespace = operator_namespace(arguments, &config);
-    let client = telemetry::client(config, &metrics)
-        .map_err(|error| Failure::NoCluster(Box::new(error)))?;
+    let client =
+        telemetry::client(config, &metrics).map_err(|error| Failure::NoCluster(Box::new(error)))?;
     let settings = settings(arguments, &namespace);
     let plugins = plugins(arguments)?;
     tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
@@ -256,10 +257,9 @@ fn operator_namespace(arguments: &Arguments, config: &Config) -> String {
 }
 
 fn plugins(arguments: &Arguments) -> Result<ProviderPlugins, Failure> {
-    let (Some(config), Some(programs)) = (
-        &arguments.image_credential_provider_config,
-        &arguments.image_credential_provider_bin_dir,
-    ) else {
+    let (Some(config), Some(programs)) =
+        (&arguments.image_credential_provider_config, &arguments.image_credential_provider_bin_dir)
+    else {
         return Ok(ProviderPlugins::default());
     };
     let read = PluginConfig::read(config).and_then(|config| ProviderPlugins::new(config, programs));

@@ -2,5 +2,6 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod access;
+pub mod bed;
 pub mod install;
 pub mod rights;
