@@ -8,7 +8,7 @@ use cluster::{install, installed, repository, resource};
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
-use llsd::manifests::{File, files, names, namespaced};
+use llsd::manifests::{File, cluster_wide, files, names, namespaced};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
@@ -35,6 +35,32 @@ fn no_install_file_is_left_over_that_the_code_does_not_generate() {
             let known = generated.contains(&name.as_str());
             assert!(known || entry.file_type().unwrap().is_dir(), "deploy/{name}");
         }
+    }
+}
+
+#[test]
+fn the_page_on_installing_names_every_file() {
+    let page = std::fs::read_to_string(repository("docs/install.md")).unwrap();
+    for file in files() {
+        assert!(page.contains(&format!("`{}`", file.name)), "{}", file.name);
+    }
+}
+
+#[test]
+fn the_command_prints_one_install_and_writes_all_files() {
+    let run = |arguments: &[&str]| {
+        let done = assert_cmd::Command::new(env!("CARGO_BIN_EXE_llsd")).args(arguments).output();
+        String::from_utf8(done.unwrap().stdout).unwrap()
+    };
+    let stream =
+        |files: &[File]| files.iter().map(File::text).collect::<Vec<String>>().join("---\n");
+    assert_eq!(run(&["manifests"]), stream(&cluster_wide()));
+    assert_eq!(run(&["manifests", "--namespaced", "team"]), stream(&namespaced("team")));
+    let folder = tempfile::tempdir().unwrap();
+    run(&["manifests", "--output-dir", folder.path().to_str().unwrap()]);
+    for file in files() {
+        let written = std::fs::read_to_string(folder.path().join(file.name)).unwrap();
+        assert!(written == file.text(), "{}", file.name);
     }
 }
 
