@@ -25,12 +25,14 @@ pub fn taken_over(managed_fields: &Value, resource_name: &str) -> Option<Value> 
     let is_old = |entry: &&Value| {
         old_applied(entry) || program_counts && is_by(entry, OLD_PROGRAM, "Update")
     };
-    let newest = entries.iter().filter(is_old).max_by_key(|entry| time_of(entry))?;
+    // Times have a resolution of seconds, within which v0.9 creates first and applies then.
+    let latest = |entry: &&Value| (time_of(entry).to_owned(), old_applied(entry));
+    let newest = entries.iter().filter(is_old).max_by_key(latest)?;
     let mut merged = ours.unwrap_or(newest).clone();
     merged["manager"] = FIELD_MANAGER.into();
     merged["operation"] = "Apply".into();
     // Also over versions of the API: a path that the entry's version does not know names nothing
-    // in the object.
+    // in the object, and does no harm.
     let shares = entries.iter().filter(|entry| is_ours(entry) || is_old(entry));
     let shares = shares.filter_map(|entry| entry.get("fieldsV1")?.as_object());
     merged["fieldsV1"] = Value::Object(shares.fold(Map::new(), union));
@@ -130,6 +132,15 @@ mod tests {
         assert_eq!(after[0]["apiVersion"], "apps/v2");
         assert_eq!(after[0]["time"], "2026-02-01T00:00:00Z");
         assert_eq!(after[0]["fieldsV1"], json!({"f:a": {}, "f:b": {}}));
+    }
+
+    #[test]
+    fn within_one_second_the_apply_is_the_newer_one() {
+        let applied = with(entry("llama", "Apply", &json!({"f:b": {}})), "apiVersion", "apps/v2");
+        let created = entry("manager", "Update", &json!({"f:a": {}}));
+        for before in [json!([applied, created]), json!([created, applied])] {
+            assert_eq!(taken_over(&before, "llama").unwrap()[0]["apiVersion"], "apps/v2");
+        }
     }
 
     #[test]
