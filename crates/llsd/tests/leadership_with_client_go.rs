@@ -28,7 +28,7 @@ async fn client_go_and_the_operator_respect_each_other() {
     let mut theirs = Elector::start(&program, &cluster, &namespace);
     eventually("client-go has read our lease for a while", SOON, async || {
         let reads = cluster.audit().requests_of("client-go").await.unwrap().reads();
-        reads.only(|request| request.resource.as_deref() == Some("leases")).len() >= 12
+        reads.only(|request| request.resource == "leases").len() >= 12
     })
     .await;
     assert!(ours.leads());

@@ -10,13 +10,14 @@ use clap::{ArgAction, Args, ValueEnum};
 use kube::Config;
 use llsd_registry::credentials::ProviderPlugins;
 use llsd_registry::credentials::provider_plugin::PluginConfig;
+use tokio::task::JoinSet;
 
-use super::Exit;
+use super::{Exit, Outcome};
 use crate::controller::{self, Context, Scope, Settings};
-use crate::health::{self, Health};
+use crate::health::{Alive, BindAddress, BindError, Health, Listeners, Ready};
 use crate::leadership::{self, Leadership};
 use crate::shutdown::Shutdown;
-use crate::telemetry::{self, Metrics};
+use crate::telemetry::{self, Metrics, logs};
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// How long the process may take to end.
@@ -25,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(20);
 const RETRY: Duration = Duration::from_secs(2);
 /// The longest that one reconcile may take; a lookup in a slow registry alone may take two minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(150);
+/// A runtime that did nothing for so long will not do anything again.
+const STUCK: Duration = Duration::from_secs(30);
 /// How often running servers are asked how they are.
 const SERVER_POLL: Duration = Duration::from_secs(60);
 
@@ -48,12 +51,12 @@ pub(super) struct Arguments {
     pod_name: Option<String>,
 
     /// Where metrics are served; 0 switches them off
-    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    metrics_bind_address: String,
+    #[arg(long, default_value = ":8080", value_name = "ADDRESS")]
+    metrics_bind_address: BindAddress,
 
-    /// Where /healthz and /readyz are served
-    #[arg(long, default_value = "127.0.0.1:8081", value_name = "ADDRESS")]
-    health_probe_bind_address: String,
+    /// Where /healthz and /readyz are served; 0 switches them off
+    #[arg(long, default_value = ":8081", value_name = "ADDRESS")]
+    health_probe_bind_address: BindAddress,
 
     /// Whether one of several replicas leads; without it this one works at once
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
@@ -113,18 +116,20 @@ enum Failure {
     NoConfig(#[source] Box<kube::config::InferConfigError>),
     #[error("the credential plugins cannot be used: {0}")]
     Plugins(String),
-    #[error("{0} cannot be served: {1}")]
-    Address(String, std::io::Error),
+    #[error("health and metrics cannot be served: {0}")]
+    Address(#[from] BindError),
     #[error("no runtime: {0}")]
     Runtime(#[from] std::io::Error),
 }
 
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let format = match arguments.log_format {
-        Format::Text => telemetry::Format::Text,
-        Format::Json => telemetry::Format::Json,
+        Format::Text => logs::Format::Text,
+        Format::Json => logs::Format::Json,
     };
-    telemetry::init(format, &arguments.log_level);
+    if let Err(error) = logs::init(format, &arguments.log_level) {
+        return Outcome::usage(&error.to_string()).deliver();
+    }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let ended = runtime.map_err(Failure::from).and_then(|runtime| {
@@ -143,10 +148,11 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 async fn operate(arguments: &Arguments) -> Result<(), Failure> {
-    let shutdown = Shutdown::on_signals(GRACE);
+    let (_trigger, shutdown) = Shutdown::on_signals(GRACE)?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let health = Health::default();
-    //serve
+    let mut background = JoinSet::new();
+    let ready = Ready::default();
+    serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
     let config = Config::infer().await.map_err(|error| Failure::NoConfig(Box::new(error)))?;
     let namespace = operator_namespace(arguments, &config);
     let client =
@@ -157,15 +163,15 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
     // The lease is given back when the work has ended, not when it was asked to end.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let mut leadership = None;
-    let mut background = tokio::task::JoinSet::new();
+    let mut campaigns = JoinSet::new();
     if arguments.leader_elect {
         let election = leadership::Settings::new(&namespace);
         let (standing, campaign) =
             leadership::campaign(client.clone(), election, async { drop(ended.await) });
-        background.spawn(campaign);
+        campaigns.spawn(campaign);
         leadership = Some(standing);
     }
-    health.set_ready(true);
+    ready.set();
     let plugins = Arc::new(plugins);
     while !shutdown.is_requested() {
         tokio::select! {
@@ -183,12 +189,38 @@ async fn operate(arguments: &Arguments) -> Result<(), Failure> {
         }
         metrics.leading(false);
     }
-    health.set_ready(false);
     drop(end);
     let _ = tokio::time::timeout(Duration::from_secs(3), async {
-        while background.join_next().await.is_some() {}
+        while campaigns.join_next().await.is_some() {}
     })
     .await;
+    Ok(())
+}
+
+/// Health and metrics, from the first moment.
+async fn serve(
+    arguments: &Arguments,
+    metrics: &Metrics,
+    ready: &Ready,
+    shutdown: &Shutdown,
+    background: &mut JoinSet<()>,
+) -> Result<(), Failure> {
+    let probes = &arguments.health_probe_bind_address;
+    let listeners = Listeners::bind(probes, &arguments.metrics_bind_address).await?;
+    tracing::info!(probes = ?listeners.probes(), metrics = ?listeners.metrics(), "serving");
+    let alive = Alive::new(STUCK);
+    let health = Health {
+        alive: alive.clone(),
+        ready: ready.clone(),
+        shutdown: shutdown.clone(),
+        metrics: metrics.clone(),
+    };
+    background.spawn(async move { alive.keep_beating().await });
+    background.spawn(async move {
+        if let Err(error) = listeners.serve(health).await {
+            tracing::error!(%error, "health and metrics are no longer served");
+        }
+    });
     Ok(())
 }
 

@@ -33,11 +33,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until, timeout};
 
-pub use reconcile::Result as Reconciled;
 pub use scope::Scope;
 
 use crate::shutdown::Shutdown;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Reconcile};
 use bundles::Bundles;
 use cache::{Cache, Key};
 use events::Events;
@@ -162,6 +161,7 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
     ready();
     background.spawn(refresh_secrets(Arc::clone(&context)));
     background.spawn(poll_servers(Arc::clone(&context)));
+    background.spawn(count(Arc::clone(&context)));
     let mut workers = JoinSet::new();
     let places = Arc::new(Semaphore::new(context.settings.concurrency));
     loop {
@@ -193,21 +193,21 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
 /// One reconcile, which neither hangs nor takes the operator down.
 async fn work(context: &Context, key: &Key) {
     let begun = Instant::now();
-    context.metrics.queue_length(context.queue.waiting());
+    let _in_flight = context.metrics.in_flight();
     let reconciling = AssertUnwindSafe(reconcile::reconcile(context, key)).catch_unwind();
     let (result, next) = match timeout(context.settings.time_limit, reconciling).await {
-        Ok(Ok((result, next))) => (Some(result), next),
+        Ok(Ok(done)) => done,
         Ok(Err(_)) => {
             tracing::error!(resource = %key, "a bug in the operator: the reconcile panicked");
-            (None, Next::Retry)
+            (Reconcile::Bug, Next::Retry)
         }
         Err(_) => {
             tracing::warn!(resource = %key, "the reconcile took too long");
-            (Some(Reconciled::Unavailable), Next::Retry)
+            (Reconcile::Unavailable, Next::Retry)
         }
     };
     context.queue.done(key, next);
-    context.metrics.reconciled(result, begun.elapsed());
+    context.metrics.reconciled(result, begun.elapsed().as_secs_f64());
 }
 
 /// Secrets cannot be watched, so they are read again.
@@ -236,5 +236,15 @@ async fn poll_servers(context: Arc<Context>) {
             }
         });
         asked.await;
+    }
+}
+
+/// Figures that are counted and not summed up.
+async fn count(context: Arc<Context>) {
+    let mut tick = interval(Duration::from_secs(5));
+    loop {
+        tick.tick().await;
+        context.metrics.queue_length(context.queue.waiting());
+        context.metrics.resources(context.cache.phases());
     }
 }

@@ -12,32 +12,24 @@ use super::gather::{Gathered, gather};
 use super::queue::Next;
 use super::report::{self, Findings};
 use super::{Context, apply, collisions, prune};
+use crate::telemetry::{Generation, Reconcile};
 
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How soon an object that stands in the way is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(30);
 
-/// How a reconcile ended, for the metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Result {
-    Planned,
-    Refused,
-    Unavailable,
-    Deleted,
-}
-
 /// Works on one resource.
-pub async fn reconcile(context: &Context, key: &Key) -> (Result, Next) {
+pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
     let Some(resource) = context.cache.resource(key) else {
-        return (Result::Deleted, Next::Rest);
+        return (Reconcile::Deleted, Next::Rest);
     };
     let work = Work { context, key, resource: &resource, children: context.cache.children(key) };
     match Box::pin(work.run()).await {
         Ok(done) => done,
         Err(error) => {
             tracing::warn!(resource = %key, %error, "the API server is in the way");
-            (Result::Unavailable, Next::Retry)
+            (Reconcile::Unavailable, Next::Retry)
         }
     }
 }
@@ -50,7 +42,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    async fn run(&self) -> kube::Result<(Result, Next)> {
+    async fn run(&self) -> kube::Result<(Reconcile, Next)> {
         if self.resource["metadata"]["deletionTimestamp"].is_string() {
             return self.terminating().await;
         }
@@ -65,17 +57,20 @@ impl Work<'_> {
         match &outcome {
             Outcome::Planned(planned) => self.planned(planned, &gathered).await,
             Outcome::Refused(findings) => {
+                let Context { metrics, .. } = self.context;
+                findings.problems.iter().for_each(|problem| metrics.problem(problem.reason));
+                metrics.config_generation(Generation::Failed);
                 self.stopped(Planning::Refused(findings), &gathered).await?;
-                Ok((Result::Refused, self.settled()))
+                Ok((Reconcile::Refused, self.settled()))
             }
             Outcome::Unavailable { missing, warnings } => {
                 self.stopped(Planning::Unavailable { missing, warnings }, &gathered).await?;
-                Ok((Result::Unavailable, Next::Retry))
+                Ok((Reconcile::Unavailable, Next::Retry))
             }
         }
     }
 
-    async fn planned(&self, plan: &Plan, gathered: &Gathered) -> kube::Result<(Result, Next)> {
+    async fn planned(&self, plan: &Plan, gathered: &Gathered) -> kube::Result<(Reconcile, Next)> {
         let planning = Planning::Planned(plan);
         let applied =
             apply::apply(self.context, self.key, self.resource, plan, &self.children).await;
@@ -89,18 +84,24 @@ impl Work<'_> {
                 };
                 self.tell(planning, applying, gathered, Some(plan)).await?;
                 return Ok(match failed.refused {
-                    Refused::NotOurs => (Result::Refused, Next::After(IN_THE_WAY)),
-                    Refused::Invalid => (Result::Refused, self.settled()),
-                    Refused::Unavailable => (Result::Unavailable, Next::Retry),
+                    Refused::NotOurs => (Reconcile::Refused, Next::After(IN_THE_WAY)),
+                    Refused::Invalid => (Reconcile::Refused, self.settled()),
+                    Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),
                 });
             }
         };
+        if let Some(config) = &plan.objects.config_map {
+            let name = config.metadata.name.as_deref().unwrap_or_default();
+            let written = applied.written.contains(&format!("ConfigMap {name}"));
+            let result = if written { Generation::Written } else { Generation::Unchanged };
+            self.context.metrics.config_generation(result);
+        }
         let children = self.context.cache.children(self.key);
         let owner = self.resource["metadata"]["uid"].as_str().unwrap_or_default();
         applied.deleted = prune::prune(self.context, self.key, owner, plan, &children).await?;
         let next = self.tell(planning, Applying::Applied(&applied), gathered, Some(plan)).await?;
         log(self.key, &applied);
-        Ok((Result::Planned, next))
+        Ok((Reconcile::Planned, next))
     }
 
     /// Nothing is applied: what runs goes on running, and the status says what is in the way.
@@ -108,7 +109,7 @@ impl Work<'_> {
         self.tell(planning, Applying::Nothing, gathered, None).await.map(|_| ())
     }
 
-    async fn terminating(&self) -> kube::Result<(Result, Next)> {
+    async fn terminating(&self) -> kube::Result<(Reconcile, Next)> {
         let findings = Findings {
             planning: Planning::Refused(&llsd_plan::problem::Findings::default()),
             applying: Applying::Nothing,
@@ -117,7 +118,7 @@ impl Work<'_> {
             newer_digest: None,
         };
         report::report(self.context, self.key, self.resource, findings).await?;
-        Ok((Result::Deleted, Next::Rest))
+        Ok((Reconcile::Deleted, Next::Rest))
     }
 
     /// Looks at what is there now, and writes the status.

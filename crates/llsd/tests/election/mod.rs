@@ -1,6 +1,6 @@
 //! Replicas that stand for election against a real API server, and what can come between the two.
 
-#![allow(dead_code, reason = "each test file uses its own part of it")]
+#![allow(dead_code, unused_imports, reason = "each test file uses its own part of it")]
 
 mod gate;
 mod replica;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use llsd_api::v1alpha2::Phase;
 use serde_json::Value;
 
 pub use child::{Child, DeploymentDetail, Detail};
@@ -77,6 +78,13 @@ impl Cache {
 
     pub fn resource_keys(&self) -> Vec<Key> {
         self.lock().resources.keys().cloned().collect()
+    }
+
+    /// How many resources are in each phase.
+    pub fn phases(&self) -> Vec<(Phase, usize)> {
+        let state = self.lock();
+        let phases = state.resources.values().filter_map(|packed| packed.phase);
+        phases.map(|phase| (phase, 1)).collect()
     }
 
     /// A status is about to be written; its event is nobody's business.

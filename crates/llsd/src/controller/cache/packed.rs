@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use llsd_api::v1alpha2::Phase;
+use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -16,6 +18,7 @@ use super::child::version;
 pub struct Packed {
     pub uid: Box<str>,
     pub version: u64,
+    pub phase: Option<Phase>,
     bytes: Box<[u8]>,
     /// Of everything that a reconcile depends on.
     asked: [u8; 16],
@@ -46,6 +49,7 @@ impl Packed {
         Self {
             uid: object["metadata"]["uid"].as_str().unwrap_or_default().into(),
             version,
+            phase: Phase::deserialize(&object["status"]["phase"]).ok(),
             bytes: packer.finish().expect("writing to memory").into(),
             asked,
             status,

@@ -7,6 +7,7 @@ use llsd_registry::credentials::Keyring;
 use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Source};
 
 use super::pull_credentials::PullCredentials;
+use crate::telemetry::{Lookup, Metrics};
 
 /// Labels by which the image of an external provider says what it is.
 const PROVIDER_API: &str = "io.llamastack.provider.api";
@@ -19,6 +20,7 @@ pub struct Asking<'a> {
     pub registry: &'a Registry,
     pub credentials: &'a PullCredentials,
     pub keyring: &'a Keyring,
+    pub metrics: &'a Metrics,
 }
 
 /// The image that a Deployment runs for the same state of its resource.
@@ -58,7 +60,16 @@ impl Credentials for Asking<'_> {
 
 impl Asking<'_> {
     async fn find(&self, reference: &Reference) -> Result<std::sync::Arc<Image>, Error> {
-        self.registry.find(reference, self).await
+        let before = self.registry.requests_sent();
+        let found = self.registry.find(reference, self).await;
+        self.metrics.registry_lookup(match &found {
+            // Of several lookups at once none can tell whose request it was.
+            Ok(_) if self.registry.requests_sent() == before => Lookup::Cached,
+            Ok(_) => Lookup::Fetched,
+            Err(error) if error.is_transient() => Lookup::Unavailable,
+            Err(_) => Lookup::Refused,
+        });
+        found
     }
 
     /// The facts about the image of a resource.

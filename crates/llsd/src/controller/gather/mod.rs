@@ -116,6 +116,7 @@ async fn learn(
         registry: &operator.registry,
         credentials: &context.pull_credentials,
         keyring: &keyring,
+        metrics: &context.metrics,
     };
     let running = held.and_then(|held| Running::of(held.state.image.as_deref(), &wanted));
     let learnt = asking.image(&wanted, running.as_ref()).await;
