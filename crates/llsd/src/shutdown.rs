@@ -35,8 +35,8 @@ impl Shutdown {
         (Trigger { request }, Self { requested })
     }
 
-    /// One that SIGTERM and SIGINT request. The process then has `deadline` to end by itself;
-    /// after it, or at a second signal, it is ended with code 1.
+    /// One that SIGTERM and SIGINT request, or the trigger. The process then has `deadline` to end
+    /// by itself; after it, or at one more signal, it is ended with code 1.
     ///
     /// Must be called inside a tokio runtime.
     pub fn on_signals(deadline: Duration) -> io::Result<(Trigger, Self)> {
@@ -49,10 +49,12 @@ impl Shutdown {
             }
         };
         let (trigger, shutdown) = Self::new();
-        let request = trigger.clone();
+        let (request, requested) = (trigger.clone(), shutdown.clone());
         tokio::spawn(async move {
-            let signal = next().await;
-            tracing::info!(signal, "asked to end");
+            tokio::select! {
+                signal = next() => tracing::info!(signal, "asked to end"),
+                () = requested.requested() => tracing::info!("about to end"),
+            }
             end_after(deadline);
             request.request();
             let signal = next().await;

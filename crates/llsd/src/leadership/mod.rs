@@ -53,7 +53,7 @@ impl Settings {
         }
     }
 
-    /// A leader writes half as often as it must, and less than half as often as client-go would:
+    /// A leader writes twice as often as it must, and less than half as often as client-go would:
     /// every 5 s by default. That leaves time for two renewals that are never answered.
     pub(crate) fn renew_interval(&self) -> Duration {
         self.renew_deadline / 2

@@ -1,15 +1,17 @@
 //! A way to the API server that can be shut for one client alone: bytes on the way are held, as in
 //! a network that is cut, and delivered late when it opens again.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 pub struct Gate {
-    address: SocketAddr,
     open: watch::Sender<bool>,
+    /// How many bytes of answers may pass before it shuts by itself.
+    allowance: Arc<AtomicI64>,
 }
 
 impl Gate {
@@ -20,21 +22,34 @@ impl Gate {
         let beyond = config.cluster_url.authority().unwrap().to_string();
         config.cluster_url = format!("https://{address}").parse().unwrap();
         let (open, state) = watch::channel(true);
+        let allowance = Arc::new(AtomicI64::new(i64::MAX));
+        let gate = Self { open: open.clone(), allowance: allowance.clone() };
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                let (beyond, state) = (beyond.clone(), state.clone());
+                let (beyond, state, open) = (beyond.clone(), state.clone(), open.clone());
+                let allowance = allowance.clone();
+                let spend = move |bytes| {
+                    if allowance.fetch_sub(bytes, Ordering::Relaxed) <= bytes {
+                        open.send_replace(false);
+                    }
+                };
                 tokio::spawn(async move {
                     let Ok(far) = TcpStream::connect(beyond).await else { return };
                     let (near_reads, near_writes) = near.into_split();
                     let (far_reads, far_writes) = far.into_split();
                     tokio::select! {
-                        () = pass(near_reads, far_writes, state.clone()) => {}
-                        () = pass(far_reads, near_writes, state) => {}
+                        () = pass(near_reads, far_writes, state.clone(), |_| {}) => {}
+                        () = pass(far_reads, near_writes, state, spend) => {}
                     }
                 });
             }
         });
-        Self { address, open }
+        gate
+    }
+
+    /// Shuts in the midst of an answer, after so many bytes.
+    pub fn shut_after(&self, bytes: i64) {
+        self.allowance.store(bytes, Ordering::Relaxed);
     }
 
     pub fn shut(&self) {
@@ -50,6 +65,7 @@ async fn pass(
     mut from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
     mut open: watch::Receiver<bool>,
+    spend: impl Fn(i64),
 ) {
     let mut bytes = vec![0; 16 * 1024];
     loop {
@@ -58,5 +74,6 @@ async fn pass(
         {
             return;
         }
+        spend(i64::try_from(read).unwrap());
     }
 }
