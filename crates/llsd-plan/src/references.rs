@@ -29,8 +29,9 @@ pub struct References {
 /// Everything that a resource of this namespace points to.
 pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
     let mut references = References::default();
-    for (_, providers) in spec.providers.iter().flat_map(|providers| providers.by_api()) {
-        let entries = providers.iter().flat_map(|entries| entries.entries());
+    for (_, providers) in spec.providers.iter().flat_map(llsd_api::v1alpha2::ProvidersSpec::by_api)
+    {
+        let entries = providers.iter().flat_map(llsd_api::one_or_many::OneOrMany::entries);
         for entry in entries.filter_map(Lenient::read) {
             references.provider(entry);
         }
@@ -47,7 +48,9 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
         references.service_account =
             overrides.service_account_name.clone().filter(|name| !name.is_empty());
     }
-    for (_, providers) in spec.external_providers.iter().flat_map(|external| external.by_api()) {
+    for (_, providers) in
+        spec.external_providers.iter().flat_map(llsd_api::v1alpha2::ExternalProvidersSpec::by_api)
+    {
         let images = providers.iter().flatten().map(|provider| provider.image.clone());
         references.provider_images.extend(images);
     }

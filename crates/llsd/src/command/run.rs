@@ -29,7 +29,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(150);
 /// A runtime that did nothing for so long will not do anything again.
 const STUCK: Duration = Duration::from_secs(30);
 /// How often running servers are asked how they are.
-const SERVER_POLL: Duration = Duration::from_secs(60);
+const SERVER_POLL: Duration = Duration::from_mins(1);
 
 /// Run the operator
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ use kube::{Api, Client};
 use llsd_plan::status::{Event, EventKind};
 use serde_json::Value;
 
+use super::api_error::told;
 use super::cache::Key;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
@@ -34,7 +35,7 @@ impl Events {
         for event in events {
             let event = self.written(key, resource, event);
             if let Err(error) = api.create(&PostParams::default(), &event).await {
-                tracing::warn!(resource = %key, %error, "an event is not published");
+                tracing::warn!(resource = %key, error = told(&error), "an event is not published");
             }
         }
     }

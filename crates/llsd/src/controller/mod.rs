@@ -1,6 +1,7 @@
 //! The operator at work: watches feed a cache and a queue, workers take resources from the queue and
 //! reconcile them. Only the leader does this.
 
+mod api_error;
 mod apply;
 mod bundles;
 mod cache;
@@ -216,7 +217,9 @@ async fn refresh_secrets(context: Arc<Context>) {
     loop {
         tick.tick().await;
         let woken = context.secrets.refresh(&context.client).await;
-        woken.iter().for_each(|key| context.queue.add(key));
+        for key in &woken {
+            context.queue.add(key);
+        }
     }
 }
 

@@ -8,10 +8,8 @@ use llsd_registry::mirrors::{self, MirrorRule, Registries};
 use llsd_registry::{Config, Registry};
 use serde_json::Value;
 
-use crate::operator_config::OperatorConfig;
-
-/// The operator's ConfigMap.
-pub const CONFIG_MAP: &str = "llama-stack-operator-config";
+use crate::manifests::names::CONFIG_MAP;
+use crate::operator_config::{OperatorConfig, REGISTRIES};
 
 /// What holds now.
 #[derive(Debug)]
@@ -38,7 +36,7 @@ struct Sources {
 
 impl Default for Current {
     fn default() -> Self {
-        let (config, _) = OperatorConfig::read(&BTreeMap::new(), std::env::vars());
+        let (config, _) = OperatorConfig::read(&BTreeMap::new(), environment());
         let registries = config.registries.clone();
         let registry = Arc::new(registry(&registries));
         Self {
@@ -87,9 +85,13 @@ impl Current {
     }
 
     fn renew(&self, sources: &mut Sources) {
-        let (config, problems) = OperatorConfig::read(&sources.data, std::env::vars());
+        let (mut config, problems) = OperatorConfig::read(&sources.data, environment());
         for problem in &problems {
             tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} cannot be used in full");
+        }
+        if problems.iter().any(|problem| problem.path.starts_with(REGISTRIES)) {
+            // A typing mistake must not lift a rule that forbids a source.
+            config.registries = self.get().config.registries.clone();
         }
         let mut registries = config.registries.clone();
         registries.add_rules(sources.mirrors.values().flatten().cloned());
@@ -103,6 +105,12 @@ impl Current {
         *self.now.write().unwrap_or_else(PoisonError::into_inner) =
             Arc::new(Operator { config, registry });
     }
+}
+
+/// A variable that is no text is none of ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 fn registry(registries: &Registries) -> Registry {

@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use llsd_plan::facts::ConfigMapFacts;
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::status::{Applied, Applying, Live, Planning, Refused, Server};
 use serde_json::Value;
 
+use super::api_error::told;
 use super::cache::{Child, Key};
 use super::gather::{Gathered, gather};
 use super::queue::Next;
@@ -28,7 +30,7 @@ pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
     match Box::pin(work.run()).await {
         Ok(done) => done,
         Err(error) => {
-            tracing::warn!(resource = %key, %error, "the API server is in the way");
+            tracing::warn!(resource = %key, error = told(&error), "the API server is in the way");
             (Reconcile::Unavailable, Next::Retry)
         }
     }
@@ -51,14 +53,16 @@ impl Work<'_> {
         if let Outcome::Planned(planned) = &outcome
             && let Some(taken) = collisions::taken(planned, &self.children)
         {
-            gathered.facts.config_maps.insert(taken, Default::default());
+            gathered.facts.config_maps.insert(taken, ConfigMapFacts::default());
             outcome = plan(self.resource, &gathered.facts);
         }
         match &outcome {
             Outcome::Planned(planned) => self.planned(planned, &gathered).await,
             Outcome::Refused(findings) => {
                 let Context { metrics, .. } = self.context;
-                findings.problems.iter().for_each(|problem| metrics.problem(problem.reason));
+                for problem in &findings.problems {
+                    metrics.problem(problem.reason);
+                }
                 metrics.config_generation(Generation::Failed);
                 self.stopped(Planning::Refused(findings), &gathered).await?;
                 Ok((Reconcile::Refused, self.settled()))

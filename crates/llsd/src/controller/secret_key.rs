@@ -1,6 +1,8 @@
 //! The key under which values of Secrets are hashed. It is random, made once for an installation and
 //! kept in a Secret of its own, so that a hash on a Deployment tells nobody what a weak secret is.
 
+use std::fmt::Write as _;
+
 use hmac::{Hmac, KeyInit, Mac};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -9,8 +11,8 @@ use kube::{Api, Client};
 use llsd_plan::objects::labels;
 use sha2::Sha256;
 
-/// The Secret in the operator's namespace.
-pub const NAME: &str = "llama-stack-operator-hash-key";
+use crate::manifests::names::KEY_SECRET as NAME;
+
 const FIELD: &str = "key";
 const LENGTH: usize = 32;
 
@@ -63,7 +65,10 @@ impl SecretKey {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length will do");
         mac.update(value);
         let bytes = mac.finalize().into_bytes();
-        bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        bytes[..16].iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 
     fn read(secret: &Secret) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! The watches that feed the cache and wake resources: the operator's own resource, everything it
 //! owns, ConfigMaps that resources refer to, and the operator's own configuration.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,8 +21,8 @@ use tokio::task::JoinSet;
 use super::Context;
 use super::cache::Key;
 use super::kinds::{self, Kind};
-use super::operator::CONFIG_MAP;
 use super::scope::{Part, Scope};
+use crate::manifests::names::CONFIG_MAP;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole.
 const PAGE: u32 = 50;
@@ -153,7 +153,7 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
             Event::InitDone => {
                 let woken =
                     context.cache.keep_children(kind, &listed, |key| part.holds(&key.namespace));
-                woken.iter().for_each(|key| context.queue.add(key));
+                wake(&context, &woken);
                 listed = HashSet::new();
                 pending.done();
                 None
@@ -175,7 +175,7 @@ async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
     while let Some(event) = stream.next().await {
         let touched = |object: &PartialObjectMeta<ConfigMap>| {
             let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-            context.cache.users(&namespace, &name).iter().for_each(|key| context.queue.add(key));
+            wake(&context, &context.cache.users(&namespace, &name));
             (name == OPENSHIFT_AI_BUNDLE).then_some(namespace)
         };
         match event {
@@ -210,7 +210,7 @@ async fn secrets(context: Arc<Context>, part: Part) {
         if let Event::Apply(object) | Event::Delete(object) = event {
             let namespace = object.namespace().unwrap_or_default();
             let woken = context.secrets.changed(&namespace, &object.name_any());
-            woken.iter().for_each(|key| context.queue.add(key));
+            wake(&context, &woken);
         }
     }
 }
@@ -233,7 +233,7 @@ async fn operator_config(context: Arc<Context>, mut pending: Pending) {
                 false
             }
             Event::Apply(object) => context.current.set_data(object.data.unwrap_or_default()),
-            Event::Delete(_) => context.current.set_data(Default::default()),
+            Event::Delete(_) => context.current.set_data(BTreeMap::new()),
             Event::InitDone => {
                 let changed = context.current.set_data(listed.take().unwrap_or_default());
                 pending.done();
@@ -279,7 +279,13 @@ async fn mirrors(
 }
 
 fn wake_all(context: &Context) {
-    context.cache.resource_keys().iter().for_each(|key| context.queue.add(key));
+    wake(context, &context.cache.resource_keys());
+}
+
+fn wake(context: &Context, keys: &[Key]) {
+    for key in keys {
+        context.queue.add(key);
+    }
 }
 
 /// The events of a watch that never ends: what fails is logged and tried again, with backoff.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 const FEATURE_FLAGS: &str = "featureFlags";
 const IMAGE_OVERRIDES: &str = "image-overrides";
-const REGISTRIES: &str = "registries";
+pub const REGISTRIES: &str = "registries";
 const INGRESS_DOMAIN: &str = "ingressDomain";
 const KEYS: [&str; 4] = [FEATURE_FLAGS, IMAGE_OVERRIDES, REGISTRIES, INGRESS_DOMAIN];
 

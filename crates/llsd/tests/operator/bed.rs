@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::install::install;
 
 /// How long anything that the operator should do may take here; a shared machine is slow.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The operator as a process.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
         case.facts.owner_uid = uid();
         (about, case.objects().0.in_order())
     });
-    let golden = golden_cases().into_iter().map(|(name, resource, facts)| (name, resource, facts));
+    let golden = golden_cases().into_iter();
     let samples = samples().into_iter().map(|(name, resource)| {
         let facts = sample_facts(&resource);
         (name, resource, facts)

@@ -17,7 +17,7 @@ pub fn without_shrinking(mut desired: Value, live: Option<&Child>) -> (Value, Op
     let wanted = &mut desired["spec"]["resources"]["requests"]["storage"];
     let asked = wanted.as_str().unwrap_or_default().to_owned();
     let shrinks = Quantity::parse(&asked).zip(Quantity::parse(size));
-    if !shrinks.is_some_and(|(asked, has)| asked < has) {
+    if shrinks.is_none_or(|(asked, has)| asked >= has) {
         return (desired, None);
     }
     *wanted = json!(size);

@@ -88,9 +88,9 @@ impl<'a> Application<'a> {
                 self.writer.update(desired, known(live)).await?;
             }
             Step::Wait => {
-                return Err(self.failed(kind, desired, "is being deleted", Refused::Unavailable));
+                return Err(failed(kind, desired, "is being deleted", Refused::Unavailable));
             }
-            Step::NotOurs => return Err(self.not_ours(kind, desired)),
+            Step::NotOurs => return Err(not_ours(kind, desired)),
         }
         self.applied.written.push(format!("{} {}", kind.name(), name(desired)));
         Ok(())
@@ -99,12 +99,11 @@ impl<'a> Application<'a> {
     async fn claim(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
         let (desired, shrinking) = claim::without_shrinking(desired, live.as_ref());
         self.applied.warnings.extend(shrinking);
-        match self.plain(Kind::VolumeClaim, &desired, live.as_ref()).await {
-            Err(failed) => match claim::kept_as_it_is(live.as_ref(), &failed) {
+        if let Err(failed) = self.plain(Kind::VolumeClaim, &desired, live.as_ref()).await {
+            match claim::kept_as_it_is(live.as_ref(), &failed) {
                 Some(remark) => self.applied.warnings.push(remark),
                 None => return Err(failed),
-            },
-            Ok(()) => {}
+            }
         }
         Ok(())
     }
@@ -149,20 +148,20 @@ impl<'a> Application<'a> {
             labels[llsd_plan::objects::labels::MANAGED_BY] == llsd_plan::objects::labels::OPERATOR;
         match Child::read(kind, live) {
             Some((key, child)) if labelled && key == *self.writer.key => Ok(child),
-            _ => Err(self.not_ours(kind, live)),
+            _ => Err(not_ours(kind, live)),
         }
     }
+}
 
-    fn not_ours(&self, kind: Kind, object: &Value) -> Failed {
-        let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
-                       give the resource another name";
-        self.failed(kind, object, message, Refused::NotOurs)
-    }
+fn not_ours(kind: Kind, object: &Value) -> Failed {
+    let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
+                   give the resource another name";
+    failed(kind, object, message, Refused::NotOurs)
+}
 
-    fn failed(&self, kind: Kind, object: &Value, message: &str, refused: Refused) -> Failed {
-        let object = format!("{} {}", kind.name(), name(object));
-        Failed { object, message: message.to_owned(), refused }
-    }
+fn failed(kind: Kind, object: &Value, message: &str, refused: Refused) -> Failed {
+    let object = format!("{} {}", kind.name(), name(object));
+    Failed { object, message: message.to_owned(), refused }
 }
 
 fn known(live: Option<&Child>) -> &Child {

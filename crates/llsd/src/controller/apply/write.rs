@@ -8,6 +8,7 @@ use llsd_plan::status::Refused;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
 
+use crate::controller::api_error::told;
 use crate::controller::cache::{Cache, Child, Key};
 use crate::controller::kinds::Kind;
 
@@ -51,10 +52,10 @@ impl Writer<'_> {
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 match self.read(kind, name(desired)).await? {
                     Some(live) => Ok(Made::Exists(Box::new(live))),
-                    None => Err(self.failed(kind, name(desired), &kube::Error::Api(status))),
+                    None => Err(failed(kind, name(desired), &kube::Error::Api(status))),
                 }
             }
-            Err(error) => Err(self.failed(kind, name(desired), &error)),
+            Err(error) => Err(failed(kind, name(desired), &error)),
         }
     }
 
@@ -63,7 +64,7 @@ impl Writer<'_> {
         let mut object = desired.clone();
         object["metadata"]["uid"] = json!(live.uid);
         let written = self.apply(live.kind, &object).await;
-        written.map_err(|error| self.failed(live.kind, &live.name, &error))
+        written.map_err(|error| failed(live.kind, &live.name, &error))
     }
 
     /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
@@ -84,7 +85,7 @@ impl Writer<'_> {
         let answer = api.patch(&live.name, &parameters, &Patch::<DynamicObject>::Json(patch)).await;
         match answer {
             Ok(object) => self.remember(live.kind, &object),
-            Err(error) => return Err(self.failed(live.kind, &live.name, &error)),
+            Err(error) => return Err(failed(live.kind, &live.name, &error)),
         }
         Ok(())
     }
@@ -102,7 +103,7 @@ impl Writer<'_> {
         let parameters = PatchParams::apply(REPLICAS_MANAGER);
         // A conflict says that the autoscaler owns the number already, with another value.
         if let Err(error) = api.patch(&live.name, &parameters, &Patch::Apply(&object)).await {
-            tracing::debug!(deployment = %self.key, %error, "the number of pods is not held");
+            tracing::debug!(deployment = %self.key, error = told(&error), "the number of pods is not held");
         }
     }
 
@@ -110,7 +111,7 @@ impl Writer<'_> {
         let api = kind.in_namespace(self.client, &self.key.namespace);
         match api.get_opt(name).await {
             Ok(found) => Ok(found.map(|object| written(&object))),
-            Err(error) => Err(self.failed(kind, name, &error)),
+            Err(error) => Err(failed(kind, name, &error)),
         }
     }
 
@@ -127,20 +128,14 @@ impl Writer<'_> {
             self.cache.put_child(kind, &written(object));
         }
     }
+}
 
-    pub fn failed(&self, kind: Kind, name: &str, error: &kube::Error) -> Failed {
-        let (message, refused) = match error {
-            kube::Error::Api(status) => {
-                let refused = match status.code {
-                    400 | 422 => Refused::Invalid,
-                    _ => Refused::Unavailable,
-                };
-                (status.message.clone(), refused)
-            }
-            other => (other.to_string(), Refused::Unavailable),
-        };
-        Failed { object: format!("{} {name}", kind.name()), message, refused }
-    }
+fn failed(kind: Kind, name: &str, error: &kube::Error) -> Failed {
+    let refused = match error {
+        kube::Error::Api(status) if matches!(status.code, 400 | 422) => Refused::Invalid,
+        _ => Refused::Unavailable,
+    };
+    Failed { object: format!("{} {name}", kind.name()), message: told(error), refused }
 }
 
 pub fn name(object: &Value) -> &str {

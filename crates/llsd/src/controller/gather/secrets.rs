@@ -13,6 +13,7 @@ use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
 use llsd_plan::references::References;
 use tokio::time::Instant;
 
+use crate::controller::api_error::told;
 use crate::controller::cache::Key;
 use crate::controller::secret_key::SecretKey;
 
@@ -27,15 +28,20 @@ pub const MISSING_RETRY: Duration = Duration::from_secs(5);
 pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
-    known: Mutex<HashMap<(Box<str>, Box<str>), Known>>,
+    known: Mutex<AllKnown>,
 }
+
+/// By namespace and name.
+type AllKnown = HashMap<(Box<str>, Box<str>), Known>;
+/// What may be said of each value, by key.
+type Keys = BTreeMap<String, SecretKeyFacts>;
 
 #[derive(Debug)]
 struct Known {
     read: Instant,
     users: HashSet<Key>,
     /// Hashes of the values by key; `None` while the Secret is missing.
-    hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+    hashes: Option<Keys>,
     /// The certificate in it, which is no secret: the server shows it to everybody.
     certificate: Option<Box<[u8]>>,
 }
@@ -62,7 +68,7 @@ impl Secrets {
             let connection = connection.filter(|(secret, _)| secret == name).map(|(_, key)| key);
             let known = self.fresh(key, name).filter(|_| connection.is_none());
             let found = match known {
-                Some(known) => known,
+                Some(known) => Some(known),
                 None => self.read(client, key, name, connection).await?,
             };
             let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
@@ -78,7 +84,7 @@ impl Secrets {
         user: &Key,
         name: &str,
         connection: Option<&String>,
-    ) -> Result<Option<BTreeMap<String, SecretKeyFacts>>, kube::Error> {
+    ) -> Result<Option<Keys>, kube::Error> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
         let found = secrets.get_opt(name).await?;
         let hashes = found.as_ref().map(|secret| self.hashes(secret));
@@ -96,7 +102,7 @@ impl Secrets {
         Ok(Some(hashes))
     }
 
-    fn hashes(&self, secret: &Secret) -> BTreeMap<String, SecretKeyFacts> {
+    fn hashes(&self, secret: &Secret) -> Keys {
         let data = secret.data.iter().flatten();
         data.map(|(key, value)| {
             let text = std::str::from_utf8(&value.0).ok();
@@ -126,7 +132,8 @@ impl Secrets {
                     woken.extend(self.remember(&namespace, &name, found.as_ref(), None));
                 }
                 Err(error) => {
-                    tracing::warn!(secret = %format!("{namespace}/{name}"), %error, "a Secret cannot be read");
+                    let error = told(&error);
+                    tracing::warn!(%namespace, %name, error, "a Secret cannot be read");
                 }
             }
         }
@@ -155,11 +162,12 @@ impl Secrets {
         known.read.elapsed() >= wait
     }
 
-    fn fresh(&self, user: &Key, name: &str) -> Option<Option<BTreeMap<String, SecretKeyFacts>>> {
+    /// What was read a moment ago; a Secret that was missing is looked for again.
+    fn fresh(&self, user: &Key, name: &str) -> Option<Keys> {
         let mut known = self.lock();
         let known = known.get_mut(&(user.namespace.clone(), name.into()))?;
         known.users.insert(user.clone());
-        (known.hashes.is_some() && known.read.elapsed() < FRESH).then(|| known.hashes.clone())
+        known.hashes.clone().filter(|_| known.read.elapsed() < FRESH)
     }
 
     fn remember(
@@ -202,12 +210,12 @@ impl Secrets {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Box<str>, Box<str>), Known>> {
+    fn lock(&self) -> MutexGuard<'_, AllKnown> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn wanted_keys(found: Option<BTreeMap<String, SecretKeyFacts>>, wanted: &[&String]) -> SecretFacts {
+fn wanted_keys(found: Option<Keys>, wanted: &[&String]) -> SecretFacts {
     match found {
         None => SecretFacts { missing: true, ..SecretFacts::default() },
         Some(mut keys) => {
