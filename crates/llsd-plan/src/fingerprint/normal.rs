@@ -53,13 +53,13 @@ impl Normal {
     }
 
     pub(super) fn key(&mut self, name: &str) {
-        self.text(b"k", name);
+        self.text(b'k', name);
     }
 
     /// A field by itself, which others cannot own in part.
     pub(super) fn leaf(&mut self, place: Place, value: Option<&Value>) {
         match value {
-            // Where nothing is in a map of ours but what is not ours.
+            // We own that the map is there; what is in it is of others, or of the server.
             Some(Value::Object(_)) if !schema::is_atomic_map(place.name) => self.empty(),
             Some(value) if !is_empty(value) => self.whole(place, value),
             // As a quantity the number is stored as a text.
@@ -83,7 +83,9 @@ impl Normal {
             }
             Value::Array(items) => {
                 self.open_list();
-                items.iter().for_each(|item| self.whole(place, item));
+                for item in items {
+                    self.whole(place, item);
+                }
                 self.close();
             }
             scalar => self.scalar(place, scalar),
@@ -98,8 +100,8 @@ impl Normal {
             return self.0.update(nanos.to_le_bytes());
         }
         match value {
-            Value::String(text) => self.text(b"s", text),
-            Value::Number(number) => self.text(b"n", &number.to_string()),
+            Value::String(text) => self.text(b's', text),
+            Value::Number(number) => self.text(b'n', &number.to_string()),
             Value::Bool(true) => self.0.update(b"t"),
             Value::Bool(false) => self.0.update(b"f"),
             Value::Null | Value::Array(_) | Value::Object(_) => self.0.update(b"0"),
@@ -110,8 +112,8 @@ impl Normal {
         self.0.update(b"-");
     }
 
-    fn text(&mut self, tag: &[u8; 1], text: &str) {
-        self.0.update(tag);
+    fn text(&mut self, tag: u8, text: &str) {
+        self.0.update([tag]);
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text);
     }
@@ -151,7 +153,8 @@ fn says_something(place: Place, name: &str, value: &Value) -> bool {
     default.is_none_or(|(_, _, default)| match value {
         Value::String(text) if place.field(name).is_quantity() => nanos(text) != nanos(default),
         Value::String(text) => text != default,
-        other => other.to_string() != *default,
+        Value::Number(number) => number.as_i64() != default.parse().ok(),
+        _ => true,
     })
 }
 

@@ -37,18 +37,18 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
         case.facts.owner_uid = uid();
         (about, case.objects().0.in_order())
     });
-    let golden = golden_cases().into_iter();
     let samples = samples().into_iter().map(|(name, resource)| {
         let facts = sample_facts(&resource);
         (name, resource, facts)
     });
-    let planned = golden.chain(samples).filter_map(|(name, resource, mut facts)| {
-        facts.owner_uid = uid();
-        match plan(&resource, &facts) {
-            Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
-            Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
-        }
-    });
+    let planned =
+        golden_cases().into_iter().chain(samples).filter_map(|(name, resource, mut facts)| {
+            facts.owner_uid = uid();
+            match plan(&resource, &facts) {
+                Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
+                Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
+            }
+        });
     cases.chain(planned).collect()
 }
 
