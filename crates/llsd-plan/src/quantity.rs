@@ -1,92 +1,104 @@
-//! Quantities as Kubernetes writes them (`500m`, `1Gi`, `2e3`), compared by what they mean.
+//! Quantities as Kubernetes writes them, as numbers: they are compared by what they mean, and the
+//! API server rewrites them (`1000m` comes back as `1`, `1024Mi` as `1Gi`).
 
-/// An amount, in billionths of its unit, which is as fine as Kubernetes counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Quantity(i128);
-
-const UNIT: i128 = 1_000_000_000;
-
-impl Quantity {
-    pub fn parse(text: &str) -> Option<Self> {
-        let negative = text.starts_with('-');
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let end =
-            unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() && fraction.is_empty() {
-            return None;
-        }
-        let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
-        let (factor, divisor) = scale(suffix)?;
-        let divisor =
-            divisor.checked_mul(10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?)?;
-        let scaled = digits.checked_mul(UNIT)?.checked_mul(factor)?;
-        // Rounded up, as Kubernetes does with what is finer than it counts.
-        let amount = scaled.checked_add(divisor - 1)? / divisor;
-        Some(Self(if negative { -amount } else { amount }))
+/// In billionths, the smallest part that Kubernetes keeps. `None` where the text is no quantity, or
+/// one that the server would round: then only the same spelling is the same.
+pub fn nanos(text: &str) -> Option<i128> {
+    let (negative, unsigned) = match text.strip_prefix(['+', '-']) {
+        Some(rest) => (text.starts_with('-'), rest),
+        None => (false, text),
+    };
+    let end = unsigned.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    let (number, suffix) = unsigned.split_at(end);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+        return None;
     }
+    let mut value: i128 = 0;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        value = value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
+    }
+    let (binary, decimal) = exponents(suffix)?;
+    value = value.checked_mul(1_i128.checked_shl(binary)?)?;
+    let decimal = decimal.checked_add(9)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let power = 10_i128.checked_pow(decimal.unsigned_abs())?;
+    let value = if decimal >= 0 {
+        value.checked_mul(power)?
+    } else if value % power == 0 {
+        value / power
+    } else {
+        return None;
+    };
+    Some(if negative { -value } else { value })
 }
 
-/// What a suffix multiplies with, as a fraction.
-fn scale(suffix: &str) -> Option<(i128, i128)> {
-    const SMALL: [&str; 3] = ["m", "u", "n"];
-    const DECIMAL: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
-    const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    let place = |list: &[&str]| list.iter().position(|known| *known == suffix);
-    let power = |base: i128, place: usize| base.pow(u32::try_from(place).unwrap_or(0) + 1);
-    if suffix.is_empty() {
-        return Some((1, 1));
-    }
-    if let Some(place) = place(&SMALL) {
-        return Some((1, power(1000, place)));
-    }
-    if let Some(place) = place(&DECIMAL) {
-        return Some((power(1000, place), 1));
-    }
-    if let Some(place) = place(&BINARY) {
-        return Some((power(1024, place), 1));
-    }
-    let exponent: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-    let ten = 10_i128.checked_pow(exponent.unsigned_abs())?;
-    Some(if exponent < 0 { (1, ten) } else { (ten, 1) })
+/// What a suffix multiplies by, as powers of two and of ten.
+fn exponents(suffix: &str) -> Option<(u32, i32)> {
+    Some(match suffix {
+        "n" => (0, -9),
+        "u" => (0, -6),
+        "m" => (0, -3),
+        "" => (0, 0),
+        "k" => (0, 3),
+        "M" => (0, 6),
+        "G" => (0, 9),
+        "T" => (0, 12),
+        "P" => (0, 15),
+        "E" => (0, 18),
+        "Ki" => (10, 0),
+        "Mi" => (20, 0),
+        "Gi" => (30, 0),
+        "Ti" => (40, 0),
+        "Pi" => (50, 0),
+        "Ei" => (60, 0),
+        _ => (0, suffix.strip_prefix(['e', 'E'])?.parse().ok()?),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
 
-    use super::*;
+    use super::nanos;
 
     #[rstest]
     #[case("1000m", "1")]
     #[case("1024Mi", "1Gi")]
-    #[case("0.5", "500m")]
-    #[case("1e3", "1k")]
+    #[case("1.5Gi", "1536Mi")]
+    #[case("1.50", "1500m")]
+    #[case("2e9", "2G")]
+    #[case("2E9", "2G")]
     #[case("1E", "1000P")]
-    #[case("12e-1", "1200m")]
-    #[case("+1.50Gi", "1536Mi")]
-    fn one_amount_in_two_spellings(#[case] one: &str, #[case] other: &str) {
-        assert_eq!(Quantity::parse(one).unwrap(), Quantity::parse(other).unwrap());
+    #[case("+0.5", ".5")]
+    #[case("1.", "1")]
+    #[case("100e-3", "100m")]
+    #[case("0", "0Ki")]
+    #[case("9223372036854775807", "9223372036854775807.0")]
+    fn spellings_of_one_quantity_are_one_number(#[case] one: &str, #[case] other: &str) {
+        assert!(nanos(one).is_some());
+        assert_eq!(nanos(one), nanos(other));
     }
 
     #[rstest]
-    #[case("1Gi", "1G")]
-    #[case("20Gi", "10Gi")]
-    #[case("1", "999m")]
-    #[case("0", "-1")]
-    fn the_first_is_more(#[case] more: &str, #[case] less: &str) {
-        assert!(Quantity::parse(more).unwrap() > Quantity::parse(less).unwrap());
+    #[case("1", "1m")]
+    #[case("1G", "1Gi")]
+    #[case("1", "-1")]
+    fn different_quantities_are_different_numbers(#[case] one: &str, #[case] other: &str) {
+        assert_ne!(nanos(one), nanos(other));
     }
 
     #[rstest]
     #[case("")]
-    #[case("Gi")]
-    #[case("1GiB")]
+    #[case("m")]
+    #[case(".")]
     #[case("1.2.3")]
-    #[case("ten")]
-    #[case("99999999999999999999999999999999999999Ei")]
-    fn what_is_no_quantity_is_none(#[case] text: &str) {
-        assert_eq!(Quantity::parse(text), None);
+    #[case("much")]
+    #[case("1kk")]
+    #[case("0.1n")]
+    #[case("1e999999999999")]
+    #[case("1e2147483647")]
+    #[case("999999999999999999999999999999999999999999999")]
+    fn what_has_no_exact_number_has_none(#[case] text: &str) {
+        assert_eq!(nanos(text), None);
     }
 }

@@ -16,7 +16,6 @@
 mod desired;
 mod fields;
 mod normal;
-mod quantity;
 pub mod schema;
 
 use std::fmt;

@@ -2,7 +2,7 @@
 //! a reason to leave a server without the rest of what was asked for.
 
 use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::quantity::Quantity;
+use llsd_plan::quantity::nanos;
 use llsd_plan::status::Refused;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub fn without_shrinking(mut desired: Value, live: Option<&Child>) -> (Value, Op
     };
     let wanted = &mut desired["spec"]["resources"]["requests"]["storage"];
     let asked = wanted.as_str().unwrap_or_default().to_owned();
-    let shrinks = Quantity::parse(&asked).zip(Quantity::parse(size));
+    let shrinks = nanos(&asked).zip(nanos(size));
     if shrinks.is_none_or(|(asked, has)| asked >= has) {
         return (desired, None);
     }
