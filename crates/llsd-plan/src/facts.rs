@@ -27,6 +27,9 @@ pub struct Facts {
     pub external_providers: BTreeMap<String, ExternalProviderFacts>,
     /// The resource's uid; without it owner references are left out.
     pub owner_uid: Option<String>,
+    /// The state of the resource that the Deployment carries, where the resource as it was written
+    /// does not say it: a file has no generation.
+    pub planned_for: Option<String>,
     pub operator: OperatorFacts,
     /// API groups that the cluster serves and that decide what is planned, for example
     /// `route.openshift.io`, `gateway.networking.k8s.io` and `security.openshift.io`.

@@ -147,7 +147,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         secret_hash: secrets::hash(&references, facts),
         ca_bundle,
         external_providers: external_installs(&spec),
-        planned_for: metadata.state(),
+        planned_for: metadata.state().or_else(|| facts.planned_for.clone()),
     };
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);

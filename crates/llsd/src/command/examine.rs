@@ -53,33 +53,51 @@ impl Examined {
         let sound = version == Version::V1Alpha2 || findings.problems.is_empty();
         if let Some(facts) = facts.filter(|_| sound) {
             let object = convert(written, Version::V1Alpha2);
-            match plan::plan(&object, facts) {
-                plan::Outcome::Planned(plan) => {
-                    let warnings = self.in_own_fields(plan.warnings.clone());
-                    findings.warnings.extend(warnings);
-                    self.planned = Some(Planned { plan: *plan, object });
-                }
-                plan::Outcome::Refused(found) => {
-                    findings.problems.extend(self.in_own_fields(found.problems));
-                    findings.warnings.extend(self.in_own_fields(found.warnings));
-                    if findings.problems.is_empty() {
-                        findings.problems.push(unreadable());
-                    }
-                }
-                plan::Outcome::Unavailable { missing, warnings } => {
-                    self.missing = self.located(self.in_own_fields(missing));
-                    findings.warnings.extend(self.in_own_fields(warnings));
-                }
-            }
+            findings.extend(self.found_by_planning(plan::plan(&object, facts), object));
         }
         self.take(findings);
+    }
+
+    /// Takes in what planning came to elsewhere, with the facts of a cluster.
+    pub(super) fn planned_as(&mut self, outcome: plan::Outcome, object: Value) {
+        let findings = self.found_by_planning(outcome, object);
+        self.take(findings);
+    }
+
+    fn found_by_planning(&mut self, outcome: plan::Outcome, object: Value) -> Findings {
+        let mut findings = Findings::default();
+        match outcome {
+            plan::Outcome::Planned(plan) => {
+                findings.warnings = self.in_own_fields(plan.warnings.clone());
+                self.planned = Some(Planned { plan: *plan, object });
+            }
+            plan::Outcome::Refused(found) => {
+                findings.problems = self.in_own_fields(found.problems);
+                findings.warnings = self.in_own_fields(found.warnings);
+                if findings.problems.is_empty() {
+                    findings.problems.push(unreadable());
+                }
+            }
+            plan::Outcome::Unavailable { missing, warnings } => {
+                self.missing = self.located(self.in_own_fields(missing));
+                findings.warnings = self.in_own_fields(warnings);
+            }
+        }
+        findings
     }
 
     /// Planning judges by itself too, so most findings come twice.
     fn take(&mut self, mut findings: Findings) {
         findings.sort();
-        self.problems.extend(self.located(findings.problems));
-        self.warnings.extend(self.located(findings.warnings));
+        let (problems, warnings) =
+            (self.located(findings.problems), self.located(findings.warnings));
+        for (list, found) in [(&mut self.problems, problems), (&mut self.warnings, warnings)] {
+            for finding in found {
+                if !list.contains(&finding) {
+                    list.push(finding);
+                }
+            }
+        }
         self.problems.sort_by_key(|finding| finding.at);
         self.warnings.sort_by_key(|finding| finding.at);
         if !self.problems.is_empty() {

@@ -7,6 +7,7 @@
 
 mod configuration;
 mod crd;
+mod diff;
 mod examine;
 mod explain;
 mod facts_file;
@@ -41,6 +42,7 @@ enum Command {
     Render(render::Arguments),
     Explain(explain::Arguments),
     Validate(validate::Arguments),
+    Diff(diff::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
@@ -56,6 +58,7 @@ impl Command {
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
+            Self::Diff(arguments) => diff::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
             Self::Image(arguments) => image::run(arguments),

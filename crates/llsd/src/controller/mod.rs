@@ -12,6 +12,7 @@ mod kinds;
 mod notes;
 mod operator;
 mod pinned_certificate;
+pub mod preview;
 mod prune;
 mod queue;
 mod reconcile;
@@ -119,6 +120,18 @@ impl Context {
         let groups = client.list_api_groups().await;
         let groups = groups.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = SecretKey::obtain(&client, &settings.operator_namespace).await?;
+        let served = groups.groups.into_iter().map(|group| group.name).collect();
+        Self::assemble(client, settings, plugins, metrics, key, served)
+    }
+
+    fn assemble(
+        client: Client,
+        settings: Settings,
+        plugins: Arc<ProviderPlugins>,
+        metrics: Metrics,
+        key: SecretKey,
+        served: BTreeSet<String>,
+    ) -> Result<Self, Error> {
         Ok(Self {
             cache: Cache::default(),
             queue: Queue::default(),
@@ -130,7 +143,7 @@ impl Context {
             servers: Servers::new(settings.server_url.clone())?,
             events: Events::new(client.clone(), settings.instance.clone()),
             metrics,
-            served: groups.groups.into_iter().map(|group| group.name).collect(),
+            served,
             client,
             settings,
         })

@@ -24,6 +24,28 @@ pub async fn prune(
     plan: &Plan,
     children: &[Child],
 ) -> Result<Vec<String>, kube::Error> {
+    let mut deleted = Vec::new();
+    for child in unplanned(context, key, owner, plan, children).await? {
+        delete(&context.client, key, child.kind, &child.name, &child.uid).await?;
+        context.cache.forget_child(key, child.kind, &child.name, &child.uid);
+        deleted.push(format!("{} {}", child.kind.name(), child.name));
+    }
+    if plan.objects.storage_secret.is_none() {
+        deleted.extend(storage_secret(context, key, owner, children).await?);
+    } else {
+        context.notes.set_storage_secret(key, true);
+    }
+    Ok(deleted)
+}
+
+/// The objects of a resource that would be deleted.
+pub async fn unplanned<'a>(
+    context: &Context,
+    key: &Key,
+    owner: &str,
+    plan: &Plan,
+    children: &'a [Child],
+) -> Result<Vec<&'a Child>, kube::Error> {
     let planned: HashSet<(Kind, String)> = plan
         .objects
         .in_order()
@@ -43,18 +65,7 @@ pub async fn prune(
         let kept = kept_configs(context, key, configs, children).await?;
         unplanned.retain(|child| !kept.contains(&*child.name));
     }
-    let mut deleted = Vec::new();
-    for child in unplanned {
-        delete(&context.client, key, child.kind, &child.name, &child.uid).await?;
-        context.cache.forget_child(key, child.kind, &child.name, &child.uid);
-        deleted.push(format!("{} {}", child.kind.name(), child.name));
-    }
-    if plan.objects.storage_secret.is_none() {
-        deleted.extend(storage_secret(context, key, owner, children).await?);
-    } else {
-        context.notes.set_storage_secret(key, true);
-    }
-    Ok(deleted)
+    Ok(unplanned)
 }
 
 /// Generated configurations that are not the planned one.

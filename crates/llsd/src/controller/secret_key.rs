@@ -60,6 +60,17 @@ impl SecretKey {
         }
     }
 
+    /// The key, if it is there and may be read.
+    pub async fn find(client: &Client, namespace: &str) -> Option<Self> {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+        Self::read(&secrets.get_opt(NAME).await.ok()??)
+    }
+
+    /// One that nobody else has: hashes under it say nothing to others.
+    pub fn ephemeral() -> Self {
+        Self::read(&Self::made("")).expect("just made")
+    }
+
     /// The keyed hash of a value, in hexadecimal.
     pub fn hash(&self, value: &[u8]) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length will do");

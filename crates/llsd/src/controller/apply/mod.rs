@@ -16,6 +16,7 @@ use super::kinds::Kind;
 use step::{Step, decide};
 use write::{Made, Writer, name};
 
+pub use adopted::mark as adopted_mark;
 pub use write::Failed;
 
 /// One resource whose objects are applied.
@@ -162,6 +163,11 @@ fn not_ours(kind: Kind, object: &Value) -> Failed {
 fn failed(kind: Kind, object: &Value, message: &str, refused: Refused) -> Failed {
     let object = format!("{} {}", kind.name(), name(object));
     Failed { object, message: message.to_owned(), refused }
+}
+
+/// Whether applying an object would write anything.
+pub fn would_change(desired: &Value, live: Option<&Child>, owner: &str) -> bool {
+    decide(desired, live, owner) != Step::Nothing
 }
 
 fn known(live: Option<&Child>) -> &Child {

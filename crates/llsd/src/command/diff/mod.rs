@@ -1,0 +1,187 @@
+//! `llsd diff`: what the operator would change in a cluster if a resource were applied as it is in a
+//! file. Nothing is written: the API server is asked with dry runs.
+
+mod shown;
+
+use std::fmt::{Display, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use kube::Config;
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::document;
+use llsd_plan::facts::Facts;
+use serde_json::Value;
+use similar::TextDiff;
+
+use super::examine::{Examined, report};
+use super::inputs::{Given, open};
+use super::{Exit, Outcome};
+use crate::controller::preview::{Change, Looking, key_of};
+use crate::input::contents;
+use crate::manifests::names;
+use crate::telemetry::{self, Metrics};
+use shown::{redact, shown};
+
+/// Show what the operator would change in a cluster
+///
+/// Asks the cluster of the current kubeconfig with dry runs, as yourself: you need to be allowed
+/// what the operator does with the resource's objects. Values of Secrets are never shown.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Files with resources in YAML or JSON; `-` is stdin
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
+    files: Vec<PathBuf>,
+
+    /// The namespace of resources that name none
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// The operator's namespace
+    #[arg(long, env = "OPERATOR_NAMESPACE", default_value = names::NAMESPACE, value_name = "NAMESPACE")]
+    operator_namespace: String,
+
+    /// Write the facts that were gathered to a file, for `llsd render --facts`; for one resource
+    #[arg(long, value_name = "FILE")]
+    export_facts: Option<PathBuf>,
+}
+
+/// What was found out.
+#[derive(Debug, Default)]
+struct Found {
+    text: String,
+    refusals: String,
+    facts: Vec<Facts>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let mut given = match read(arguments) {
+        Ok(given) => given,
+        Err(message) => return Outcome::usage(&message),
+    };
+    let resources = std::mem::take(&mut given.resources);
+    let mut examined: Vec<Examined> =
+        resources.into_iter().map(|resource| Examined::new(resource, None)).collect();
+    let refused = |given: &Given, examined: &[Examined]| {
+        given.remarks.iter().any(|remark| !remark.problems.is_empty())
+            || examined.iter().any(|examined| !examined.problems.is_empty())
+    };
+    if arguments.export_facts.is_some() && examined.len() != 1 {
+        return Outcome::usage("--export-facts is for one resource");
+    }
+    let mut found = Found::default();
+    if !refused(&given, &examined) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let looked = match runtime {
+            Ok(runtime) => runtime.block_on(Box::pin(look(arguments, &mut examined))),
+            Err(error) => Err(format!("cannot start: {error}")),
+        };
+        found = match looked {
+            Ok(found) => found,
+            Err(message) => return Outcome::unavailable(&message),
+        };
+    }
+    let stderr = report(&given, &examined).findings() + &found.refusals;
+    let exit = if refused(&given, &examined) || !found.refusals.is_empty() {
+        Exit::Problems
+    } else if examined.iter().any(|examined| examined.planned.is_none()) {
+        Exit::Unavailable
+    } else {
+        Exit::Fine
+    };
+    if let (Some(path), [facts]) = (&arguments.export_facts, &found.facts[..])
+        && let Err(error) = std::fs::write(path, facts_file(facts))
+    {
+        return Outcome::usage(&format!("{}: {error}", path.display()));
+    }
+    Outcome { stdout: found.text, stderr, exit }
+}
+
+fn read(arguments: &Arguments) -> Result<Given, String> {
+    let mut given = Given { files: vec![], resources: vec![], remarks: vec![], facts: None };
+    for file in &arguments.files {
+        let source = open(file)?;
+        let contents = contents(&source);
+        given.files.push(source.name);
+        given.resources.extend(contents.resources);
+        given.remarks.extend(contents.remarks);
+    }
+    Ok(given)
+}
+
+/// Asks the cluster about every resource; the error says why it cannot be asked.
+async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found, String> {
+    fn unavailable(error: impl Display) -> String {
+        error.to_string()
+    }
+    let config = Config::infer().await.map_err(unavailable)?;
+    let default = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+    let client =
+        telemetry::client(config, &Metrics::new(env!("CARGO_PKG_VERSION"))).map_err(unavailable)?;
+    let looking = Looking::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
+    let mut found = Found::default();
+    for examined in examined {
+        let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
+        let key = key_of(&object, &default);
+        object["metadata"]["namespace"] = Value::from(&*key.namespace);
+        let stored = match looking.stored(&key, &object).await {
+            Ok(stored) => stored,
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
+                let _ = writeln!(found.refusals, "{key}: {}", status.message);
+                continue;
+            }
+            Err(error) => return Err(unavailable(error)),
+        };
+        let preview = looking.preview(&key, &stored).await.map_err(unavailable)?;
+        for change in &preview.changes {
+            found.text.push_str(&difference(change));
+        }
+        for refusal in &preview.refusals {
+            let _ = writeln!(found.refusals, "{key}: {refusal}");
+        }
+        found.facts.push(preview.facts);
+        examined.planned_as(preview.outcome, stored);
+    }
+    Ok(found)
+}
+
+/// One object as a unified difference; values of Secrets are words.
+fn difference(change: &Change) -> String {
+    let mut before = change.before.as_ref().map(shown);
+    let mut after = change.after.as_ref().map(shown);
+    if change.kind == "Secret" {
+        redact(before.as_mut(), after.as_mut());
+    }
+    let text = |object: Option<Value>| object.map(|object| document::manifest(&sorted(object)));
+    let (before, after) = (text(before), text(after));
+    let name = format!("{}/{}", change.kind, change.name);
+    let label = |side: &str, text: &Option<String>| match text {
+        Some(_) => format!("{side}/{name}"),
+        None => "/dev/null".to_owned(),
+    };
+    let labels = (label("live", &before), label("planned", &after));
+    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+    TextDiff::from_lines(&before, &after)
+        .unified_diff()
+        .context_radius(3)
+        .header(&labels.0, &labels.1)
+        .to_string()
+}
+
+/// The API server sends the keys of one object in another order than those of another version.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Value)> = map.into_iter().collect();
+            entries.sort_by(|one, other| one.0.cmp(&other.0));
+            entries.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+fn facts_file(facts: &Facts) -> String {
+    let facts = serde_json::to_value(facts).expect("facts have string keys only");
+    document::manifest(&facts)
+}
