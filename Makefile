@@ -8,6 +8,14 @@ KUBERNETES_MINORS := 1.33 1.35 1.36 1.37
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: demo
+demo: ## The whole product on this machine: control plane, operator, real server; until Ctrl-C
+	@scripts/demo
+
+.PHONY: demo-check
+demo-check: ## The same, unattended: ends when everything works
+	@scripts/demo --check
+
 .PHONY: test
 test: ## All checks and tests, with all set-up; what CI runs
 	@scripts/test
