@@ -28,9 +28,8 @@ pub fn list_kind(name: &str) -> ListKind {
         | "volumeDevices"
         | "volumeMounts"
         | "volumes" => ListKind::Merged,
-        "finalizers" | "imagePullSecrets" | "ownerReferences" | "secrets" => {
-            ListKind::MergedOfWholeItems
-        }
+        "bindMountOptions" | "evictionResponders" | "finalizers" | "imagePullSecrets"
+        | "ownerReferences" | "secrets" => ListKind::MergedOfWholeItems,
         _ => ListKind::Atomic,
     }
 }
