@@ -58,7 +58,7 @@ pub use audit::{Audit, Mark, Request, Requests};
 pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
 pub use builder::Builder;
 pub use control_plane::ControlPlane;
-pub use kubelet::{Kubelet, PodFate};
+pub use kubelet::{ImageStandIn, Kubelet, PodFate, RunningKubelet};
 pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use postgres::{Postgres, PostgresBuilder};

@@ -1,7 +1,8 @@
 //! Stands in for scheduler and kubelet: one Node, pending pods bound to it, their status as a test
-//! decides, and deletions finished. No container ever runs.
+//! decides, and deletions finished. No container ever runs, except under [`RunningKubelet`].
 
 mod fate;
+mod running;
 mod status;
 
 use std::{
@@ -24,6 +25,7 @@ use tokio::sync::Notify;
 use crate::control_plane::{ControlPlane, MASTERS};
 
 pub use fate::PodFate;
+pub use running::{ImageStandIn, RunningKubelet};
 
 const NODE: &str = "stand-in";
 const FIELD_MANAGER: &str = "kubelet-stand-in";
@@ -165,16 +167,7 @@ async fn attend(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<(
     }
     let spec = pod.spec.as_ref();
     match spec.and_then(|spec| spec.node_name.as_deref()) {
-        None if status::may_be_scheduled(pod) => {
-            let binding = json!({
-                "apiVersion": "v1",
-                "kind": "Binding",
-                "metadata": { "name": name, "namespace": namespace },
-                "target": { "apiVersion": "v1", "kind": "Node", "name": NODE },
-            });
-            let parameters = PostParams::default();
-            let _: Value = pods.create_subresource("binding", &name, &parameters, &binding).await?;
-        }
+        None if status::may_be_scheduled(pod) => bind(client, pod).await?,
         Some(NODE) => {
             let decide = {
                 let decide = shared.decide.read().unwrap_or_else(PoisonError::into_inner);
@@ -190,5 +183,20 @@ async fn attend(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<(
         }
         _ => {}
     }
+    Ok(())
+}
+
+/// What a scheduler does.
+async fn bind(client: &Client, pod: &Pod) -> anyhow::Result<()> {
+    let (name, namespace) = (pod.name_any(), pod.namespace().unwrap_or_default());
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+    let binding = json!({
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": { "name": name, "namespace": namespace },
+        "target": { "apiVersion": "v1", "kind": "Node", "name": NODE },
+    });
+    let parameters = PostParams::default();
+    let _: Value = pods.create_subresource("binding", &name, &parameters, &binding).await?;
     Ok(())
 }

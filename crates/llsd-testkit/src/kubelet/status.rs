@@ -146,7 +146,7 @@ pub(super) fn node_status(name: &str) -> Value {
                 "type": "Ready",
                 "status": "True",
                 "reason": "KubeletReady",
-                "message": "nothing runs here",
+                "message": "stands in for a kubelet",
                 "lastHeartbeatTime": now,
                 "lastTransitionTime": now,
             }],
@@ -154,7 +154,7 @@ pub(super) fn node_status(name: &str) -> Value {
     })
 }
 
-fn next_ip() -> String {
+pub(super) fn next_ip() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(1);
     let [high, low] = NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes();
     format!("10.244.{high}.{low}")

@@ -1,0 +1,121 @@
+//! Services on loopback: each connection goes to a pod that is ready at that moment. One HTTP
+//! server for all of them besides, for programs that know a single address.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::{Path, Request, State},
+    http::{HeaderName, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use k8s_openapi::api::core::v1::Service;
+use kube::Api;
+use tokio::net::{TcpListener, UnixStream};
+
+use super::{context::KubeletContext, network};
+
+/// Far more than a test sends.
+const LONGEST_BODY: usize = 64 << 20;
+/// They belong to one connection, and here are two.
+const OF_THE_CONNECTION: [HeaderName; 4] =
+    [header::HOST, header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH];
+
+/// An address that leads to the first port of a Service.
+pub(super) fn open(
+    kubelet: &Arc<KubeletContext>,
+    namespace: &str,
+    service: &str,
+) -> io::Result<SocketAddr> {
+    let (context, name) = (Arc::clone(kubelet), (namespace.to_owned(), service.to_owned()));
+    let dial = move || {
+        let (context, (namespace, service)) = (Arc::clone(&context), name.clone());
+        async move { connect(&context, &namespace, &service).await }
+    };
+    let (address, _until_the_end) = network::listen(&kubelet.runtime, dial)?;
+    Ok(address)
+}
+
+async fn connect(
+    kubelet: &KubeletContext,
+    namespace: &str,
+    service: &str,
+) -> io::Result<UnixStream> {
+    let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
+    let service = services.get(service).await.map_err(io::Error::other)?;
+    let ready = kubelet.records().into_iter().find_map(|record| {
+        let port = record.serves(namespace, &service)?;
+        let network = record.network().filter(|_| record.look.borrow().ready())?;
+        Some((network, port))
+    });
+    let (network, port) = ready.ok_or_else(|| io::Error::other("no pod is ready"))?;
+    network.connect(port).await
+}
+
+/// Serves `/<namespace>/<service>/<path>` for every Service, from the kubelet's own runtime.
+pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
+    let app = Router::new()
+        .route("/{namespace}/{service}", any(pass_on))
+        .route("/{namespace}/{service}/{*path}", any(pass_on))
+        .with_state(kubelet);
+    tokio::spawn(async move {
+        // Ends only with the runtime.
+        let _ = axum::serve(listener, app).await;
+    });
+    Ok(address)
+}
+
+async fn pass_on(
+    State(kubelet): State<Arc<KubeletContext>>,
+    Path(named): Path<Vec<(String, String)>>,
+    request: Request,
+) -> Response {
+    let value = |index: usize| named.get(index).map_or("", |(_, value)| value.as_str());
+    match try_pass_on(&kubelet, value(0), value(1), request).await {
+        Ok(answer) => answer,
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
+    }
+}
+
+async fn try_pass_on(
+    kubelet: &Arc<KubeletContext>,
+    namespace: &str,
+    service: &str,
+    request: Request,
+) -> anyhow::Result<Response> {
+    let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
+    let found = services.get(service).await?;
+    let port = found.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
+    let https = port.and_then(|port| port.app_protocol.as_deref()) == Some("https");
+    let scheme = if https { "https" } else { "http" };
+    let address = kubelet.service(namespace, service)?;
+    let (parts, body) = request.into_parts();
+    // As it was sent: the path that the router has taken apart is decoded.
+    let whole = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let prefix = format!("/{namespace}/{service}");
+    let path = whole.strip_prefix(&prefix).unwrap_or(whole).trim_start_matches('/');
+    let mut headers = parts.headers;
+    for name in OF_THE_CONNECTION {
+        headers.remove(name);
+    }
+    let answer = kubelet
+        .http
+        .request(parts.method, format!("{scheme}://{address}/{path}"))
+        .headers(headers)
+        .body(to_bytes(body, LONGEST_BODY).await?)
+        .send()
+        .await?;
+    let (mut parts, body) = http::Response::<reqwest::Body>::from(answer).into_parts();
+    for name in OF_THE_CONNECTION {
+        parts.headers.remove(name);
+    }
+    Ok(Response::from_parts(parts, Body::new(body)))
+}

@@ -1,0 +1,79 @@
+//! What the stand-in knows of a pod, for those who ask it: how it looks, where it is reached, what
+//! it said. The record of a pod that is gone is kept for its logs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use k8s_openapi::{
+    api::core::v1::{Pod, PodSpec, Service},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+use kube::ResourceExt;
+use tokio::sync::watch;
+
+use super::{look::PodLook, network::Network, probe};
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) ip: String,
+    pub(super) look: watch::Sender<PodLook>,
+    /// Everything of the pod on this machine but its logs and claims.
+    pub(super) folder: PathBuf,
+    logs: PathBuf,
+    labels: BTreeMap<String, String>,
+    spec: PodSpec,
+    network: Mutex<Option<Arc<Network>>>,
+}
+
+impl Record {
+    pub(super) fn new(pod: &Pod, ip: String, folder: PathBuf, logs: PathBuf) -> Self {
+        Self {
+            namespace: pod.namespace().unwrap_or_default(),
+            name: pod.name_any(),
+            look: watch::Sender::new(PodLook::new(pod, &ip)),
+            ip,
+            folder,
+            logs,
+            labels: pod.labels().clone(),
+            spec: pod.spec.clone().unwrap_or_default(),
+            network: Mutex::default(),
+        }
+    }
+
+    /// The pod's network while it has one.
+    pub(super) fn network(&self) -> Option<Arc<Network>> {
+        self.network.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_network(&self, network: Option<Arc<Network>>) {
+        *self.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
+    }
+
+    pub(super) fn log_file(&self, container: &str) -> PathBuf {
+        self.logs.join(container)
+    }
+
+    pub(super) fn log(&self, container: &str) -> String {
+        let said = fs::read(self.log_file(container)).unwrap_or_default();
+        String::from_utf8_lossy(&said).into_owned()
+    }
+
+    /// The port by which this pod serves the first port of a Service, when the Service selects it.
+    pub(super) fn serves(&self, namespace: &str, service: &Service) -> Option<u16> {
+        let spec = service.spec.as_ref()?;
+        let selector = spec.selector.as_ref().filter(|selector| !selector.is_empty())?;
+        let selected = selector.iter().all(|(key, value)| self.labels.get(key) == Some(value));
+        if self.namespace != namespace || !selected {
+            return None;
+        }
+        let port = spec.ports.as_ref()?.first()?;
+        let target = port.target_port.clone().unwrap_or(IntOrString::Int(port.port));
+        self.spec.containers.iter().find_map(|container| probe::port(container, &target))
+    }
+}
