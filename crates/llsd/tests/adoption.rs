@@ -106,7 +106,7 @@ async fn an_adopted_ingress_stays_one_where_routes_are_served() {
     }
     let (namespace, _) = stage.place("everything");
     namespace.until("Ingress", "llama-ingress", "is ours", |ingress| own(ingress) == OURS).await;
-    until_waiting(&namespace).await;
+    namespace.until_ready(NAME).await;
     assert!(namespace.list("Route").await.is_empty());
     // Where there is no Ingress yet, the same resource gets a Route.
     let new =

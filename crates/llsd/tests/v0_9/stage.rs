@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::join_all;
 use llsd::manifests::names;
 use llsd_testkit::{ControlPlane, Kubelet, PodFate};
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
     pub deployment: String,
-    pub generation: i64,
+    pub template: String,
     pub replica_sets: BTreeSet<String>,
     pub pods: BTreeSet<String>,
 }
@@ -55,7 +56,7 @@ impl Before {
         };
         Self {
             deployment: deployment["metadata"]["uid"].to_string(),
-            generation: deployment["metadata"]["generation"].as_i64().unwrap(),
+            template: deployment["spec"]["template"].to_string(),
             replica_sets: uids("ReplicaSet").await,
             pods: uids("Pod").await,
         }
@@ -74,10 +75,10 @@ impl Stage {
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
         let routes = definitions::routes(&cluster.client()).await;
-        let mut places = BTreeMap::new();
-        for (place, spec) in specs() {
-            places.insert(place, set(&cluster, place, &spec).await);
-        }
+        let places = specs()
+            .into_iter()
+            .map(async |(place, spec)| (place, set(&cluster, place, &spec).await));
+        let places = join_all(places).await.into_iter().collect();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, &ARGUMENTS);
         let operator = Mutex::new(operator);
         Some(Self { operator, _kubelet: kubelet, user, routes, places, cluster })
