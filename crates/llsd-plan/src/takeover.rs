@@ -14,14 +14,15 @@ const OLD_PROGRAM: &str = "manager";
 /// of this name; `None` where it owns nothing. Shares in subresources, and everybody else's, stay.
 ///
 /// v0.9 applies under the resource's name, which nobody else does. What was written as `manager`
-/// counts only where we have not applied yet, or v0.9 has since: later it is another program's, and
-/// to take that over would be to remove it, again and again.
+/// counts only where we have not applied yet but for a mark in the metadata, or v0.9 has since:
+/// later it is another program's, and to take that over would be to remove it, again and again.
 pub fn taken_over(managed_fields: &Value, resource_name: &str) -> Option<Value> {
     let entries = managed_fields.as_array()?;
     let is_ours = |entry: &&Value| is_by(entry, FIELD_MANAGER, "Apply");
     let old_applied = |entry: &&Value| is_by(entry, resource_name, "Apply") && !is_ours(entry);
     let ours = entries.iter().find(is_ours);
-    let program_counts = ours.is_none() || entries.iter().any(|entry| old_applied(&entry));
+    let old_applied_any = || entries.iter().any(|entry| old_applied(&entry));
+    let program_counts = !ours.is_some_and(has_content) || old_applied_any();
     let is_old = |entry: &&Value| {
         old_applied(entry) || program_counts && is_by(entry, OLD_PROGRAM, "Update")
     };
@@ -45,6 +46,12 @@ fn is_by(entry: &Value, manager: &str, operation: &str) -> bool {
     entry["manager"] == manager
         && entry["operation"] == operation
         && entry["subresource"].as_str().is_none_or(str::is_empty)
+}
+
+/// Whether an entry is about more than metadata, as every object's is once it is applied whole.
+fn has_content(entry: &Value) -> bool {
+    let fields = entry["fieldsV1"].as_object();
+    fields.is_some_and(|fields| fields.keys().any(|field| field != "f:metadata"))
 }
 
 /// The API server writes all times in one zone and width, so that they sort as texts.
@@ -168,6 +175,15 @@ mod tests {
         let ours = entry(FIELD_MANAGER, "Apply", &json!({"f:a": {}}));
         let other = entry("manager", "Update", &json!({"f:b": {}}));
         assert_eq!(taken_over(&json!([ours, other]), "llama"), None);
+    }
+
+    #[test]
+    fn a_mark_in_the_metadata_does_not_make_the_content_ours() {
+        let mark = entry(FIELD_MANAGER, "Apply", &json!({"f:metadata": {"f:labels": {}}}));
+        let old = entry("manager", "Update", &json!({"f:spec": {"f:a": {}}}));
+        let fields = json!({"f:metadata": {"f:labels": {}}, "f:spec": {"f:a": {}}});
+        let after = json!([entry(FIELD_MANAGER, "Apply", &fields)]);
+        assert_eq!(taken_over(&json!([mark, old]), "llama"), Some(after));
     }
 
     #[test]

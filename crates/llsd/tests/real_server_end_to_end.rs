@@ -44,8 +44,7 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     let Some(cluster) = builder.start_or_skip(test).await else { return };
     let user = install(&cluster).await;
     let image = ImageStandIn::server(&venv);
-    let Some(kubelet) =
-        cluster.running_kubelet_or_skip(test, move |_| Some(image.clone())).await
+    let Some(kubelet) = cluster.running_kubelet_or_skip(test, move |_| Some(image.clone())).await
     else {
         return;
     };

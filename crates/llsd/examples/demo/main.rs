@@ -45,7 +45,9 @@ fn main() -> ExitCode {
 
 async fn demonstrate(check: bool) -> anyhow::Result<()> {
     let say = Narrator::new();
-    say.step("Starting a Kubernetes control plane on loopback (built or fetched once, then cached)");
+    say.step(
+        "Starting a Kubernetes control plane on loopback (built or fetched once, then cached)",
+    );
     let cluster = ControlPlane::builder().with_controller_manager().start().await?;
     say.detail(&format!("Kubernetes {} at {}", cluster.kubernetes(), cluster.url()));
 

@@ -14,9 +14,14 @@ const MODEL: &str = "llama3.2-8b";
 const SERVED: &str = "vllm/llama3.2-8b";
 
 pub enum Servers {
-    Real { kubelet: RunningKubelet, model: OpenAiStub },
+    Real {
+        kubelet: RunningKubelet,
+        model: OpenAiStub,
+    },
     /// Held for its work.
-    Pretended { _kubelet: Kubelet },
+    Pretended {
+        _kubelet: Kubelet,
+    },
 }
 
 impl Servers {

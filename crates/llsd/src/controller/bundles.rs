@@ -24,10 +24,13 @@ impl Bundles {
         }
     }
 
-    /// Takes over what a new list of one part showed.
-    pub fn replace(&self, part: &Part, listed: HashSet<Box<str>>) {
+    /// Takes over what a new list of one part showed; in which namespaces that is a change.
+    pub fn replace(&self, part: &Part, listed: HashSet<Box<str>>) -> Vec<Box<str>> {
         let mut namespaces = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        namespaces.retain(|namespace| !part.holds(namespace));
+        let before = namespaces.iter().filter(|namespace| part.holds(namespace)).cloned().collect();
+        let changed = listed.symmetric_difference(&before).cloned().collect();
+        namespaces.retain(|namespace| !before.contains(namespace));
         namespaces.extend(listed);
+        changed
     }
 }

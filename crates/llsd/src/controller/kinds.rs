@@ -86,6 +86,26 @@ impl Kind {
         Self::ALL.into_iter().find(|known| known.name() == kind)
     }
 
+    /// The resource that makes an object of this kind and name.
+    pub fn resource_named(self, name: &str) -> Option<&str> {
+        let suffix = match self {
+            Self::Deployment | Self::HttpRoute | Self::Route => "",
+            Self::ServiceAccount => "-sa",
+            Self::VolumeClaim => "-pvc",
+            Self::Secret => "-storage",
+            Self::NetworkPolicy => "-network-policy",
+            Self::Service => "-service",
+            Self::DisruptionBudget => "-pdb",
+            Self::Autoscaler => "-hpa",
+            Self::Ingress => "-ingress",
+            Self::ConfigMap => {
+                let generated = name.rsplit_once("-config-").map(|(resource, _)| resource);
+                return name.strip_suffix("-ca-bundle").or(generated);
+            }
+        };
+        name.strip_suffix(suffix).filter(|resource| !resource.is_empty())
+    }
+
     pub fn resource(self) -> ApiResource {
         let (group, version, kind, plural) = self.names();
         let api_version =
@@ -117,7 +137,33 @@ pub fn distribution() -> ApiResource {
 
 #[cfg(test)]
 mod tests {
+    use llsd_plan::objects::names;
+
     use super::*;
+
+    #[test]
+    fn the_name_of_an_object_tells_its_resource() {
+        let named = [
+            (Kind::ServiceAccount, names::service_account("llama")),
+            (Kind::VolumeClaim, names::volume_claim("llama")),
+            (Kind::Secret, names::storage_secret("llama")),
+            (Kind::ConfigMap, names::ca_bundle("llama")),
+            (Kind::ConfigMap, "llama-config-0a1b2c3d".to_owned()),
+            (Kind::NetworkPolicy, names::network_policy("llama")),
+            (Kind::Service, names::service("llama")),
+            (Kind::Deployment, names::deployment("llama")),
+            (Kind::DisruptionBudget, names::disruption_budget("llama")),
+            (Kind::Autoscaler, names::autoscaler("llama")),
+            (Kind::Ingress, names::ingress("llama")),
+            (Kind::HttpRoute, names::http_route("llama")),
+            (Kind::Route, names::route("llama")),
+        ];
+        for (kind, name) in named {
+            assert_eq!(kind.resource_named(&name), Some("llama"), "{name}");
+        }
+        assert_eq!(Kind::Service.resource_named("llama"), None);
+        assert_eq!(Kind::ConfigMap.resource_named("kube-root-ca.crt"), None);
+    }
 
     #[test]
     fn a_planned_object_is_recognised_by_its_kind() {

@@ -19,7 +19,7 @@ use crate::telemetry::{Generation, Reconcile};
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How soon an object that stands in the way is looked for again.
-const IN_THE_WAY: Duration = Duration::from_secs(30);
+const IN_THE_WAY: Duration = Duration::from_secs(10);
 
 /// Works on one resource.
 pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {

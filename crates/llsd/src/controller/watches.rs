@@ -172,31 +172,35 @@ async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
     let mut bundles = HashSet::new();
     let stream = watcher(api, Config::default().page_size(500)).default_backoff();
     let mut stream = std::pin::pin!(logged(stream));
+    let wake = |namespace: &str, name: &str| {
+        wake(&context, &context.cache.users(namespace, name));
+    };
+    // What is known of bundles changes first: whoever is woken looks at it.
+    let changed = |object: &PartialObjectMeta<ConfigMap>, is_there: bool| {
+        let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+        if name == OPENSHIFT_AI_BUNDLE {
+            context.bundles.set(&namespace, is_there);
+        }
+        wake(&namespace, &name);
+    };
     while let Some(event) = stream.next().await {
-        let touched = |object: &PartialObjectMeta<ConfigMap>| {
-            let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-            wake(&context, &context.cache.users(&namespace, &name));
-            (name == OPENSHIFT_AI_BUNDLE).then_some(namespace)
-        };
         match event {
             Event::Init => bundles.clear(),
             Event::InitApply(object) => {
-                bundles.extend(touched(&object).map(Into::into));
-            }
-            Event::Apply(object) => {
-                if let Some(namespace) = touched(&object) {
-                    context.bundles.set(&namespace, true);
+                let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+                if name == OPENSHIFT_AI_BUNDLE {
+                    bundles.insert(namespace.as_str().into());
                 }
+                wake(&namespace, &name);
             }
+            Event::Apply(object) => changed(&object, true),
             Event::InitDone => {
-                context.bundles.replace(&part, std::mem::take(&mut bundles));
+                for namespace in context.bundles.replace(&part, std::mem::take(&mut bundles)) {
+                    wake(&namespace, OPENSHIFT_AI_BUNDLE);
+                }
                 pending.done();
             }
-            Event::Delete(object) => {
-                if let Some(namespace) = touched(&object) {
-                    context.bundles.set(&namespace, false);
-                }
-            }
+            Event::Delete(object) => changed(&object, false),
         }
     }
 }

@@ -105,7 +105,7 @@ pub struct Namespace<'a> {
 }
 
 impl Namespace<'_> {
-    fn api(&self, kind: &str) -> Api<DynamicObject> {
+    pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         let (group, version, plural) = match kind {
             "LlamaStackDistribution" => ("llamastack.io", "v1alpha2", "llamastackdistributions"),
             "Deployment" => ("apps", "v1", "deployments"),

@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod access;
+pub mod authority;
 pub mod bed;
+pub mod definitions;
+pub mod everything;
 pub mod install;
 pub mod rights;

@@ -10,37 +10,47 @@ use super::write::Failed;
 use crate::controller::cache::{Child, Detail};
 
 /// The claim as it can be applied: where it would shrink, with the size that it has.
-pub fn without_shrinking(mut desired: Value, live: Option<&Child>) -> (Value, Option<Problem>) {
-    let Some(Detail::Claim { size, .. }) = live.map(|live| &live.detail) else {
-        return (desired, None);
-    };
-    let wanted = &mut desired["spec"]["resources"]["requests"]["storage"];
-    let asked = wanted.as_str().unwrap_or_default().to_owned();
-    let shrinks = nanos(&asked).zip(nanos(size));
-    if shrinks.is_none_or(|(asked, has)| asked >= has) {
+pub fn without_shrinking(desired: Value, live: Option<&Child>) -> (Value, Option<Problem>) {
+    let Some((asked, has)) = sizes(&desired, live) else { return (desired, None) };
+    let both = nanos(&asked).zip(nanos(has));
+    if both.is_none_or(|(asked, has)| asked >= has) {
         return (desired, None);
     }
-    *wanted = json!(size);
     let problem = Problem {
         path: path(),
         reason: Reason::Ignored,
-        message: format!("a volume cannot shrink: it has {size}, and {asked} is asked for"),
-        remedy: format!("set it to {size} or more"),
+        message: format!("a volume cannot shrink: it has {has}, and {asked} is asked for"),
+        remedy: format!("set it to {has} or more"),
     };
-    (desired, Some(problem))
+    (with_its_size(desired, live), Some(problem))
 }
 
-/// A claim that is there and cannot be changed: a remark, where the API server refused the change.
-pub fn kept_as_it_is(live: Option<&Child>, failed: &Failed) -> Option<Problem> {
-    live?;
+/// A claim that is there and cannot grow: a remark, where it was that which the API server refused.
+pub fn not_growing(live: Option<&Child>, desired: &Value, failed: &Failed) -> Option<Problem> {
+    let (asked, has) = sizes(desired, live)?;
     // A storage class without expansion is refused as forbidden.
     let refused = failed.refused == Refused::Invalid || failed.message.contains("forbidden");
-    refused.then(|| Problem {
+    (refused && asked != has).then(|| Problem {
         path: path(),
         reason: Reason::Ignored,
-        message: format!("the volume stays as it is: {}", failed.message),
+        message: format!("the volume stays at {has}: {}", failed.message),
         remedy: "use a storage class that allows volume expansion, or set the old size".to_owned(),
     })
+}
+
+/// The claim with the size that the live one has.
+pub fn with_its_size(mut desired: Value, live: Option<&Child>) -> Value {
+    if let Some((_, has)) = sizes(&desired, live) {
+        desired["spec"]["resources"]["requests"]["storage"] = json!(has);
+    }
+    desired
+}
+
+/// What is asked for, and what the live claim has.
+fn sizes<'a>(desired: &Value, live: Option<&'a Child>) -> Option<(String, &'a str)> {
+    let Detail::Claim { size, .. } = &live?.detail else { return None };
+    let asked = desired["spec"]["resources"]["requests"]["storage"].as_str()?;
+    Some((asked.to_owned(), size))
 }
 
 fn path() -> FieldPath {

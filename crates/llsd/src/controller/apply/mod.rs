@@ -98,15 +98,16 @@ impl<'a> Application<'a> {
     }
 
     async fn claim(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
+        let kind = Kind::VolumeClaim;
         let (desired, shrinking) = claim::without_shrinking(desired, live.as_ref());
         self.applied.warnings.extend(shrinking);
-        if let Err(failed) = self.plain(Kind::VolumeClaim, &desired, live.as_ref()).await {
-            match claim::kept_as_it_is(live.as_ref(), &failed) {
-                Some(remark) => self.applied.warnings.push(remark),
-                None => return Err(failed),
-            }
-        }
-        Ok(())
+        let Err(failed) = self.plain(kind, &desired, live.as_ref()).await else { return Ok(()) };
+        let remark = claim::not_growing(live.as_ref(), &desired, &failed).ok_or(failed)?;
+        self.applied.warnings.push(remark);
+        // What else there is to say of it does not wait: whose it is above all, as a claim that
+        // v0.9's reference still binds to the resource would be deleted with it.
+        let desired = claim::with_its_size(desired, live.as_ref());
+        self.plain(kind, &desired, live.as_ref()).await
     }
 
     async fn deployment(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
@@ -147,8 +148,16 @@ impl<'a> Application<'a> {
         let labels = &live["metadata"]["labels"];
         let labelled =
             labels[llsd_plan::objects::labels::MANAGED_BY] == llsd_plan::objects::labels::OPERATOR;
+        // Somebody may have taken the label away, and with it the object out of the watch. Of a
+        // Secret the label is the only proof that the operator's own policy accepts.
+        let is_proven = |child: &Child| {
+            let controlled = child.controller.as_deref() == Some(self.owner);
+            kind != Kind::Secret && (controlled || child.fingerprint.is_some())
+        };
         match Child::read(kind, live) {
-            Some((key, child)) if labelled && key == *self.writer.key => Ok(child),
+            Some((key, child)) if key == *self.writer.key && (labelled || is_proven(&child)) => {
+                Ok(child)
+            }
             _ => Err(not_ours(kind, live)),
         }
     }

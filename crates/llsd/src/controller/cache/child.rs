@@ -72,9 +72,10 @@ impl Child {
             let group = owner["apiVersion"].as_str().and_then(|version| version.split('/').next());
             group == Some(llsd_api::GROUP) && owner["kind"] == llsd_api::KIND
         });
-        let owner_name = controller.filter(|_| controlled_by_us).map(|owner| &owner["name"]);
-        let instance = &metadata["labels"][labels::INSTANCE];
-        let name = owner_name.unwrap_or(instance).as_str().filter(|name| !name.is_empty())?;
+        let name = match controller.filter(|_| controlled_by_us) {
+            Some(owner) => owner["name"].as_str()?,
+            None => named_for(kind, object)?,
+        };
         let key = Key::new(text("namespace")?, name);
         let child = Self {
             kind,
@@ -102,6 +103,15 @@ impl Child {
             _ => None,
         }
     }
+}
+
+/// The resource of an object that no resource controls: a claim that outlives its resource, or a
+/// Deployment whose owner v0.9 forgot. Anybody can edit labels, so names tell; and a Deployment's
+/// selector, which nobody can edit.
+fn named_for(kind: Kind, object: &Value) -> Option<&str> {
+    let name = kind.resource_named(object["metadata"]["name"].as_str()?)?;
+    let selected = &object["spec"]["selector"]["matchLabels"][labels::INSTANCE];
+    (kind != Kind::Deployment || selected == name).then_some(name)
 }
 
 /// Resource versions of one cluster can be compared as numbers.

@@ -10,6 +10,7 @@ use kube::{Api, Client};
 use llsd_plan::coercion::coerced;
 use llsd_plan::connection::Connection;
 use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
+use llsd_plan::objects::names;
 use llsd_plan::references::References;
 use tokio::time::Instant;
 
@@ -44,6 +45,8 @@ struct Known {
     hashes: Option<Keys>,
     /// The certificate in it, which is no secret: the server shows it to everybody.
     certificate: Option<Box<[u8]>>,
+    /// Of a Secret that the operator itself writes: any change of it is put right.
+    version: Option<Box<str>>,
 }
 
 impl Secrets {
@@ -60,7 +63,12 @@ impl Secrets {
     ) -> Result<BTreeMap<String, SecretFacts>, kube::Error> {
         let names: HashSet<&str> =
             references.secrets.iter().map(|(name, _)| name.as_str()).collect();
-        self.forget_other_uses(key, &names);
+        let own = names::storage_secret(&key.name);
+        let own = references.connection_string.as_ref().map(|_| own.as_str());
+        self.forget_other_uses(key, &names.iter().copied().chain(own).collect());
+        if let Some(own) = own {
+            self.look_after(key, own);
+        }
         let mut facts = BTreeMap::new();
         for name in names {
             // A connection string is not kept, so it is read each time.
@@ -76,6 +84,20 @@ impl Secrets {
             facts.insert(name.to_owned(), wanted_keys(found, &wanted));
         }
         Ok(facts)
+    }
+
+    /// Looks at a Secret of the operator's own making from time to time as well.
+    fn look_after(&self, owner: &Key, name: &str) {
+        let mut known = self.lock();
+        let entry = known.entry((owner.namespace.clone(), name.into())).or_insert_with(|| Known {
+            read: Instant::now(),
+            users: HashSet::new(),
+            hashes: None,
+            certificate: None,
+            version: None,
+        });
+        entry.users.insert(owner.clone());
+        entry.version.get_or_insert_default();
     }
 
     async fn read(
@@ -190,14 +212,20 @@ impl Secrets {
             users: HashSet::new(),
             hashes: hashes.clone(),
             certificate: None,
+            version: None,
         });
         entry.read = Instant::now();
         entry.certificate = certificate.map(|pem| pem.0.clone().into());
         entry.users.extend(user.cloned());
-        if entry.hashes == hashes {
+        let version = entry.version.is_some().then(|| {
+            let version = secret.and_then(|secret| secret.metadata.resource_version.as_deref());
+            version.unwrap_or_default().into()
+        });
+        if entry.hashes == hashes && entry.version == version {
             return Vec::new();
         }
         entry.hashes = hashes;
+        entry.version = version;
         entry.users.iter().filter(|key| Some(*key) != user).cloned().collect()
     }
 

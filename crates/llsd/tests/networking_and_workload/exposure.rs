@@ -1,0 +1,54 @@
+//! Ingress, autoscaler and disruption budget come and go with what the resource says.
+
+use serde_json::{Value, json};
+
+use super::{Bed, Namespace, ask, asked};
+
+/// How many objects of a kind there are.
+async fn count(namespace: &Namespace<'_>, kind: &str) -> usize {
+    namespace.list(kind).await.len()
+}
+
+#[tokio::test]
+async fn a_server_is_exposed_and_hidden_again() {
+    let Some(bed) = Bed::shared("a server is exposed and hidden again").await else { return };
+    let namespace = bed.namespace("exposed").await;
+    for expose in [json!(true), json!({}), json!({"hostname": "llama.example.com"})] {
+        let ready = ask(&namespace, &json!({"networking": {"expose": expose}})).await;
+        let ingress = namespace.get("Ingress", "llama-ingress").await.unwrap();
+        let host = &ingress["spec"]["rules"][0]["host"];
+        assert_eq!(*host, expose["hostname"], "{ingress}");
+        let url = if host.is_string() { "http://llama.example.com" } else { "" };
+        assert_eq!(ready["status"]["routeURL"], url, "{ready}");
+        for hidden in [json!(false), json!({"enabled": false, "hostname": "llama.example.com"})] {
+            asked(&namespace, &json!({"networking": {"expose": hidden}})).await;
+            namespace.until_gone("Ingress", "llama-ingress").await;
+            let ready = namespace.until_ready("llama").await;
+            assert_eq!(ready["status"]["routeURL"], Value::Null, "{ready}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_autoscaler_and_a_disruption_budget_come_and_go() {
+    let Some(bed) = Bed::shared("an autoscaler and a budget come and go").await else { return };
+    let namespace = bed.namespace("workload").await;
+    let rows = [
+        (json!({}), 0, 0),
+        (json!({"autoscaling": {"maxReplicas": 2}}), 1, 0),
+        (json!({"podDisruptionBudget": {"minAvailable": 1}}), 0, 1),
+        // Several pods are drained one by one without asking for it.
+        (json!({"replicas": 2}), 0, 1),
+        (json!({"replicas": 1}), 0, 0),
+    ];
+    for (workload, scalers, budgets) in rows {
+        asked(&namespace, &json!({"workload": workload})).await;
+        let about = workload.to_string();
+        namespace.until_ready("llama").await;
+        crate::operator::access::eventually(&about, async || {
+            count(&namespace, "HorizontalPodAutoscaler").await == scalers
+                && count(&namespace, "PodDisruptionBudget").await == budgets
+        })
+        .await;
+    }
+}

@@ -1,0 +1,50 @@
+//! Who may connect: as the resource says, unless the operator's own configuration says otherwise.
+
+use llsd::manifests::names;
+use serde_json::json;
+
+use super::{Apart, Bed, Namespace, ask, condition_message};
+
+async fn network_policies(bed: &Bed, flag: Option<bool>) {
+    let operators = Namespace { cluster: &bed.cluster, name: names::NAMESPACE.to_owned() };
+    let Some(flag) = flag else {
+        operators.delete("ConfigMap", names::CONFIG_MAP).await;
+        return;
+    };
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names::CONFIG_MAP},
+        "data": {"featureFlags": format!("enableNetworkPolicy:\n  enabled: {flag}\n")},
+    });
+    operators.apply(&config.to_string()).await;
+}
+
+#[tokio::test]
+async fn the_operators_configuration_decides_on_network_policies_for_all() {
+    let test = "the operator's configuration decides on NetworkPolicies";
+    let Some(Apart { bed, .. }) = Apart::shared(test).await else { return };
+    let asking = bed.namespace("asking").await;
+    let silent = bed.namespace("silent").await;
+    ask(&asking, &json!({"networking": {"allowedFrom": {"namespaces": ["friends"]}}})).await;
+    ask(&silent, &json!({})).await;
+    let policy = "llama-network-policy";
+    let there = async |namespace: &Namespace<'_>| {
+        namespace.until("NetworkPolicy", policy, "is there", |_| true).await
+    };
+    let found = there(&asking).await;
+    assert!(found.to_string().contains("friends"), "{found}");
+    assert!(silent.get("NetworkPolicy", policy).await.is_none());
+
+    network_policies(bed, Some(true)).await;
+    there(&silent).await;
+    there(&asking).await;
+
+    network_policies(bed, Some(false)).await;
+    silent.until_gone("NetworkPolicy", policy).await;
+    asking.until_gone("NetworkPolicy", policy).await;
+    let said = condition_message(&asking.until_ready("llama").await, "ConfigGenerated");
+    assert!(said.contains("switches NetworkPolicies off"), "{said}");
+
+    network_policies(bed, None).await;
+    there(&asking).await;
+    assert!(silent.get("NetworkPolicy", policy).await.is_none());
+}

@@ -1,0 +1,137 @@
+//! The claim of a server's volume grows where it can, and what it cannot do keeps nothing else from
+//! being done.
+
+use serde_json::{Value, json};
+
+use super::{Bed, Namespace, ask, asked, condition_message};
+
+const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "llama-pvc");
+
+fn volume(size: &str, variable: &str) -> Value {
+    json!({"workload": {
+        "storage": {"size": size},
+        "overrides": {"env": [{"name": "VARIABLE", "value": variable}]},
+    }})
+}
+
+async fn storage_class(namespace: &Namespace<'_>, grows: bool) -> String {
+    let name = format!("{}-{grows}", namespace.name);
+    let class = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+        "provisioner": "example.com/none", "allowVolumeExpansion": grows,
+    });
+    namespace.apply(&class.to_string()).await;
+    name
+}
+
+/// A claim of that class, as one that an earlier resource of the name left, and bound.
+async fn bound_claim(namespace: &Namespace<'_>, class: &str) {
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": CLAIM.1,
+            "labels": {
+                "app.kubernetes.io/managed-by": "llama-stack-operator",
+                "app.kubernetes.io/instance": "llama",
+            },
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": class,
+            "resources": {"requests": {"storage": "2Gi"}},
+        },
+    });
+    namespace.apply(&claim.to_string()).await;
+    let volume = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": namespace.name},
+        "spec": {
+            "storageClassName": class, "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "2Gi"}, "hostPath": {"path": "/nowhere"},
+            "claimRef": {"namespace": namespace.name, "name": CLAIM.1},
+        },
+    });
+    namespace.apply(&volume.to_string()).await;
+    namespace.until(CLAIM.0, CLAIM.1, "is bound", |now| now["status"]["phase"] == "Bound").await;
+}
+
+fn size(claim: &Value) -> &Value {
+    &claim["spec"]["resources"]["requests"]["storage"]
+}
+
+/// Waits until the pods have this variable, and gives what the status then says of the Deployment.
+async fn until_applied(namespace: &Namespace<'_>, variable: &str) -> String {
+    let ready = namespace.until_ready("llama").await;
+    let deployment = namespace.get("Deployment", "llama").await.unwrap();
+    let wanted = json!({"name": "VARIABLE", "value": variable}).to_string();
+    assert!(deployment.to_string().contains(&wanted), "{deployment}");
+    condition_message(&ready, "DeploymentUpdated")
+}
+
+#[tokio::test]
+async fn a_volume_grows_and_does_not_shrink() {
+    let Some(bed) = Bed::shared("a volume grows and does not shrink").await else { return };
+    let namespace = bed.namespace("grows").await;
+    let class = storage_class(&namespace, true).await;
+    bound_claim(&namespace, &class).await;
+    let ready = ask(&namespace, &volume("2Gi", "a")).await;
+    assert_eq!(condition_message(&ready, "StorageReady"), "Storage is ready");
+
+    asked(&namespace, &volume("3Gi", "b")).await;
+    namespace.until(CLAIM.0, CLAIM.1, "has grown", |now| size(now) == "3Gi").await;
+    let said = until_applied(&namespace, "b").await;
+    assert!(!said.contains("volume"), "{said}");
+
+    asked(&namespace, &volume("1Gi", "c")).await;
+    let said = until_applied(&namespace, "c").await;
+    assert!(said.contains("spec.workload.storage.size: a volume cannot shrink"), "{said}");
+    assert!(said.contains("it has 3Gi, and 1Gi is asked for"), "{said}");
+    let claim = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    assert_eq!(size(&claim), "3Gi");
+    // The same in other words.
+    asked(&namespace, &volume("3072Mi", "d")).await;
+    let said = until_applied(&namespace, "d").await;
+    assert!(!said.contains("volume"), "{said}");
+}
+
+#[tokio::test]
+async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
+    let Some(bed) = Bed::shared("a volume whose class cannot grow").await else { return };
+    let namespace = bed.namespace("fixed").await;
+    let class = storage_class(&namespace, false).await;
+    bound_claim(&namespace, &class).await;
+    ask(&namespace, &volume("5Gi", "a")).await;
+    let said = until_applied(&namespace, "a").await;
+    assert!(said.contains("spec.workload.storage.size: the volume stays at 2Gi"), "{said}");
+    assert!(said.contains("use a storage class that allows volume expansion"), "{said}");
+    let claim = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    assert_eq!(size(&claim), "2Gi");
+    assert_eq!(claim["metadata"]["labels"]["llamastack.io/watch"], "true", "{claim}");
+    asked(&namespace, &volume("2Gi", "b")).await;
+    let said = until_applied(&namespace, "b").await;
+    assert!(!said.contains("volume"), "{said}");
+}
+
+#[tokio::test]
+async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
+    let Some(bed) = Bed::shared("a running server gets a volume and loses it").await else {
+        return;
+    };
+    let namespace = bed.namespace("volume").await;
+    let mut claims = Vec::new();
+    for (storage, strategy) in [
+        (json!({}), "RollingUpdate"),
+        (json!({"storage": {"size": "1Gi"}}), "Recreate"),
+        (json!({}), "RollingUpdate"),
+        (json!({"storage": {"size": "1Gi"}}), "Recreate"),
+    ] {
+        ask(&namespace, &json!({"workload": storage})).await;
+        let deployment = namespace.get("Deployment", "llama").await.unwrap();
+        assert_eq!(deployment["spec"]["strategy"]["type"], strategy, "{deployment}");
+        let mounted = deployment.to_string().contains(r#""claimName":"llama-pvc""#);
+        assert_eq!(mounted, strategy == "Recreate", "{deployment}");
+        let claim = namespace.get(CLAIM.0, CLAIM.1).await;
+        claims.extend(claim.map(|claim| claim["metadata"]["uid"].clone()));
+    }
+    assert_eq!(claims.len(), 3, "the claim stays without its server");
+    claims.dedup();
+    assert_eq!(claims.len(), 1, "and is the same afterwards");
+}
