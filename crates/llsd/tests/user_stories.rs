@@ -11,7 +11,7 @@ use llsd_testkit::RegistryServer;
 use operator::bed::{Bed, Namespace, condition};
 use serde_json::{Value, json};
 use stories::registry::{allowed, configuration, labelled};
-use stories::{config, container, entry, vllm, vllm_with_key};
+use stories::{config, container, entry, percent_decoded, vllm, vllm_with_key};
 use tokio::sync::OnceCell;
 
 struct World {
@@ -234,12 +234,10 @@ async fn us4_1_postgres_from_a_connection_string() {
     assert_eq!(backend["type"], "sql_postgres");
     assert_eq!(backend["host"], "${env.LLSD_STORAGE_SQL_HOST}");
     let secret = namespace.get("Secret", "demo-storage").await.expect("a Secret of the operator");
-    let part = |key: &str| {
-        use base64::{Engine, prelude::BASE64_STANDARD};
-        let value = BASE64_STANDARD.decode(secret["data"][key].as_str().unwrap()).unwrap();
-        String::from_utf8(value).unwrap()
-    };
-    assert_eq!(["host", "port", "db", "user"].map(part), ["pg.data.svc", "5433", "stack", "llama"]);
+    let part = |key: &str| percent_decoded(&secret["data"][key]);
+    assert_eq!(["host", "port", "user"].map(part), ["pg.data.svc", "5433", "llama"]);
+    assert_eq!(part("db"), "stack?ssl=require", "the server pastes it into a URL");
+    assert_eq!(part("password"), "p@ss-w0rd");
     assert_eq!(secret["metadata"]["ownerReferences"][0]["name"], "demo");
     let deployment = namespace.get("Deployment", "demo").await.unwrap();
     let password = entry(&container(&deployment)["env"], "name", "LLSD_STORAGE_SQL_PASSWORD");

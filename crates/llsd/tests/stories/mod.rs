@@ -11,6 +11,8 @@ pub mod stub_server;
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use llsd::manifests::names;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -47,6 +49,21 @@ pub async fn config(namespace: &Namespace<'_>, resource: &Value) -> Value {
 pub fn entry<'a>(list: &'a Value, field: &str, value: &str) -> &'a Value {
     let mut entries = list.as_array().into_iter().flatten();
     entries.find(|entry| entry[field] == value).unwrap_or(&Value::Null)
+}
+
+/// A value of a Secret whose every byte may stand as `%XX`, as in parts of a URL.
+pub fn percent_decoded(value: &Value) -> String {
+    let value = BASE64_STANDARD.decode(value.as_str().expect("a value")).unwrap();
+    let mut bytes = value.into_iter();
+    let mut decoded = Vec::new();
+    while let Some(byte) = bytes.next() {
+        let mut hexadecimal = || {
+            let digits = [bytes.next()?, bytes.next()?];
+            u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()
+        };
+        decoded.push(if byte == b'%' { hexadecimal().expect("two digits") } else { byte });
+    }
+    String::from_utf8(decoded).unwrap()
 }
 
 /// The server's container of a Deployment.

@@ -16,6 +16,14 @@ pub struct Running {
     pub pods: BTreeSet<String>,
 }
 
+impl Running {
+    /// Whether no pod was restarted since `before`. For a resource that was changed and changed
+    /// back, the Deployment has another annotation, and so another generation.
+    pub fn is_the_server_of(&self, before: &Self) -> bool {
+        (&self.uid, &self.template, &self.pods) == (&before.uid, &before.template, &before.pods)
+    }
+}
+
 impl Namespace<'_> {
     /// What runs for a resource now.
     pub async fn running(&self, resource: &str) -> Running {
