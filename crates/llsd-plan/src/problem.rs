@@ -114,6 +114,13 @@ pub enum Reason {
     Unavailable,
 }
 
+impl Reason {
+    /// Whether a Secret is what has to be mended.
+    pub fn is_of_a_secret(self) -> bool {
+        matches!(self, Self::SecretNotFound | Self::SecretKeyNotFound | Self::SecretValueRejected)
+    }
+}
+
 /// One finding. A *problem* refuses the resource; as a *warning* the same shape only remarks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {

@@ -31,7 +31,9 @@ pub(super) fn choose(
 
 /// Without a base a registry that fails blocks nothing.
 fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
-    if let Some(why) = &facts.image.unavailable {
+    if let Some(why) = &facts.image.unavailable
+        && facts.image.digest.is_none()
+    {
         findings.warning(
             &FieldPath::spec().key("distribution"),
             Reason::Unavailable,

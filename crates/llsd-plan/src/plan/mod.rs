@@ -167,6 +167,31 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     }))
 }
 
+/// The account of the pods as a plan has it, for when nothing else can be planned yet: a cluster may
+/// give it the pull secrets without which the image cannot be read.
+pub fn account(resource: &Value, facts: &Facts) -> Option<Value> {
+    let Resource { metadata, spec } = Resource::deserialize(resource).ok()?;
+    let blueprint = Blueprint {
+        name: &metadata.name,
+        namespace: metadata.namespace.as_deref()?,
+        spec: &spec,
+        facts,
+        image: String::new(),
+        container_name: String::new(),
+        config: ConfigSource::Default,
+        environment: Vec::new(),
+        redis: None,
+        database: None,
+        secret_hash: None,
+        ca_bundle: None,
+        external_providers: Vec::new(),
+        planned_for: None,
+    };
+    let (objects, _) = objects(&blueprint);
+    let mut objects = objects.in_order().into_iter();
+    objects.find(|object| object["kind"] == "ServiceAccount")
+}
+
 fn refuse(mut findings: Findings) -> Outcome {
     findings.sort();
     Outcome::Refused(findings)

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::observed::{Applied, Applying, Observed, Planning, Refused};
 use crate::plan::Plan;
-use crate::problem::{Problem, Reason};
+use crate::problem::Problem;
 
 /// What one pass came to. What comes first wins: nothing is applied of what could not be planned,
 /// and nothing is said of a resource that goes but that it goes.
@@ -90,12 +90,8 @@ impl<'a> Verdict<'a> {
 
 impl<'a> Refusal<'a> {
     fn of(problems: &'a [Problem]) -> Self {
-        let (secrets, others) = problems.iter().partition(|problem| {
-            matches!(
-                problem.reason,
-                Reason::SecretNotFound | Reason::SecretKeyNotFound | Reason::SecretValueRejected
-            )
-        });
+        let (secrets, others) =
+            problems.iter().partition(|problem| problem.reason.is_of_a_secret());
         Self { secrets, others }
     }
 }

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use llsd_plan::facts::ConfigMapFacts;
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Outcome, Plan, account, plan};
 use llsd_plan::status::{Applied, Applying, Live, Planning, Refused, Server};
 use serde_json::Value;
 
 use super::api_error::told;
 use super::cache::{Child, Key};
 use super::gather::{Gathered, gather};
+use super::kinds::Kind;
 use super::queue::Next;
 use super::report::{self, Findings};
 use super::{Context, apply, collisions, prune};
@@ -56,6 +57,7 @@ impl Work<'_> {
             gathered.facts.config_maps.insert(taken, ConfigMapFacts::default());
             outcome = plan(self.resource, &gathered.facts);
         }
+        self.context.secrets.set_waiting(self.key, waits_for_a_secret(&outcome));
         match &outcome {
             Outcome::Planned(planned) => self.planned(planned, &gathered).await,
             Outcome::Refused(findings) => {
@@ -68,6 +70,7 @@ impl Work<'_> {
                 Ok((Reconcile::Refused, self.settled()))
             }
             Outcome::Unavailable { missing, warnings } => {
+                self.make_account(&gathered).await;
                 self.stopped(Planning::Unavailable { missing, warnings }, &gathered).await?;
                 Ok((Reconcile::Unavailable, Next::Retry))
             }
@@ -111,6 +114,18 @@ impl Work<'_> {
     /// Nothing is applied: what runs goes on running, and the status says what is in the way.
     async fn stopped(&self, planning: Planning<'_>, gathered: &Gathered) -> kube::Result<()> {
         self.tell(planning, Applying::Nothing, gathered, None).await.map(|_| ())
+    }
+
+    /// Makes the pods' account, which a cluster may give the pull secrets that are missing.
+    async fn make_account(&self, gathered: &Gathered) {
+        let is_there = self.children.iter().any(|child| child.kind == Kind::ServiceAccount);
+        let account = account(self.resource, &gathered.facts).filter(|_| !is_there);
+        let Some(account) = account else { return };
+        let applied =
+            apply::first(self.context, self.key, self.resource, account, &self.children).await;
+        if let Err(failed) = applied {
+            tracing::debug!(resource = %self.key, object = failed.object, why = failed.message, "not made yet");
+        }
     }
 
     async fn terminating(&self) -> kube::Result<(Reconcile, Next)> {
@@ -178,6 +193,12 @@ impl Work<'_> {
         let resync = self.context.settings.resync;
         Next::After(resync.mul_f64(1.0 + 0.1 * fastrand::f64()))
     }
+}
+
+/// Whether only a change of a Secret can bring the resource on.
+fn waits_for_a_secret(outcome: &Outcome) -> bool {
+    let Outcome::Refused(findings) = outcome else { return false };
+    findings.problems.iter().any(|problem| problem.reason.is_of_a_secret())
 }
 
 fn is_ready(live: &Live) -> bool {

@@ -99,6 +99,12 @@ impl KubeletContext {
         records
     }
 
+    pub(super) fn logs(&self, namespace: &str) -> String {
+        let records = self.records();
+        let here = records.iter().filter(|record| record.namespace == namespace);
+        here.map(|record| record.all_logs()).collect()
+    }
+
     /// The address of a Service, opened at the first call.
     pub(super) fn service(
         self: &Arc<Self>,

@@ -146,6 +146,11 @@ impl RunningKubelet {
         records.map(|record| record.log(container)).collect()
     }
 
+    /// All that containers of a namespace have said, for a test that fails.
+    pub fn logs(&self, namespace: &str) -> String {
+        self.context.logs(namespace)
+    }
+
     /// The processes that hold pods and containers together, each with its children. Those of this
     /// process itself are left out.
     pub fn process_group(&self) -> u32 {

@@ -64,6 +64,13 @@ impl Record {
         String::from_utf8_lossy(&said).into_owned()
     }
 
+    /// Every container's log under its name.
+    pub(super) fn all_logs(&self) -> String {
+        let names = self.spec.init_containers.iter().flatten().chain(&self.spec.containers);
+        let told = |name: &str| format!("== {}/{name}\n{}\n", self.name, self.log(name));
+        names.map(|container| told(&container.name)).collect()
+    }
+
     /// The port by which this pod serves the first port of a Service, when the Service selects it.
     pub(super) fn serves(&self, namespace: &str, service: &Service) -> Option<u16> {
         let spec = service.spec.as_ref()?;

@@ -36,20 +36,35 @@ pub async fn apply(
     plan: &Plan,
     children: &[Child],
 ) -> Result<Applied, Failed> {
-    let mut application = Application {
-        writer: Writer { client: &context.client, cache: &context.cache, key },
-        resource,
-        owner: resource["metadata"]["uid"].as_str().unwrap_or_default(),
-        children,
-        applied: Applied::default(),
-    };
+    let mut application = Application::new(context, key, resource, children);
     for object in plan.objects.in_order() {
         application.object(object).await?;
     }
     Ok(application.applied)
 }
 
+/// Applies one object before all others can be planned.
+pub async fn first(
+    context: &Context,
+    key: &Key,
+    resource: &Value,
+    object: Value,
+    children: &[Child],
+) -> Result<(), Failed> {
+    Application::new(context, key, resource, children).object(object).await
+}
+
 impl<'a> Application<'a> {
+    fn new(context: &'a Context, key: &'a Key, resource: &'a Value, children: &'a [Child]) -> Self {
+        Self {
+            writer: Writer { client: &context.client, cache: &context.cache, key },
+            resource,
+            owner: resource["metadata"]["uid"].as_str().unwrap_or_default(),
+            children,
+            applied: Applied::default(),
+        }
+    }
+
     async fn object(&mut self, desired: Value) -> Result<(), Failed> {
         let kind = Kind::of(&desired).expect("every planned object is of a known kind");
         let known = self.children.iter().find(|child| child.is_named(kind, name(&desired)));

@@ -33,10 +33,14 @@ pub fn decide(desired: &Value, live: Option<&Child>, owner: &str) -> Step {
         }
         _ => {}
     }
-    match live.fingerprint {
-        None => Step::Adopt,
-        Some(live) if live == fingerprint::of_desired(desired) => Step::Nothing,
-        Some(_) => Step::Update,
+    if live.fingerprint.is_none() {
+        return Step::Adopt;
+    }
+    let desired = Some(fingerprint::of_desired(desired));
+    if live.fingerprint == desired || live.answered == desired {
+        Step::Nothing
+    } else {
+        Step::Update
     }
 }
 
@@ -59,6 +63,7 @@ mod tests {
             controller: Some("owner".into()),
             controlled_by_us: true,
             fingerprint: Some(fingerprint::of_desired(&desired)),
+            answered: None,
             created: "".into(),
             deleting: false,
             detail: Detail::None,
@@ -74,6 +79,12 @@ mod tests {
         assert_eq!(decide(&desired, Some(&going), "owner"), Step::Wait);
         let kept = Child { controller: None, controlled_by_us: false, ..live.clone() };
         assert_eq!(decide(&desired, Some(&kept), "new"), Step::Nothing, "a claim that was kept");
+        let mutated = Child {
+            fingerprint: Some(fingerprint::of_desired(&other)),
+            answered: Some(fingerprint::of_desired(&desired)),
+            ..live.clone()
+        };
+        assert_eq!(decide(&desired, Some(&mutated), "owner"), Step::Nothing, "a webhook's doing");
         let old = Child { fingerprint: None, ..live };
         assert_eq!(decide(&desired, Some(&old), "owner"), Step::Adopt);
     }

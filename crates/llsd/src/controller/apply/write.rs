@@ -3,7 +3,7 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams};
-use llsd_plan::fingerprint::FIELD_MANAGER;
+use llsd_plan::fingerprint::{self, FIELD_MANAGER};
 use llsd_plan::status::Refused;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Writer<'_> {
         // No object has this version, so one that exists is refused as changed meanwhile; one that
         // does not exist is made. Server-side apply has no other way to say "only if new".
         object["metadata"]["resourceVersion"] = json!("1");
-        match self.apply(kind, &object).await {
+        match self.apply(kind, &object, desired).await {
             Ok(()) => Ok(Made::Yes),
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 match self.read(kind, name(desired)).await? {
@@ -63,7 +63,7 @@ impl Writer<'_> {
     pub async fn update(&self, desired: &Value, live: &Child) -> Result<(), Failed> {
         let mut object = desired.clone();
         object["metadata"]["uid"] = json!(live.uid);
-        let written = self.apply(live.kind, &object).await;
+        let written = self.apply(live.kind, &object, desired).await;
         written.map_err(|error| failed(live.kind, &live.name, &error))
     }
 
@@ -115,11 +115,14 @@ impl Writer<'_> {
         }
     }
 
-    async fn apply(&self, kind: Kind, object: &Value) -> Result<(), kube::Error> {
+    /// Applies `object`, which is `desired` and what guards it.
+    async fn apply(&self, kind: Kind, object: &Value, desired: &Value) -> Result<(), kube::Error> {
         let api = kind.in_namespace(self.client, &self.key.namespace);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let answer = api.patch(name(object), &parameters, &Patch::Apply(object)).await?;
-        self.remember(kind, &answer);
+        if kind.is_watched() {
+            self.cache.put_answer(kind, fingerprint::of_desired(desired), &written(&answer));
+        }
         Ok(())
     }
 

@@ -23,6 +23,9 @@ pub struct Child {
     pub controlled_by_us: bool,
     /// Of what we applied to it; `None` where we never did.
     pub fingerprint: Option<Fingerprint>,
+    /// Of the object whose application led to that, where the two differ: what a webhook of the
+    /// cluster or the API server itself made of it is not applied again and again.
+    pub answered: Option<Fingerprint>,
     pub created: Box<str>,
     pub deleting: bool,
     pub detail: Detail,
@@ -85,6 +88,7 @@ impl Child {
             controller: controller.and_then(|owner| owner["uid"].as_str()).map(Into::into),
             controlled_by_us,
             fingerprint: fingerprint::of_live(object),
+            answered: None,
             created: text("creationTimestamp").unwrap_or_default().into(),
             deleting: text("deletionTimestamp").is_some(),
             detail: detail(kind, object),

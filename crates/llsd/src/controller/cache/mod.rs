@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
+use llsd_plan::fingerprint::Fingerprint;
 use serde_json::Value;
 
 pub use child::{Child, DeploymentDetail, Detail};
@@ -96,7 +97,7 @@ impl Cache {
 
     /// Takes in an owned object; which resource it wakes.
     pub fn put_child(&self, kind: Kind, object: &Value) -> Option<Key> {
-        let (key, child) = Child::read(kind, object)?;
+        let (key, mut child) = Child::read(kind, object)?;
         let mut state = self.lock();
         let children = state.children.entry(key.clone()).or_default();
         let place = children.iter_mut().find(|known| known.is_named(kind, &child.name));
@@ -107,9 +108,24 @@ impl Cache {
         if known.uid == child.uid && known.version >= child.version {
             return None;
         }
+        if known.uid == child.uid && known.fingerprint == child.fingerprint {
+            child.answered = known.answered;
+        }
         let same = known.is_same_as(&child);
         *known = child;
         (!same).then_some(key)
+    }
+
+    /// Takes in the API server's answer to applying `desired`.
+    pub fn put_answer(&self, kind: Kind, desired: Fingerprint, answer: &Value) {
+        self.put_child(kind, answer);
+        let Some((key, answered)) = Child::read(kind, answer) else { return };
+        let mut state = self.lock();
+        let mut children = state.children.get_mut(&key).into_iter().flatten();
+        let child = children.find(|child| child.is_named(kind, &answered.name));
+        if let Some(child) = child.filter(|child| child.fingerprint == answered.fingerprint) {
+            child.answered = Some(desired);
+        }
     }
 
     /// An owned object is gone; which resource that wakes.

@@ -72,11 +72,17 @@ impl Asking<'_> {
         found
     }
 
-    /// The facts about the image of a resource.
-    pub async fn image(&self, wanted: &Resolved, running: Option<&Running>) -> Learnt {
+    /// The facts about the image of a resource. `live` is what its Deployment runs, `running` the
+    /// same while nothing about the resource changed.
+    pub async fn image(
+        &self,
+        wanted: &Resolved,
+        running: Option<&Running>,
+        live: Option<&Running>,
+    ) -> Learnt {
         let reference: Reference = match wanted.image.parse() {
             Ok(reference) => reference,
-            Err(error) => return unavailable(&error),
+            Err(error) => return unavailable(&error, live),
         };
         let pinned = match running {
             Some(Running::Pinned(digest)) => digest.parse().ok().map(|d| reference.pinned(d)),
@@ -84,7 +90,7 @@ impl Asking<'_> {
         };
         let found = match self.find(pinned.as_ref().unwrap_or(&reference)).await {
             Ok(found) => found,
-            Err(error) => return unavailable(&error),
+            Err(error) => return unavailable(&error, live),
         };
         let mut learnt = learnt(&found);
         match running {
@@ -120,8 +126,14 @@ impl Asking<'_> {
     }
 }
 
-fn unavailable(error: &Error) -> Learnt {
-    let facts = ImageFacts { unavailable: Some(error.to_string()), ..ImageFacts::default() };
+/// What runs pinned stays pinned: a registry that is away is no reason to restart a server.
+fn unavailable(error: &Error, live: Option<&Running>) -> Learnt {
+    let digest = match live {
+        Some(Running::Pinned(digest)) => Some(digest.clone()),
+        _ => None,
+    };
+    let unavailable = Some(error.to_string());
+    let facts = ImageFacts { digest, unavailable, ..ImageFacts::default() };
     Learnt { facts, ..Learnt::default() }
 }
 

@@ -77,7 +77,9 @@ pub async fn gather(
         config_maps::facts(client, key, &references, &context.bundles),
         Box::pin(learn(context, key, spec.as_ref(), &references, children, held, &facts)),
     );
-    facts.secrets = secrets?;
+    let secrets = secrets?;
+    secrets.woken.iter().for_each(|key| context.queue.add(key));
+    facts.secrets = secrets.facts;
     facts.config_maps = config_maps?;
     let (learnt, external) = learnt?;
     facts.image = learnt.facts;
@@ -118,8 +120,14 @@ async fn learn(
         keyring: &keyring,
         metrics: &context.metrics,
     };
-    let running = held.and_then(|held| Running::of(held.state.image.as_deref(), &wanted));
-    let learnt = asking.image(&wanted, running.as_ref()).await;
+    let deployment = children.iter().find_map(Child::deployment);
+    let live = deployment.and_then(|live| Running::of(live.state.image.as_deref(), &wanted));
+    let running = live.as_ref().filter(|_| held.is_some());
+    let learnt = asking.image(&wanted, running, live.as_ref()).await;
+    if learnt.facts.unavailable.is_some() {
+        // Whoever mends a pull secret need not wait until what was read before is old.
+        context.pull_credentials.forget(&key.namespace);
+    }
     for image in &references.provider_images {
         if let Some(said) = asking.external_provider(image).await {
             external.insert(image.clone(), said);

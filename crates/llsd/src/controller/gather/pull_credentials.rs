@@ -79,6 +79,11 @@ impl PullCredentials {
         Ok(keyring)
     }
 
+    /// The Secrets of a namespace are read again the next time.
+    pub fn forget(&self, namespace: &str) {
+        self.lock().retain(|(known, _), _| **known != *namespace);
+    }
+
     /// Everything that may be shown to the registry of `host[:port]/repository`, in order.
     pub async fn for_repository(&self, keyring: &Keyring, repository: &str) -> Vec<Credential> {
         let mut credentials = keyring.candidates(repository);

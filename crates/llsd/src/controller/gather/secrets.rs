@@ -21,8 +21,8 @@ use crate::controller::secret_key::SecretKey;
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
 /// bring it back several times within seconds.
 const FRESH: Duration = Duration::from_secs(10);
-/// How soon a Secret that is missing is looked for again.
-pub const MISSING_RETRY: Duration = Duration::from_secs(5);
+/// How soon a Secret is read again that is missing, or that a resource cannot go on with.
+const AWAITED: Duration = Duration::from_secs(5);
 
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
@@ -30,6 +30,16 @@ pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
     known: Mutex<AllKnown>,
+    /// Resources that cannot go on before one of their Secrets changes.
+    waiting: Mutex<HashSet<Key>>,
+}
+
+/// What a resource's Secrets hold now.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub facts: BTreeMap<String, SecretFacts>,
+    /// Other resources whose Secrets turned out to have changed.
+    pub woken: Vec<Key>,
 }
 
 /// By namespace and name.
@@ -51,7 +61,7 @@ struct Known {
 
 impl Secrets {
     pub fn new(key: SecretKey, refresh: Duration) -> Self {
-        Self { key, refresh, known: Mutex::default() }
+        Self { key, refresh, known: Mutex::default(), waiting: Mutex::default() }
     }
 
     /// The facts about every Secret that a resource refers to.
@@ -60,7 +70,7 @@ impl Secrets {
         client: &Client,
         key: &Key,
         references: &References,
-    ) -> Result<BTreeMap<String, SecretFacts>, kube::Error> {
+    ) -> Result<Found, kube::Error> {
         let names: HashSet<&str> =
             references.secrets.iter().map(|(name, _)| name.as_str()).collect();
         let own = names::storage_secret(&key.name);
@@ -69,7 +79,7 @@ impl Secrets {
         if let Some(own) = own {
             self.look_after(key, own);
         }
-        let mut facts = BTreeMap::new();
+        let mut all = Found::default();
         for name in names {
             // A connection string is not kept, so it is read each time.
             let connection = references.connection_string.as_ref();
@@ -77,13 +87,13 @@ impl Secrets {
             let known = self.fresh(key, name).filter(|_| connection.is_none());
             let found = match known {
                 Some(known) => Some(known),
-                None => self.read(client, key, name, connection).await?,
+                None => self.read(client, key, name, connection, &mut all.woken).await?,
             };
             let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
             let wanted: Vec<&String> = wanted.map(|(_, key)| key).collect();
-            facts.insert(name.to_owned(), wanted_keys(found, &wanted));
+            all.facts.insert(name.to_owned(), wanted_keys(found, &wanted));
         }
-        Ok(facts)
+        Ok(all)
     }
 
     /// Looks at a Secret of the operator's own making from time to time as well.
@@ -106,11 +116,12 @@ impl Secrets {
         user: &Key,
         name: &str,
         connection: Option<&String>,
+        woken: &mut Vec<Key>,
     ) -> Result<Option<Keys>, kube::Error> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
         let found = secrets.get_opt(name).await?;
         let hashes = found.as_ref().map(|secret| self.hashes(secret));
-        self.remember(&user.namespace, name, found.as_ref(), Some(user));
+        woken.extend(self.remember(&user.namespace, name, found.as_ref(), Some(user)));
         let Some(mut hashes) = hashes else { return Ok(None) };
         if let Some(field) = connection
             && let Some(facts) = hashes.get_mut(field)
@@ -142,8 +153,9 @@ impl Secrets {
     /// Reads every Secret again that was not read for a while; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
         let due: Vec<(Box<str>, Box<str>)> = {
+            let waiting = self.waiting();
             let known = self.lock();
-            let due = known.iter().filter(|(_, known)| self.is_due(known));
+            let due = known.iter().filter(|(_, known)| self.is_due(known, &waiting));
             due.map(|(place, _)| place.clone()).collect()
         };
         let mut woken = Vec::new();
@@ -176,11 +188,24 @@ impl Secrets {
 
     /// The resource is gone.
     pub fn forget(&self, key: &Key) {
+        self.set_waiting(key, false);
         self.forget_other_uses(key, &HashSet::new());
     }
 
-    fn is_due(&self, known: &Known) -> bool {
-        let wait = if known.hashes.is_none() { MISSING_RETRY } else { self.refresh };
+    /// Notes whether a resource cannot go on before one of its Secrets changes.
+    pub fn set_waiting(&self, key: &Key, waits: bool) {
+        let mut waiting = self.waiting();
+        if waits {
+            waiting.insert(key.clone());
+        } else {
+            waiting.remove(key);
+        }
+    }
+
+    fn is_due(&self, known: &Known, waiting: &HashSet<Key>) -> bool {
+        let awaited = || known.users.iter().any(|user| waiting.contains(user));
+        let soon = known.hashes.is_none() || (!waiting.is_empty() && awaited());
+        let wait = if soon { AWAITED.min(self.refresh) } else { self.refresh };
         known.read.elapsed() >= wait
     }
 
@@ -236,6 +261,10 @@ impl Secrets {
             }
             !known.users.is_empty()
         });
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, AllKnown> {
