@@ -10,10 +10,9 @@ use std::{
 use axum::{
     Router,
     body::{Body, to_bytes},
-    extract::{Path, Request, State},
+    extract::{Request, State},
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
-    routing::any,
 };
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
@@ -62,10 +61,7 @@ async fn connect(
 pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
-    let app = Router::new()
-        .route("/{namespace}/{service}", any(pass_on))
-        .route("/{namespace}/{service}/{*path}", any(pass_on))
-        .with_state(kubelet);
+    let app = Router::new().fallback(pass_on).with_state(kubelet);
     tokio::spawn(async move {
         // Ends only with the runtime.
         let _ = axum::serve(listener, app).await;
@@ -73,13 +69,15 @@ pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr
     Ok(address)
 }
 
-async fn pass_on(
-    State(kubelet): State<Arc<KubeletContext>>,
-    Path(named): Path<Vec<(String, String)>>,
-    request: Request,
-) -> Response {
-    let value = |index: usize| named.get(index).map_or("", |(_, value)| value.as_str());
-    match try_pass_on(&kubelet, value(0), value(1), request).await {
+async fn pass_on(State(kubelet): State<Arc<KubeletContext>>, request: Request) -> Response {
+    // As it was sent, with what is encoded in it.
+    let whole = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    let mut parts = whole.trim_start_matches('/').splitn(3, '/');
+    let (Some(namespace), Some(service)) = (parts.next(), parts.next()) else {
+        return (StatusCode::NOT_FOUND, "/<namespace>/<service>/<path>\n").into_response();
+    };
+    let path = parts.next().unwrap_or_default();
+    match try_pass_on(&kubelet, namespace, service, path, request).await {
         Ok(answer) => answer,
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     }
@@ -89,6 +87,7 @@ async fn try_pass_on(
     kubelet: &Arc<KubeletContext>,
     namespace: &str,
     service: &str,
+    path: &str,
     request: Request,
 ) -> anyhow::Result<Response> {
     let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
@@ -98,10 +97,6 @@ async fn try_pass_on(
     let scheme = if https { "https" } else { "http" };
     let address = kubelet.service(namespace, service)?;
     let (parts, body) = request.into_parts();
-    // As it was sent: the path that the router has taken apart is decoded.
-    let whole = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let prefix = format!("/{namespace}/{service}");
-    let path = whole.strip_prefix(&prefix).unwrap_or(whole).trim_start_matches('/');
     let mut headers = parts.headers;
     for name in OF_THE_CONNECTION {
         headers.remove(name);
