@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use anyhow::Context;
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -18,7 +19,10 @@ use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use tokio::net::{TcpListener, UnixStream};
 
-use super::{context::KubeletContext, network};
+use super::{
+    context::KubeletContext,
+    network::{self, Network},
+};
 
 /// Far more than a test sends.
 const LONGEST_BODY: usize = 64 << 20;
@@ -46,15 +50,30 @@ async fn connect(
     namespace: &str,
     service: &str,
 ) -> io::Result<UnixStream> {
+    let found = find(kubelet, namespace, service).await.map_err(io::Error::other)?;
+    found.network.connect(found.port).await
+}
+
+/// A pod that is ready, and how it serves a Service.
+struct Found {
+    network: Arc<Network>,
+    port: u16,
+    https: bool,
+}
+
+async fn find(kubelet: &KubeletContext, namespace: &str, name: &str) -> anyhow::Result<Found> {
     let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
-    let service = services.get(service).await.map_err(io::Error::other)?;
+    let service = services.get_opt(name).await?;
+    let service = service.with_context(|| format!("there is no Service {name} in {namespace}"))?;
     let ready = kubelet.records().into_iter().find_map(|record| {
         let port = record.serves(namespace, &service)?;
         let network = record.network().filter(|_| record.look.borrow().ready())?;
         Some((network, port))
     });
-    let (network, port) = ready.ok_or_else(|| io::Error::other("no pod is ready"))?;
-    network.connect(port).await
+    let (network, port) = ready.with_context(|| format!("no pod of {name} is ready"))?;
+    let first = service.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
+    let https = first.and_then(|port| port.app_protocol.as_deref()) == Some("https");
+    Ok(Found { network, port, https })
 }
 
 /// Serves `/<namespace>/<service>/<path>` for every Service, from the kubelet's own runtime.
@@ -84,18 +103,15 @@ async fn pass_on(State(kubelet): State<Arc<KubeletContext>>, request: Request) -
 }
 
 async fn try_pass_on(
-    kubelet: &Arc<KubeletContext>,
+    kubelet: &KubeletContext,
     namespace: &str,
     service: &str,
     path: &str,
     request: Request,
 ) -> anyhow::Result<Response> {
-    let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
-    let found = services.get(service).await?;
-    let port = found.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
-    let https = port.and_then(|port| port.app_protocol.as_deref()) == Some("https");
-    let scheme = if https { "https" } else { "http" };
-    let address = kubelet.service(namespace, service)?;
+    let found = find(kubelet, namespace, service).await?;
+    let scheme = if found.https { "https" } else { "http" };
+    let address = found.network.address(found.port)?;
     let (parts, body) = request.into_parts();
     let mut headers = parts.headers;
     for name in OF_THE_CONNECTION {
