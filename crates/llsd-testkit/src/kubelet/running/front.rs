@@ -7,19 +7,22 @@ use std::{
     sync::Arc,
 };
 
+use anyhow::Context;
 use axum::{
     Router,
     body::{Body, to_bytes},
-    extract::{Path, Request, State},
+    extract::{Request, State},
     http::{HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
-    routing::any,
 };
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use tokio::net::{TcpListener, UnixStream};
 
-use super::{context::KubeletContext, network};
+use super::{
+    context::KubeletContext,
+    network::{self, Network},
+};
 
 /// Far more than a test sends.
 const LONGEST_BODY: usize = 64 << 20;
@@ -47,25 +50,37 @@ async fn connect(
     namespace: &str,
     service: &str,
 ) -> io::Result<UnixStream> {
+    let found = find(kubelet, namespace, service).await.map_err(io::Error::other)?;
+    found.network.connect(found.port).await
+}
+
+/// A pod that is ready, and how it serves a Service.
+struct Found {
+    network: Arc<Network>,
+    port: u16,
+    https: bool,
+}
+
+async fn find(kubelet: &KubeletContext, namespace: &str, name: &str) -> anyhow::Result<Found> {
     let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
-    let service = services.get(service).await.map_err(io::Error::other)?;
+    let service = services.get_opt(name).await?;
+    let service = service.with_context(|| format!("there is no Service {name} in {namespace}"))?;
     let ready = kubelet.records().into_iter().find_map(|record| {
         let port = record.serves(namespace, &service)?;
         let network = record.network().filter(|_| record.look.borrow().ready())?;
         Some((network, port))
     });
-    let (network, port) = ready.ok_or_else(|| io::Error::other("no pod is ready"))?;
-    network.connect(port).await
+    let (network, port) = ready.with_context(|| format!("no pod of {name} is ready"))?;
+    let first = service.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
+    let https = first.and_then(|port| port.app_protocol.as_deref()) == Some("https");
+    Ok(Found { network, port, https })
 }
 
 /// Serves `/<namespace>/<service>/<path>` for every Service, from the kubelet's own runtime.
 pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
-    let app = Router::new()
-        .route("/{namespace}/{service}", any(pass_on))
-        .route("/{namespace}/{service}/{*path}", any(pass_on))
-        .with_state(kubelet);
+    let app = Router::new().fallback(pass_on).with_state(kubelet);
     tokio::spawn(async move {
         // Ends only with the runtime.
         let _ = axum::serve(listener, app).await;
@@ -73,35 +88,31 @@ pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr
     Ok(address)
 }
 
-async fn pass_on(
-    State(kubelet): State<Arc<KubeletContext>>,
-    Path(named): Path<Vec<(String, String)>>,
-    request: Request,
-) -> Response {
-    let value = |index: usize| named.get(index).map_or("", |(_, value)| value.as_str());
-    match try_pass_on(&kubelet, value(0), value(1), request).await {
+async fn pass_on(State(kubelet): State<Arc<KubeletContext>>, request: Request) -> Response {
+    // As it was sent, with what is encoded in it.
+    let whole = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    let mut parts = whole.trim_start_matches('/').splitn(3, '/');
+    let (Some(namespace), Some(service)) = (parts.next(), parts.next()) else {
+        return (StatusCode::NOT_FOUND, "/<namespace>/<service>/<path>\n").into_response();
+    };
+    let path = parts.next().unwrap_or_default();
+    match try_pass_on(&kubelet, namespace, service, path, request).await {
         Ok(answer) => answer,
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     }
 }
 
 async fn try_pass_on(
-    kubelet: &Arc<KubeletContext>,
+    kubelet: &KubeletContext,
     namespace: &str,
     service: &str,
+    path: &str,
     request: Request,
 ) -> anyhow::Result<Response> {
-    let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
-    let found = services.get(service).await?;
-    let port = found.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
-    let https = port.and_then(|port| port.app_protocol.as_deref()) == Some("https");
-    let scheme = if https { "https" } else { "http" };
-    let address = kubelet.service(namespace, service)?;
+    let found = find(kubelet, namespace, service).await?;
+    let scheme = if found.https { "https" } else { "http" };
+    let address = found.network.address(found.port)?;
     let (parts, body) = request.into_parts();
-    // As it was sent: the path that the router has taken apart is decoded.
-    let whole = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let prefix = format!("/{namespace}/{service}");
-    let path = whole.strip_prefix(&prefix).unwrap_or(whole).trim_start_matches('/');
     let mut headers = parts.headers;
     for name in OF_THE_CONNECTION {
         headers.remove(name);

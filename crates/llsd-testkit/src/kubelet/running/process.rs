@@ -23,6 +23,8 @@ pub(super) const SCRIPT: &str = include_str!("container.py");
 
 /// Kubernetes keeps this much of what a container said last.
 const LAST_WORDS: u64 = 2048;
+/// A machine that is busy needs a moment even for that.
+const BURIAL: Duration = Duration::from_secs(5);
 /// By the signal KILL.
 const KILLED: i32 = 128 + 9;
 
@@ -119,6 +121,9 @@ impl Process {
         }
         if let Some(first) = self.first() {
             signal("KILL", first).await;
+            // The parent buries its child, which else were left to the first process of the
+            // machine.
+            let _ = timeout(BURIAL, self.child.wait()).await;
         }
         let _ = self.child.kill().await;
         KILLED
