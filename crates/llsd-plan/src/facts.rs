@@ -116,7 +116,7 @@ pub struct ConfigMapFacts {
     pub data: BTreeMap<String, String>,
 }
 
-/// What an external provider's image says of itself.
+/// What an external provider's image says of itself; empty where it does not say it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalProviderFacts {
@@ -125,6 +125,23 @@ pub struct ExternalProviderFacts {
     pub provider_type: String,
     /// The Python package that the server imports.
     pub module: String,
+}
+
+impl ExternalProviderFacts {
+    /// The labels by which an image says it.
+    pub const API_LABEL: &str = "io.llamastack.provider.api";
+    pub const TYPE_LABEL: &str = "io.llamastack.provider.type";
+    pub const MODULE_LABEL: &str = "io.llamastack.provider.module";
+
+    /// The labels that the image lacks.
+    pub fn missing_labels(&self) -> Vec<&'static str> {
+        let labels = [
+            (Self::API_LABEL, &self.api),
+            (Self::TYPE_LABEL, &self.provider_type),
+            (Self::MODULE_LABEL, &self.module),
+        ];
+        labels.into_iter().filter(|(_, said)| said.is_empty()).map(|(label, _)| label).collect()
+    }
 }
 
 /// What the operator knows of itself and of its own configuration.

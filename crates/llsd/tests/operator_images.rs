@@ -289,8 +289,9 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
         .label("io.llamastack.provider.module", "acme_provider");
     world.open.push("providers/acme", "1", &provider).await.unwrap();
     world.open.push("providers/bare", "1", &TestImage::new()).await.unwrap();
+    world.open.push("stack/extended", "1", &named("extended")).await.unwrap();
     let image = |name: &str| format!("{}/providers/{name}:1", world.open.host());
-    let mut spec = vllm();
+    let mut spec = of_image(&format!("{}/stack/extended:1", world.open.host()));
     let acme = |image: String| {
         json!({"inference": [{
             "providerId": "acme", "image": image, "config": {"url": "http://acme:1"},
@@ -311,12 +312,14 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
     spec["externalProviders"] = acme(image("bare"));
     namespace.distribution("demo", spec).await;
     let stopped = namespace
-        .until(DISTRIBUTION, "demo", "is not ready for the image without labels", |object| {
-            condition(object, "ConfigGenerated")["status"] == "False"
-        })
+        .until_condition("demo", "ConfigGenerated", "False", "ConfigGenerationFailed")
         .await;
-    let said = condition(&stopped, "ConfigGenerated")["message"].as_str().unwrap();
-    assert!(said.contains("spec.externalProviders.inference[0].image"), "{said}");
-    assert!(said.contains(&image("bare")), "{said}");
+    let said = format!(
+        "spec.externalProviders.inference[0].image: the image {} does not say what it provides \
+         (label it with io.llamastack.provider.api, io.llamastack.provider.type, \
+         io.llamastack.provider.module)",
+        image("bare")
+    );
+    assert_eq!(condition(&stopped, "ConfigGenerated")["message"], said);
     assert_eq!(namespace.running("demo").await, before);
 }

@@ -38,6 +38,16 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
                 });
                 continue;
             };
+            let missing = facts.missing_labels();
+            if !missing.is_empty() {
+                draft.findings.problem(
+                    &path.key("image"),
+                    Reason::NotFound,
+                    format!("the image {} does not say what it provides", provider.image),
+                    format!("label it with {}", missing.join(", ")),
+                );
+                continue;
+            }
             if api_name::in_config(&draft.era, &facts.api) != api {
                 draft.findings.problem(
                     &path,

@@ -9,11 +9,6 @@ use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, 
 use super::pull_credentials::PullCredentials;
 use crate::telemetry::{Lookup, Metrics};
 
-/// Labels by which the image of an external provider says what it is.
-const PROVIDER_API: &str = "io.llamastack.provider.api";
-const PROVIDER_TYPE: &str = "io.llamastack.provider.type";
-const PROVIDER_MODULE: &str = "io.llamastack.provider.module";
-
 /// Whom to ask, and as whom.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
@@ -117,11 +112,11 @@ impl Asking<'_> {
                 return None;
             }
         };
-        let label = |name: &str| found.labels.get(name).cloned();
+        let label = |name: &str| found.labels.get(name).cloned().unwrap_or_default();
         Some(ExternalProviderFacts {
-            api: label(PROVIDER_API)?,
-            provider_type: label(PROVIDER_TYPE)?,
-            module: label(PROVIDER_MODULE)?,
+            api: label(ExternalProviderFacts::API_LABEL),
+            provider_type: label(ExternalProviderFacts::TYPE_LABEL),
+            module: label(ExternalProviderFacts::MODULE_LABEL),
         })
     }
 }

@@ -72,10 +72,11 @@ pub async fn gather(
         // A new operator must not restart servers only for its own new image.
         facts.operator.image = Some(sidecar.to_owned());
     }
+    let looked_at = LookedAt { resource, children, held: held.is_some() };
     let (secrets, config_maps, learnt) = futures::join!(
         context.secrets.facts(client, key, &references),
         config_maps::facts(client, key, &references, &context.bundles),
-        Box::pin(learn(context, key, spec.as_ref(), &references, children, held, &facts)),
+        Box::pin(learn(context, key, spec.as_ref(), &references, &looked_at, &facts)),
     );
     let secrets = secrets?;
     secrets.woken.iter().for_each(|key| context.queue.add(key));
@@ -83,7 +84,6 @@ pub async fn gather(
     facts.config_maps = config_maps?;
     let (learnt, external) = learnt?;
     facts.image = learnt.facts;
-    facts.image.carries_base = held.is_some() && carried_a_base(resource);
     facts.external_providers = external;
     Ok(Gathered { facts, newer_digest: learnt.newer_digest })
 }
@@ -96,14 +96,21 @@ fn carried_a_base(resource: &Value) -> bool {
 
 type External = std::collections::BTreeMap<String, llsd_plan::facts::ExternalProviderFacts>;
 
+/// The resource and what is there of it.
+struct LookedAt<'a> {
+    resource: &'a Value,
+    children: &'a [Child],
+    /// Whether the Deployment was made for the state that the resource has now.
+    held: bool,
+}
+
 /// What the registries say: of the server's image, and of those of external providers.
 async fn learn(
     context: &Context,
     key: &Key,
     spec: Option<&LlamaStackDistributionSpec>,
     references: &References,
-    children: &[Child],
-    held: Option<&DeploymentDetail>,
+    LookedAt { resource, children, held }: &LookedAt<'_>,
     facts: &Facts,
 ) -> Result<(Learnt, External), kube::Error> {
     let mut external = External::new();
@@ -122,8 +129,9 @@ async fn learn(
     };
     let deployment = children.iter().find_map(Child::deployment);
     let live = deployment.and_then(|live| Running::of(live.state.image.as_deref(), &wanted));
-    let running = live.as_ref().filter(|_| held.is_some());
-    let learnt = asking.image(&wanted, running, live.as_ref()).await;
+    let running = live.as_ref().filter(|_| *held);
+    let mut learnt = asking.image(&wanted, running, live.as_ref()).await;
+    learnt.facts.carries_base = live.is_some() && carried_a_base(resource);
     if learnt.facts.unavailable.is_some() {
         // Whoever mends a pull secret need not wait until what was read before is old.
         context.pull_credentials.forget(&key.namespace);
