@@ -62,6 +62,10 @@ fn written(mut object: Value) -> Value {
     object.as_object_mut().unwrap().remove("status");
     let metadata = object["metadata"].as_object_mut().unwrap();
     metadata.remove("resourceVersion");
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove("deployment.kubernetes.io/revision");
+    }
+    metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
     let managers = metadata["managedFields"].as_array_mut().unwrap();
     managers.retain(|entry| entry.get("subresource").is_none());
     object

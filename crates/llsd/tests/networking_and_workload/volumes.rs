@@ -101,7 +101,10 @@ async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
     ask(&namespace, &volume("5Gi", "a")).await;
     let said = until_applied(&namespace, "a").await;
     assert!(said.contains("spec.workload.storage.size: the volume stays at 2Gi"), "{said}");
-    assert!(said.contains("use a storage class that allows volume expansion"), "{said}");
+    assert!(
+        said.contains("the storageclass that provisions the pvc must support resize"),
+        "{said}"
+    );
     let claim = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
     assert_eq!(size(&claim), "2Gi");
     assert_eq!(claim["metadata"]["labels"]["llamastack.io/watch"], "true", "{claim}");
@@ -118,10 +121,10 @@ async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
     let namespace = bed.namespace("volume").await;
     let mut claims = Vec::new();
     for (storage, strategy) in [
-        (json!({}), "RollingUpdate"),
-        (json!({"storage": {"size": "1Gi"}}), "Recreate"),
-        (json!({}), "RollingUpdate"),
-        (json!({"storage": {"size": "1Gi"}}), "Recreate"),
+        (json!({"replicas": 1}), "RollingUpdate"),
+        (json!({"replicas": 1, "storage": {"size": "1Gi"}}), "Recreate"),
+        (json!({"replicas": 1}), "RollingUpdate"),
+        (json!({"replicas": 1, "storage": {"size": "1Gi"}}), "Recreate"),
     ] {
         ask(&namespace, &json!({"workload": storage})).await;
         let deployment = namespace.get("Deployment", "llama").await.unwrap();
