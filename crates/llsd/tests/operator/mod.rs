@@ -3,5 +3,8 @@
 
 pub mod access;
 pub mod bed;
+pub mod gate;
 pub mod install;
+pub mod replica;
 pub mod rights;
+pub mod stub_server;
