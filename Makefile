@@ -32,6 +32,11 @@ test-servers: ## Every release of the real server judges and boots what is gener
 bench: ## How long planning takes
 	cargo bench -p llsd-plan --bench planning
 
+.PHONY: bench-controller
+bench-controller: ## How fast and small the operator is, with N resources (1000) on a real API server
+	cargo build --profile bench -p llsd --bin llsd --example bench_controller
+	$${CARGO_TARGET_DIR:-target}/release/examples/bench_controller $(or $(N),1000)
+
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000

@@ -8,6 +8,7 @@ use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, Client};
 use llsd_plan::objects::{labels, names};
 use llsd_plan::plan::Plan;
+use serde_json::Value;
 
 use super::Context;
 use super::cache::{Child, Detail, Key};
@@ -20,10 +21,11 @@ const CONFIGS_KEPT: usize = 2;
 pub async fn prune(
     context: &Context,
     key: &Key,
-    owner: &str,
+    resource: &Value,
     plan: &Plan,
     children: &[Child],
 ) -> Result<Vec<String>, kube::Error> {
+    let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
     let mut deleted = Vec::new();
     for child in unplanned(context, key, owner, plan, children).await? {
         delete(&context.client, key, child.kind, &child.name, &child.uid).await?;
@@ -31,7 +33,7 @@ pub async fn prune(
         deleted.push(format!("{} {}", child.kind.name(), child.name));
     }
     if plan.objects.storage_secret.is_none() {
-        deleted.extend(storage_secret(context, key, owner, children).await?);
+        deleted.extend(storage_secret(context, key, resource, owner).await?);
     } else {
         context.notes.set_storage_secret(key, true);
     }
@@ -110,22 +112,17 @@ async fn kept_configs(
     Ok(kept)
 }
 
-/// Secrets are not watched. So once for each resource that was there before this process, it is
-/// looked whether a Secret of an earlier plan is left.
+/// Secrets are not watched. So once in the life of this process it is looked whether a Secret of an
+/// earlier plan is left; a resource that was never changed had no other plan.
 async fn storage_secret(
     context: &Context,
     key: &Key,
+    resource: &Value,
     owner: &str,
-    children: &[Child],
 ) -> Result<Option<String>, kube::Error> {
-    let is_new = !children.iter().any(|child| child.kind == Kind::Deployment);
-    match context.notes.storage_secret(key) {
-        Some(false) => return Ok(None),
-        None if is_new => {
-            context.notes.set_storage_secret(key, false);
-            return Ok(None);
-        }
-        _ => {}
+    let never_changed = resource["metadata"]["generation"] == 1;
+    if never_changed || context.notes.storage_secret(key) == Some(false) {
+        return Ok(None);
     }
     let name = names::storage_secret(&key.name);
     let api = Kind::Secret.in_namespace(&context.client, &key.namespace);

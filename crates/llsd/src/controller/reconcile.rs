@@ -104,8 +104,8 @@ impl Work<'_> {
             self.context.metrics.config_generation(result);
         }
         let children = self.context.cache.children(self.key);
-        let owner = self.resource["metadata"]["uid"].as_str().unwrap_or_default();
-        applied.deleted = prune::prune(self.context, self.key, owner, plan, &children).await?;
+        applied.deleted =
+            prune::prune(self.context, self.key, self.resource, plan, &children).await?;
         let next = self.tell(planning, Applying::Applied(&applied), gathered, Some(plan)).await?;
         log(self.key, &applied);
         Ok((Reconcile::Planned, next))

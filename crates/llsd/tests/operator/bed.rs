@@ -115,6 +115,7 @@ impl Namespace<'_> {
             "HorizontalPodAutoscaler" => ("autoscaling", "v2", "horizontalpodautoscalers"),
             "PodDisruptionBudget" => ("policy", "v1", "poddisruptionbudgets"),
             "Event" => ("events.k8s.io", "v1", "events"),
+            "Lease" => ("coordination.k8s.io", "v1", "leases"),
             "Route" => ("route.openshift.io", "v1", "routes"),
             "HTTPRoute" => ("gateway.networking.k8s.io", "v1", "httproutes"),
             "PersistentVolumeClaim" => ("", "v1", "persistentvolumeclaims"),

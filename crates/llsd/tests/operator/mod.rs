@@ -6,5 +6,8 @@ pub mod authority;
 pub mod bed;
 pub mod definitions;
 pub mod everything;
+pub mod gate;
 pub mod install;
+pub mod replica;
 pub mod rights;
+pub mod stub_server;

@@ -1,0 +1,101 @@
+//! What the bench writes as a user would: resources, and objects that are nobody's business.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use http::Request;
+use kube::Client;
+use llsd_plan::plan::Outcome;
+use serde_json::{Value, json};
+
+use crate::CONCURRENCY;
+
+/// Requests as they go over the wire.
+#[derive(Clone)]
+pub struct Api {
+    client: Client,
+}
+
+/// A starter with one provider, whose key is in a Secret that all share.
+pub fn resource(namespace: &str, number: usize) -> Value {
+    json!({
+        "apiVersion": "llamastack.io/v1alpha2",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": format!("server-{number}"), "namespace": namespace},
+        "spec": {
+            "distribution": {"name": "starter"},
+            "providers": {"inference": {
+                "provider": "vllm",
+                "endpoint": "http://vllm:8000",
+                "apiKey": {"secretKeyRef": {"name": "keys", "key": "token"}},
+            }},
+        },
+    })
+}
+
+impl Api {
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    pub async fn post(&self, uri: &str, object: &Value) -> anyhow::Result<Value> {
+        let request = Request::post(uri).header("Content-Type", "application/json");
+        Ok(self.client.request(request.body(serde_json::to_vec(object)?)?).await?)
+    }
+
+    /// Server-side apply, as the operator writes.
+    pub async fn apply(&self, uri: &str, object: &Value) -> anyhow::Result<Value> {
+        let uri = format!("{uri}?fieldManager=bench&force=true");
+        let request = Request::patch(uri).header("Content-Type", "application/apply-patch+yaml");
+        Ok(self.client.request(request.body(serde_json::to_vec(object)?)?).await?)
+    }
+
+    pub async fn delete_all(&self, uri: &str) -> anyhow::Result<()> {
+        let request = Request::delete(uri).body(Vec::new())?;
+        self.client.request::<Value>(request).await?;
+        Ok(())
+    }
+
+    pub async fn secret(&self, namespace: &str) -> anyhow::Result<()> {
+        let secret = json!({"metadata": {"name": "keys"}, "stringData": {"token": "value"}});
+        self.post(&format!("/api/v1/namespaces/{namespace}/secrets"), &secret).await?;
+        Ok(())
+    }
+
+    pub async fn create_resource(&self, namespace: &str, number: usize) -> anyhow::Result<Value> {
+        let uri =
+            format!("/apis/llamastack.io/v1alpha2/namespaces/{namespace}/llamastackdistributions");
+        self.post(&uri, &resource(namespace, number)).await
+    }
+
+    pub async fn create_resources(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
+        stream::iter((0..count).map(Ok))
+            .try_for_each_concurrent(CONCURRENCY, async |number| {
+                self.create_resource(namespace, number).await.map(drop)
+            })
+            .await
+    }
+
+    /// So many Secrets and so many ConfigMaps of 32 KB each.
+    pub async fn create_unrelated(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
+        let text = "x".repeat(32 << 10);
+        let kinds = [("secrets", "stringData"), ("configmaps", "data")];
+        stream::iter((0..count).flat_map(|number| kinds.map(|kind| (number, kind))).map(Ok))
+            .try_for_each_concurrent(CONCURRENCY, async |(number, (plural, field))| {
+                let name = format!("unrelated-{number}");
+                let object = json!({"metadata": {"name": name}, field: {"text": text}});
+                self.post(&format!("/api/v1/namespaces/{namespace}/{plural}"), &object).await?;
+                Ok(())
+            })
+            .await
+    }
+}
+
+/// What the operator plans for a resource as the API server returned it.
+pub fn planned(resource: &Value) -> Vec<Value> {
+    let mut facts = llsd_plan::facts::Facts::default();
+    facts.owner_uid = resource["metadata"]["uid"].as_str().map(str::to_owned);
+    facts.image.unavailable = Some("not asked".to_owned());
+    match llsd_plan::plan::plan(resource, &facts) {
+        Outcome::Planned(plan) => plan.objects.in_order(),
+        other => panic!("the resource of the bench is not planned: {other:#?}"),
+    }
+}

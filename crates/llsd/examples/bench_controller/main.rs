@@ -1,0 +1,119 @@
+//! How fast and how small the operator is: N resources on a real API server, next to a bare client
+//! that writes the same objects. `make bench-controller N=1000`.
+
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+
+mod api;
+mod floor;
+mod readiness;
+mod table;
+mod under_test;
+
+#[path = "../../tests/operator/access.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+mod access;
+#[path = "../../tests/cluster/mod.rs"]
+mod cluster;
+#[path = "../../tests/operator/install.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+mod install;
+#[path = "../../tests/operator/stub_server.rs"]
+mod stub_server;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use llsd_testkit::ControlPlane;
+
+use api::Api;
+use table::Table;
+use under_test::Operator;
+
+/// Resources that are worked on at the same time, by the operator and by the bare client.
+pub const CONCURRENCY: usize = 16;
+const REST: Duration = Duration::from_secs(60);
+const UNRELATED: usize = 2000;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() -> anyhow::Result<()> {
+    let count: usize = match std::env::args().nth(1) {
+        Some(text) => text.parse().context("the number of resources")?,
+        None => 1000,
+    };
+    let cluster = ControlPlane::start().await?;
+    let user = install::install(&cluster).await;
+    let api = Api::new(cluster.client());
+    let mut table = Table::new(count);
+
+    let floor = floor::measure(&api, &cluster.namespace("floor").await?, count).await?;
+    table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
+
+    let servers = stub_server::serve().await;
+    let mut operator = Operator::start(&cluster, &user, &servers).await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    table.row("RSS idle", operator.memory()?.to_string());
+
+    let namespace = cluster.namespace("bench").await?;
+    api.secret(&namespace).await?;
+    let mark = cluster.audit().mark().await?;
+    let ready = readiness::start(&cluster, &namespace);
+    let begun = Instant::now();
+    api.create_resources(&namespace, count).await?;
+    let created = begun.elapsed();
+    ready.deployments(count).await;
+    let deployed = begun.elapsed();
+    ready.resources(count).await;
+    table.row("all resources are made after", format!("{:.1} s", created.as_secs_f64()));
+    table.row(
+        "all Deployments exist after",
+        format!(
+            "{:.1} s, {:.2} x the floor",
+            deployed.as_secs_f64(),
+            deployed.as_secs_f64() / floor.as_secs_f64()
+        ),
+    );
+    let settled = begun.elapsed().as_secs_f64();
+    table.row(
+        "all are Ready after",
+        format!("{settled:.1} s, {:.1} s of the operator's CPU", operator.cpu()?.as_secs_f64()),
+    );
+    let requests = cluster.audit().requests_of(&user).await?.since(mark);
+    table.requests(&requests.except_leases().except_watches(), count);
+
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    table.row("RSS with the resources", operator.memory()?.to_string());
+    let (mark, cpu) = (cluster.audit().mark().await?, operator.cpu()?);
+    tokio::time::sleep(REST).await;
+    let requests = cluster.audit().requests_of(&user).await?.since(mark).except_watches();
+    table.rest(&requests, REST, operator.cpu()?.saturating_sub(cpu));
+    table.row("RSS after that", operator.memory()?.to_string());
+
+    let mark = cluster.audit().mark().await?;
+    let restarted = operator.restart(&cluster, &user, &servers, count).await?;
+    let requests = cluster.audit().requests_of(&user).await?.since(mark).except_leases();
+    table.row(
+        "restart: all looked at after",
+        format!(
+            "{:.1} s, {} writes, {} reads, {:.1} s of CPU",
+            restarted.as_secs_f64(),
+            requests.writes().len(),
+            requests.reads().except_watches().len(),
+            operator.cpu()?.as_secs_f64()
+        ),
+    );
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    table.row("RSS after a restart", operator.memory()?.to_string());
+
+    let other = cluster.namespace("unrelated").await?;
+    api.create_unrelated(&other, UNRELATED).await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let while_running = operator.memory()?;
+    operator.restart(&cluster, &user, &servers, count).await?;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    table.row(
+        "RSS with 2,000 unrelated Secrets and ConfigMaps of 32 KB each",
+        format!("{while_running}; after a restart {}", operator.memory()?),
+    );
+    print!("{table}");
+    Ok(())
+}
