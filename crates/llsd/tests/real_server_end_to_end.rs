@@ -8,8 +8,12 @@ mod operator;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, ImageStandIn, OpenAiStub, Release, RunningKubelet};
+use llsd_testkit::{
+    ControlPlane, ImageStandIn, OpenAiStub, RegistryServer, Release, RunningKubelet, TestImage,
+};
 use operator::bed::{Namespace, Operator};
 use operator::install::install;
 use serde_json::{Value, json};
@@ -17,12 +21,14 @@ use tokio::time::{Instant, sleep};
 
 const MODEL: &str = "llama3.2-8b";
 const KEY: &str = "sk-right";
+/// A distribution without packages beyond the server's own.
+const BASE: &str = include_str!("pod/bases/0.5-to-0.7.yaml");
 /// A server that starts on a busy machine reads a lot of Python.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-fn spec(providers: Value) -> Value {
+fn spec(image: &str, providers: &Value) -> Value {
     json!({
-        "distribution": {"name": "starter"},
+        "distribution": {"image": image},
         "providers": {"inference": providers},
         "resources": {"models": [{"name": MODEL, "provider": "first"}]},
         "workload": {"storage": {"size": "1Gi"}},
@@ -51,6 +57,8 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     let stub = OpenAiStub::start_with_key(&[MODEL], KEY).await.unwrap();
     let address = stub.url().trim_start_matches("http://").split('/').next().unwrap();
     kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
+    let registry = RegistryServer::builder().start().await.unwrap();
+    let image = distribution(&cluster, &registry).await;
     let template = kubelet.server_url_template();
     let operator =
         Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
@@ -62,7 +70,7 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     });
     namespace.apply(&secret.to_string()).await;
 
-    namespace.distribution("real", spec(json!([provider("first")]))).await;
+    namespace.distribution("real", spec(&image, &json!([provider("first")]))).await;
     let ready = ready_with(&namespace, &kubelet, 1, "first").await;
     assert_eq!(ready["status"]["version"]["llamaStackServerVersion"], "0.7.3");
     let url = format!("{}/{}/real-service", kubelet.front(), namespace.name);
@@ -71,13 +79,31 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     assert_eq!(complete(&url).await, "stub reply");
     assert!(stub.requests().iter().all(|request| request.authorised));
 
-    namespace.distribution("real", spec(json!([provider("first"), provider("second")]))).await;
+    namespace
+        .distribution("real", spec(&image, &json!([provider("first"), provider("second")])))
+        .await;
     let ready = ready_with(&namespace, &kubelet, 2, "second").await;
     let served = inference(&url).await;
     assert!(served.contains("first") && served.contains("second"), "{served:?}");
     assert_eq!(inference_of_status(&ready), served);
     assert_eq!(complete(&url).await, "stub reply");
     assert!(!operator.log().contains(KEY));
+}
+
+/// The image of the distribution in a registry, which the operator may speak to.
+async fn distribution(cluster: &ControlPlane, registry: &RegistryServer) -> String {
+    let host = registry.host();
+    let image = TestImage::new()
+        .label("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))
+        .label("org.opencontainers.image.version", "0.7.3");
+    registry.push("small", "0.7.3", &image).await.unwrap();
+    let own = Namespace { cluster, name: names::NAMESPACE.to_owned() };
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names::CONFIG_MAP},
+        "data": {"registries": format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n")},
+    });
+    own.apply(&config.to_string()).await;
+    format!("{host}/small:0.7.3")
 }
 
 fn installed(test: &str) -> Option<llsd_testkit::Venv> {

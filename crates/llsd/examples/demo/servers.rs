@@ -1,9 +1,14 @@
 //! What runs the pods of the demo: the real server as a process, where this machine can have it, else
-//! a stand-in that only says that they run.
+//! a stand-in that only says that they run. The distribution's image is in a registry of its own,
+//! with the configuration of a small one in its labels.
 
 use anyhow::{Context, ensure};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use llsd::manifests::names;
 use llsd_testkit::{
-    ControlPlane, ImageStandIn, Kubelet, OpenAiStub, PodFate, Release, RunningKubelet,
+    ControlPlane, ImageStandIn, Kubelet, OpenAiStub, PodFate, RegistryServer, Release,
+    RunningKubelet, TestImage,
 };
 use serde_json::{Value, json};
 
@@ -13,15 +18,19 @@ use super::Narrator;
 const MODEL: &str = "llama3.2-8b";
 const SERVED: &str = "vllm/llama3.2-8b";
 
+/// What the distribution's image says of itself.
+const BASE: &str = include_str!("base.yaml");
+const RELEASE: &str = "0.7.3";
+
 pub enum Servers {
     Real {
         kubelet: RunningKubelet,
         model: OpenAiStub,
+        /// Held for its work.
+        _registry: RegistryServer,
     },
     /// Held for its work.
-    Pretended {
-        _kubelet: Kubelet,
-    },
+    Pretended { _kubelet: Kubelet },
 }
 
 impl Servers {
@@ -37,12 +46,21 @@ impl Servers {
             Ok(kubelet) => kubelet,
             Err(why) => return Self::pretend(cluster, say, &format!("{why:#}")).await,
         };
+        let registry = match distribution().await {
+            Ok(registry) => registry,
+            Err(why) => return Self::pretend(cluster, say, &format!("{why:#}")).await,
+        };
+        configure(cluster, &registry).await?;
         let model = OpenAiStub::start(&[MODEL]).await?;
         let address = model.url().trim_start_matches("http://");
         let address = address.split('/').next().unwrap_or_default().parse();
         kubelet.let_pods_reach("vllm", 8000, address.context("the stub has an address")?)?;
-        say.detail("llama-stack 0.7.3; a stub answers as the vLLM server http://vllm:8000");
-        Ok(Self::Real { kubelet, model })
+        say.detail(&format!(
+            "llama-stack {RELEASE}, the distribution in a registry at {}",
+            registry.host()
+        ));
+        say.detail("a stub answers as the vLLM server http://vllm:8000");
+        Ok(Self::Real { kubelet, model, _registry: registry })
     }
 
     async fn pretend(cluster: &ControlPlane, say: &Narrator, why: &str) -> anyhow::Result<Self> {
@@ -113,4 +131,32 @@ impl Servers {
         ensure!(asked, "the model was not asked");
         Ok(())
     }
+}
+
+/// A registry with the image of the distribution: labels, and no layers that anybody would run.
+async fn distribution() -> anyhow::Result<RegistryServer> {
+    let registry = RegistryServer::builder().start().await?;
+    let image = TestImage::new()
+        .label("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))
+        .label("org.opencontainers.image.version", RELEASE);
+    registry.push("distribution-starter", RELEASE, &image).await?;
+    Ok(registry)
+}
+
+/// Tells the operator where the distribution is, as an administrator would.
+async fn configure(cluster: &ControlPlane, registry: &RegistryServer) -> anyhow::Result<()> {
+    let host = registry.host();
+    let config = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": names::CONFIG_MAP, "namespace": names::NAMESPACE},
+        "data": {
+            "image-overrides": format!("starter: {host}/distribution-starter:{RELEASE}\n"),
+            "registries": format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n"),
+        },
+    });
+    let apply = ["apply", "--server-side", "-f", "-"];
+    let applied = cluster.kubectl(&apply, Some(&config.to_string())).await?;
+    ensure!(applied.success(), "kubectl: {}", applied.stderr.trim());
+    Ok(())
 }
