@@ -21,6 +21,23 @@
 //! # }
 //! ```
 //!
+//! [`ControlPlane::running_kubelet`] goes further: it runs the pods, here with the real server.
+//!
+//! ```no_run
+//! # use llsd_testkit::{ControlPlane, ImageStandIn, OpenAiStub, Release};
+//! # async fn test(cluster: ControlPlane, stub: OpenAiStub) -> anyhow::Result<()> {
+//! let venv = Release::NEWEST.install()?;
+//! let kubelet = cluster.running_kubelet(move |_| Some(ImageStandIn::server(&venv))).await?;
+//! // A resource may say `endpoint: http://vllm:8000`.
+//! kubelet.let_pods_reach("vllm", 8000, stub.url().trim_start_matches("http://").parse()?)?;
+//! let template = kubelet.server_url_template(); // for the operator's --server-url-template
+//! // ... let the operator make a Deployment ...
+//! let providers = format!("{}/default/my-server-service/v1/providers", kubelet.front());
+//! # drop((template, providers));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | variable | meaning |
 //! |---|---|
 //! | `LLSD_TEST_KUBERNETES` | the minor to test against: 1.33, 1.35, 1.36 (default) or 1.37 |

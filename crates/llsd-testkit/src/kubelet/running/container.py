@@ -15,7 +15,7 @@ import sys
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, RECURSIVE = 1, 2, 4, 8, 32, 4096, 16384
 DETACH = 2
 NEW_USER_NAMESPACE = 0x10000000
-NO_NEW_PRIVILEGES = 38
+SIGNAL_AT_PARENTS_END, NO_NEW_PRIVILEGES = 1, 38
 # What a small image has, too. The rest of the host stays out: its homes, its data, its own settings.
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "sys")
 SETTINGS = ("alternatives", "ca-certificates", "group", "host.conf", "ld.so.cache", "ld.so.conf", "ld.so.conf.d")
@@ -124,6 +124,8 @@ def main() -> None:
     socket.sethostname(spec["hostname"])
     make_root(spec)
     become(**spec["identity"])
+    # After the change of the user, which clears it.
+    checked(libc.prctl(SIGNAL_AT_PARENTS_END, signal.SIGKILL, 0, 0, 0), "cannot end with the parent")
     if spec["no_new_privileges"]:
         checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "cannot give up privileges")
     os.makedirs(spec["working_dir"], exist_ok=True)

@@ -219,3 +219,65 @@ fn container_status(look: &ContainerLook, uid: &str) -> Value {
         "lastState": look.last.as_ref().map_or(json!({}), ended),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(restart_policy: &str) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": { "name": "p" },
+            "spec": {
+                "restartPolicy": restart_policy,
+                "initContainers": [
+                    { "name": "first" },
+                    { "name": "beside", "restartPolicy": "Always" },
+                ],
+                "containers": [{ "name": "main" }],
+            },
+        }))
+        .unwrap()
+    }
+
+    fn ended(code: i32) -> State {
+        let now = Timestamp::now();
+        State::Ended(Ended { code, message: String::new(), started: now, finished: now })
+    }
+
+    #[test]
+    fn a_pod_is_ready_when_all_that_stay_are() {
+        let pod = pod("Always");
+        let mut look = PodLook::new(&pod, "10.0.0.1");
+        assert_eq!((look.initialized(), look.phase()), (false, "Pending"));
+        look.containers[0].state = ended(0);
+        for index in [1, 2] {
+            assert!(!look.ready());
+            let container = &mut look.containers[index];
+            (container.started, container.ready) = (true, true);
+            container.state = State::Running { since: Timestamp::now() };
+        }
+        assert_eq!((look.ready(), look.phase()), (true, "Running"));
+        look.containers[2].state = ended(1);
+        look.containers[2].ready = false;
+        assert_eq!((look.ready(), look.phase()), (false, "Running"));
+        let status = look.status(&pod);
+        assert_eq!(status["status"]["conditions"][4]["reason"], "ContainersNotReady");
+    }
+
+    #[test]
+    fn a_pod_that_is_not_restarted_comes_to_an_end() {
+        let phase = |init: i32, main: Option<i32>| {
+            let mut look = PodLook::new(&pod("Never"), "10.0.0.1");
+            look.containers[0].state = ended(init);
+            look.containers[1].started = true;
+            if let Some(code) = main {
+                look.containers[2].state = ended(code);
+            }
+            look.phase()
+        };
+        assert_eq!(phase(0, Some(0)), "Succeeded");
+        assert_eq!(phase(0, Some(1)), "Failed");
+        assert_eq!(phase(1, None), "Failed");
+        assert_eq!(phase(0, None), "Pending");
+    }
+}

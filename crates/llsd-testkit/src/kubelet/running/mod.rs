@@ -5,7 +5,8 @@
 //! same port and none is seen from outside. Each container has a file system of its own: the
 //! programs of this machine, what stands for its image, and its volumes. Nothing is left on this
 //! machine, however the test ends. Root can do all of it; other users where user namespaces are
-//! allowed, with one user id for everything on the host.
+//! allowed, with one user id for everything on the host. A control plane has one stand-in at a
+//! time.
 //!
 //! Not stood in for: limits on memory and CPU, DNS, Services between pods, volumes that change
 //! while they are mounted, mount points below `/usr` that are not there, gRPC probes, hooks.
@@ -151,8 +152,8 @@ impl RunningKubelet {
         self.context.logs(namespace)
     }
 
-    /// The processes that hold pods and containers together, each with its children. Those of this
-    /// process itself are left out.
+    /// The process group of all that it starts, the watchdog included. A container's program may
+    /// have left it.
     pub fn process_group(&self) -> u32 {
         self.watchdog.id()
     }

@@ -8,8 +8,6 @@ use std::{
     process::{Command, Output},
 };
 
-use anyhow::Context;
-
 use crate::binaries::Unobtainable;
 
 /// For the programs that prepare a container; what runs in it has a PATH of its own.
@@ -31,7 +29,14 @@ impl Namespaces {
         let as_root = fs::metadata("/proc/self")?.uid() == 0;
         let found = Self { as_root, python: python()?.0 };
         let mut probe = Self::program("unshare");
-        probe.args(found.user()).args(["--net", "--mount", "--pid", "--fork", "true"]);
+        probe.args(found.user()).args([
+            "--net",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "true",
+        ]);
         let why = match probe.output() {
             Ok(done) if done.status.success() => return Ok(found),
             Ok(done) => last_line(&done),
@@ -112,8 +117,8 @@ pub(super) fn python() -> anyhow::Result<(PathBuf, PathBuf)> {
     let asked = Command::new("python3").args(["-c", ask]).output();
     let done = asked.map_err(|error| Unobtainable(format!("there is no python3: {error}")))?;
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    let (executable, prefix) =
-        said.trim().split_once('\n').with_context(|| format!("python3: {}", last_line(&done)))?;
+    let failed = || Unobtainable(format!("python3 does not work: {}", last_line(&done)));
+    let (executable, prefix) = said.trim().split_once('\n').ok_or_else(failed)?;
     Ok((executable.into(), prefix.into()))
 }
 

@@ -84,8 +84,9 @@ async fn prepare(kubelet: Arc<KubeletContext>, record: Arc<Record>, pod: Pod) ->
         );
         match started.await {
             Ok(sandbox) => break sandbox,
-            Err(error) => wait(&record, &Refusal::preparing(format!("{error:#}"))).await,
+            Err(error) => show(&record, &Refusal::preparing(format!("{error:#}"))),
         }
+        sleep(RETRY).await;
     };
     let spec = pod.spec.clone().unwrap_or_default();
     let context = spec.security_context.as_ref();
@@ -108,20 +109,21 @@ async fn prepare(kubelet: Arc<KubeletContext>, record: Arc<Record>, pod: Pod) ->
         };
         match made.await {
             Ok(volumes) => break volumes,
-            Err(refusal) => wait(&record, &refusal).await,
+            Err(refusal) => show(&record, &refusal),
         }
+        sleep(RETRY).await;
     };
+    show(&record, &Refusal::preparing(""));
     RunningPod { kubelet, record, pod, namespace, ip, sandbox, folder, volumes }
 }
 
 /// Shows in every container what the pod waits for.
-async fn wait(record: &Record, why: &Refusal) {
+fn show(record: &Record, why: &Refusal) {
     record.look.send_modify(|look| {
         for container in &mut look.containers {
             container.state = State::Waiting(why.clone());
         }
     });
-    sleep(RETRY).await;
 }
 
 impl RunningPod {

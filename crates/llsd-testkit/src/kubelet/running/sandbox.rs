@@ -81,8 +81,13 @@ impl Sandbox {
 
     /// Ends it, and waits until it is gone.
     pub(super) async fn end(mut self) {
-        self.outlets.abort();
         let _ = self.child.kill().await;
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.outlets.abort();
     }
 }
 
