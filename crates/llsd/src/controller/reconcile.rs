@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use llsd_plan::facts::ConfigMapFacts;
 use llsd_plan::plan::{Outcome, Plan, account, plan};
 use llsd_plan::status::{Applied, Applying, Live, Planning, Refused, Server};
 use serde_json::Value;
@@ -52,7 +53,7 @@ impl Work<'_> {
         if let Outcome::Planned(planned) = &outcome
             && let Some(taken) = collisions::taken(planned, &self.children)
         {
-            gathered.facts.config_maps.insert(taken, Default::default());
+            gathered.facts.config_maps.insert(taken, ConfigMapFacts::default());
             outcome = plan(self.resource, &gathered.facts);
         }
         self.context.secrets.set_waiting(self.key, waits_for_a_secret(&outcome));

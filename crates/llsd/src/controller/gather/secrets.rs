@@ -22,12 +22,17 @@ const FRESH: Duration = Duration::from_secs(10);
 /// How soon a Secret is read again that is missing, or that a resource cannot go on with.
 const AWAITED: Duration = Duration::from_secs(5);
 
+/// Namespace and name of a Secret.
+type Place = (Box<str>, Box<str>);
+/// What may be known of a Secret's values, by key.
+type Keys = BTreeMap<String, SecretKeyFacts>;
+
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
 pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
-    known: Mutex<HashMap<(Box<str>, Box<str>), Known>>,
+    known: Mutex<HashMap<Place, Known>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
 }
@@ -45,7 +50,7 @@ struct Known {
     read: Instant,
     users: HashSet<Key>,
     /// Hashes of the values by key; `None` while the Secret is missing.
-    hashes: Option<BTreeMap<String, SecretKeyFacts>>,
+    hashes: Option<Keys>,
     /// The certificate in it, which is no secret: the server shows it to everybody.
     certificate: Option<Box<[u8]>>,
 }
@@ -72,7 +77,7 @@ impl Secrets {
             let connection = connection.filter(|(secret, _)| secret == name).map(|(_, key)| key);
             let known = self.fresh(key, name).filter(|_| connection.is_none());
             let found = match known {
-                Some(known) => known,
+                Some(known) => Some(known),
                 None => self.read(client, key, name, connection, &mut all.woken).await?,
             };
             let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
@@ -89,7 +94,7 @@ impl Secrets {
         name: &str,
         connection: Option<&String>,
         woken: &mut Vec<Key>,
-    ) -> Result<Option<BTreeMap<String, SecretKeyFacts>>, kube::Error> {
+    ) -> Result<Option<Keys>, kube::Error> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
         let found = secrets.get_opt(name).await?;
         let hashes = found.as_ref().map(|secret| self.hashes(secret));
@@ -107,7 +112,7 @@ impl Secrets {
         Ok(Some(hashes))
     }
 
-    fn hashes(&self, secret: &Secret) -> BTreeMap<String, SecretKeyFacts> {
+    fn hashes(&self, secret: &Secret) -> Keys {
         let data = secret.data.iter().flatten();
         data.map(|(key, value)| {
             let text = std::str::from_utf8(&value.0).ok();
@@ -124,7 +129,7 @@ impl Secrets {
 
     /// Reads every Secret again that was not read for a while; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
-        let due: Vec<(Box<str>, Box<str>)> = {
+        let due: Vec<Place> = {
             let waiting = self.waiting();
             let known = self.lock();
             let due = known.iter().filter(|(_, known)| self.is_due(known, &waiting));
@@ -180,11 +185,11 @@ impl Secrets {
         known.read.elapsed() >= wait
     }
 
-    fn fresh(&self, user: &Key, name: &str) -> Option<Option<BTreeMap<String, SecretKeyFacts>>> {
+    fn fresh(&self, user: &Key, name: &str) -> Option<Keys> {
         let mut known = self.lock();
         let known = known.get_mut(&(user.namespace.clone(), name.into()))?;
         known.users.insert(user.clone());
-        (known.hashes.is_some() && known.read.elapsed() < FRESH).then(|| known.hashes.clone())
+        known.hashes.clone().filter(|_| known.read.elapsed() < FRESH)
     }
 
     fn remember(
@@ -231,12 +236,12 @@ impl Secrets {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Box<str>, Box<str>), Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn wanted_keys(found: Option<BTreeMap<String, SecretKeyFacts>>, wanted: &[&String]) -> SecretFacts {
+fn wanted_keys(found: Option<Keys>, wanted: &[&String]) -> SecretFacts {
     match found {
         None => SecretFacts { missing: true, ..SecretFacts::default() },
         Some(mut keys) => {
