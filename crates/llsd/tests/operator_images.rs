@@ -228,7 +228,8 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
         .await;
     assert_eq!(condition(&told, "Available")["status"], "True");
     assert!(!condition(&told, "Reconciling").is_null(), "it is tried again");
-    // Two looks at the one that needs no registry, so that it was looked at for certain.
+    namespace.until_event("generated", "RegistryUnavailable", &image).await;
+    // Some looks at both of them, so that they were looked at for certain.
     let mark = bed.cluster.audit().mark().await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
     assert_eq!(namespace.running("generated").await, generated, "the server is disturbed");

@@ -24,12 +24,17 @@ const FRESH: Duration = Duration::from_secs(10);
 /// How soon a Secret is read again that is missing, or that a resource cannot go on with.
 const AWAITED: Duration = Duration::from_secs(5);
 
+/// Namespace and name of a Secret.
+type Place = (Box<str>, Box<str>);
+/// What may be known of a Secret's values, by key.
+type Keys = BTreeMap<String, SecretKeyFacts>;
+
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
 pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
-    known: Mutex<AllKnown>,
+    known: Mutex<HashMap<Place, Known>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
 }
@@ -41,11 +46,6 @@ pub struct Found {
     /// Other resources whose Secrets turned out to have changed.
     pub woken: Vec<Key>,
 }
-
-/// By namespace and name.
-type AllKnown = HashMap<(Box<str>, Box<str>), Known>;
-/// What may be said of each value, by key.
-type Keys = BTreeMap<String, SecretKeyFacts>;
 
 #[derive(Debug)]
 struct Known {
@@ -152,7 +152,7 @@ impl Secrets {
 
     /// Reads every Secret again that was not read for a while; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
-        let due: Vec<(Box<str>, Box<str>)> = {
+        let due: Vec<Place> = {
             let waiting = self.waiting();
             let known = self.lock();
             let due = known.iter().filter(|(_, known)| self.is_due(known, &waiting));
@@ -267,7 +267,7 @@ impl Secrets {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, AllKnown> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
