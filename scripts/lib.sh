@@ -49,6 +49,11 @@ run_tests() {
   rm -f "$log"
 }
 
+# The README's first command, as one more test.
+run_demo() {
+  if scripts/demo --check; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
 count() { sed -n "s/^test result: .* \([0-9][0-9]*\) $1;.*/\1/p" "$2" | awk '{n += $1} END {print n + 0}'; }
 
 finish() {

@@ -1,6 +1,9 @@
-//! What a lookup costs against a registry on loopback: time and requests, cold and cached.
-//! `cargo run --release -p llsd-registry --example lookups [ROUNDS]`
+//! What a lookup costs against a registry on loopback: time and requests, cold and cached, and beside
+//! it `crane config` of the same image, a process of its own each time.
+//! `cargo run --profile bench -p llsd-registry --example lookups [ROUNDS]`
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -20,6 +23,10 @@ async fn main() {
     println!("{:<26} {:>10} {:>10} {:>10} {:>9}", "lookup", "median", "p95", "most", "requests");
     let open = RegistryServer::builder().start().await.expect("a registry");
     measure("open", &open, &[], rounds).await;
+    match crane() {
+        Ok(program) => measure_crane(&program, &open, rounds),
+        Err(why) => println!("crane cannot be had: {why}"),
+    }
     let tokens = RegistryServer::builder().with_tokens(users).start().await.expect("a registry");
     measure("with tokens", &tokens, &[credential], rounds).await;
 }
@@ -73,6 +80,38 @@ async fn measure(kind: &str, server: &RegistryServer, credentials: &[Credential]
 async fn look_up(registry: &Registry, reference: &Reference, credentials: &[Credential]) {
     let image = registry.look_up(&[Attempt { reference, credentials }]).await.expect("an image");
     assert!(matches!(image.base, Ok(Some(_))), "no configuration");
+}
+
+/// The tool that others use for this, through the Go module proxy and kept for the next time.
+fn crane() -> Result<PathBuf, String> {
+    const MODULE: &str = "github.com/google/go-containerregistry/cmd/crane@v0.22.1";
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let folder = cache.or_else(home).ok_or("there is no home")?.join("llsd/crane-0.22.1");
+    let program = folder.join("crane");
+    if !program.is_file() {
+        eprintln!("building {MODULE}");
+        let built = Command::new("go").args(["install", MODULE]).env("GOBIN", &folder).status();
+        let built = built.map_err(|error| format!("go: {error}"))?;
+        built.success().then_some(()).ok_or("go install failed")?;
+    }
+    Ok(program)
+}
+
+fn measure_crane(program: &Path, server: &RegistryServer, rounds: usize) {
+    let image = format!("{}/private/a:labels", server.host());
+    let asked = || server.requests().expect("the registry's log").len();
+    let mut times = Vec::new();
+    let mut requests = 0;
+    for _ in 0..rounds {
+        let before = asked();
+        let started = Instant::now();
+        let ran = Command::new(program).args(["config", "--insecure", &image]).output();
+        assert!(ran.expect("crane runs").status.success(), "crane config failed");
+        times.push(started.elapsed());
+        requests = asked() - before;
+    }
+    report("open: crane config", times, requests as u64);
 }
 
 fn report(name: &str, mut times: Vec<Duration>, requests: u64) {
