@@ -13,7 +13,7 @@ use crate::controller::cache::{Child, Detail};
 pub fn without_shrinking(desired: Value, live: Option<&Child>) -> (Value, Option<Problem>) {
     let Some((asked, has)) = sizes(&desired, live) else { return (desired, None) };
     let both = Quantity::parse(&asked).zip(Quantity::parse(has));
-    if !both.is_some_and(|(asked, has)| asked < has) {
+    if both.is_none_or(|(asked, has)| asked >= has) {
         return (desired, None);
     }
     let problem = Problem {
@@ -35,6 +35,17 @@ pub fn not_growing(live: Option<&Child>, desired: &Value, failed: &Failed) -> Op
         reason: Reason::Ignored,
         message: format!("the volume stays at {has}: {}", failed.message),
         remedy: "use a storage class that allows volume expansion, or set the old size".to_owned(),
+    })
+}
+
+/// A claim that somebody deletes stays as long as a pod uses it. To wait for that before anything
+/// else is applied would be to wait for ever: what is applied may be that no pod shall run.
+pub fn going(live: &Child) -> Option<Problem> {
+    live.deleting.then(|| Problem {
+        path: FieldPath::spec().key("workload").key("storage"),
+        reason: Reason::Ignored,
+        message: "the volume's claim is being deleted, which ends when no pod uses it".to_owned(),
+        remedy: "set workload.replicas to 0 to let it go; a new one is made then".to_owned(),
     })
 }
 
