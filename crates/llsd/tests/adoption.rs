@@ -44,10 +44,15 @@ async fn until_ours(namespace: &Namespace<'_>) -> Value {
     deployment
 }
 
-/// Managers of an object, but for those of Kubernetes itself.
+/// Managers of an object, but for those of Kubernetes itself, and for the one of ours that holds a
+/// number for an autoscaler.
 fn own(object: &Value) -> Vec<String> {
     let mut managers = managers(object);
-    managers.retain(|manager| !manager.starts_with("kube-controller-manager"));
+    let is_known = |manager: &&str| {
+        manager.starts_with("kube-controller-manager")
+            || *manager == "llama-stack-operator-replicas Apply"
+    };
+    managers.retain(|manager| !is_known(&manager.as_str()));
     managers
 }
 
@@ -94,6 +99,7 @@ async fn all_that_v0_9_made_is_ours_at_once_and_nothing_restarts_until_the_resou
     let after = Before::now(&namespace).await;
     assert_eq!(after.deployment, before.deployment, "the same Deployment");
     assert!(after.pods.is_disjoint(&before.pods), "with new pods");
+    assert_eq!(deployment["spec"]["replicas"], 2, "as many as the autoscaler had");
     assert!(deployment.to_string().contains(r#""name":"NEW""#), "{deployment}");
 }
 

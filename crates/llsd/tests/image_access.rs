@@ -4,12 +4,13 @@
 mod image;
 
 use std::slice::from_ref;
+use std::sync::{Arc, Mutex};
 
 use image::{Person, Run, as_operator, base, configuration, install, skopeo};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 fn unlabelled() -> TestImage {
     TestImage::new().layer(TestLayer::files(&[("a", b"b")]).gzip())
@@ -169,6 +170,71 @@ async fn the_proxy_of_the_environment_is_used_except_to_this_machine() {
             "GET http://registry.test:5000/v2/a/b/manifests/1 HTTP/1.1",
         ]
     );
+}
+
+#[tokio::test]
+async fn https_goes_through_the_proxy_as_a_tunnel_that_the_proxy_cannot_read() {
+    let server = RegistryServer::builder().start().await.unwrap();
+    server.push("a/b", "1", &unlabelled()).await.unwrap();
+    let certified = rcgen::generate_simple_self_signed(["registry.test".to_owned()]).unwrap();
+    let registry = encrypted(&certified, server.host().parse().unwrap()).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://{}", listener.local_addr().unwrap());
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = vec![0; 4096];
+            let length = stream.read(&mut request).await.unwrap();
+            let text = String::from_utf8_lossy(&request[..length]).into_owned();
+            noted.lock().unwrap().push(text.lines().next().unwrap_or_default().to_owned());
+            stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
+            tokio::spawn(async move {
+                let mut there = TcpStream::connect(registry).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut stream, &mut there).await;
+            });
+        }
+    });
+    let mut person = Person::new();
+    let authority = person.write("ca.pem", &certified.cert.pem());
+    person.set("HTTPS_PROXY", &proxy);
+    let name = "registry.test:5000/a/b:1";
+    let run = person.image(&["inspect", name, "--ca-file", &authority, "-o", "json"]).await;
+    let found: Value =
+        serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+    assert!(found["digest"].as_str().unwrap().starts_with("sha256:"), "{found}");
+    let asked = asked.lock().unwrap().clone();
+    assert!(!asked.is_empty());
+    assert!(asked.iter().all(|line| line == "CONNECT registry.test:5000 HTTP/1.1"), "{asked:?}");
+}
+
+/// A server that ends TLS under a certificate and passes on what it hears.
+async fn encrypted(
+    certified: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    behind: std::net::SocketAddr,
+) -> std::net::SocketAddr {
+    use tokio_rustls::rustls::ServerConfig;
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    llsd_testkit::install_crypto_provider();
+    let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut there = TcpStream::connect(behind).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut stream, &mut there).await;
+            });
+        }
+    });
+    address
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ async fn an_operator_of_one_namespace_works_there_and_looks_nowhere_else() {
         |event: &&serde_json::Value| event["regarding"]["uid"] == ready["metadata"]["uid"];
     assert!(events.iter().any(|event| about_it(&event)), "{events:?}");
     home.delete("LlamaStackDistribution", "llama").await;
-    home.until_gone("Deployment", "llama").await;
+    home.until_gone("LlamaStackDistribution", "llama").await;
 
     let ignored = other.get("LlamaStackDistribution", "llama").await.unwrap();
     assert_eq!(ignored.get("status"), None, "{ignored}");

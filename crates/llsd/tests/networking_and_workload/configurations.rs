@@ -55,6 +55,10 @@ async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
     assert_eq!(configurations(&namespace).await, kept);
     // Back to one that is still there: it is used, not made anew.
     let before = namespace.get("ConfigMap", &names[2]).await.unwrap();
+    assert_eq!(before["immutable"], true, "{before}");
+    let resource = namespace.get("LlamaStackDistribution", "llama").await.unwrap();
+    let owner = &before["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["uid"], resource["metadata"]["uid"], "{before}");
     assert_eq!(configured(&namespace, "c").await, names[2]);
     assert_eq!(namespace.get("ConfigMap", &names[2]).await.unwrap(), before);
     assert_eq!(configurations(&other).await, others, "those of others are none of ours");

@@ -138,3 +138,25 @@ async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
     claims.dedup();
     assert_eq!(claims.len(), 1, "and is the same afterwards");
 }
+
+/// A claim goes when no pod uses it any more, so its server must be free to stop.
+#[tokio::test]
+async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
+    let Some(bed) = Bed::shared("a claim that somebody deletes").await else { return };
+    let namespace = bed.namespace("emptied").await;
+    let with =
+        |replicas: u8| json!({"workload": {"replicas": replicas, "storage": {"size": "1Gi"}}});
+    ask(&namespace, &with(1)).await;
+    let before = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    namespace.delete(CLAIM.0, CLAIM.1).await;
+    let going = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    assert!(going["metadata"]["deletionTimestamp"].is_string(), "{going}");
+    asked(&namespace, &with(0)).await;
+    namespace
+        .until(CLAIM.0, CLAIM.1, "is new", |now| {
+            now["metadata"]["uid"] != before["metadata"]["uid"]
+        })
+        .await;
+    let ready = ask(&namespace, &with(1)).await;
+    assert!(!condition_message(&ready, "DeploymentUpdated").contains("volume"), "{ready}");
+}

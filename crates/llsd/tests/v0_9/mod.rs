@@ -203,9 +203,8 @@ impl<'a> Installation<'a> {
     pub async fn write(&self, object: Value) {
         self.create(&object).await;
         match object["kind"].as_str().unwrap() {
-            // Written once.
-            "PersistentVolumeClaim" => {}
-            "ConfigMap" | "Ingress" => {}
+            // The first is written once, the others are replaced whole.
+            "PersistentVolumeClaim" | "ConfigMap" | "Ingress" => {}
             _ => self.apply(&object).await,
         }
     }
@@ -224,7 +223,7 @@ impl<'a> Installation<'a> {
         api.create(&parameters, &object).await.unwrap();
     }
 
-    async fn apply(&self, object: &Value) {
+    pub async fn apply(&self, object: &Value) {
         let api = self.namespace.api(object["kind"].as_str().unwrap());
         let name = object["metadata"]["name"].as_str().unwrap();
         let parameters = PatchParams::apply(&self.name).force();

@@ -146,14 +146,22 @@ async fn set(cluster: &ControlPlane, place: &str, spec: &Value) -> Place {
         old.write(old.ingress()).await;
     }
     old.write(old.service()).await;
-    let deployment = old.deployment(workload["storage"].is_object());
+    let mut deployment = old.deployment(workload["storage"].is_object());
+    let mut pods = 1;
     if place == "orphan" {
         old.create_without_owner(&deployment).await;
+    } else if workload["autoscaling"].is_object() {
+        // It was there before its autoscaler, and v0.9 then leaves the number alone.
+        pods = 2;
+        deployment["spec"]["replicas"] = json!(pods);
+        old.create(&deployment).await;
+        deployment["spec"].as_object_mut().unwrap().remove("replicas");
+        old.apply(&deployment).await;
     } else {
         old.write(deployment).await;
     }
     namespace
-        .until("Deployment", NAME, "runs", |object| object["status"]["availableReplicas"] == 1)
+        .until("Deployment", NAME, "runs", |object| object["status"]["availableReplicas"] == pods)
         .await;
     let before = Before::now(&namespace).await;
     Place { namespace: namespace.name, before }

@@ -38,6 +38,17 @@ pub fn not_growing(live: Option<&Child>, desired: &Value, failed: &Failed) -> Op
     })
 }
 
+/// A claim that somebody deletes stays as long as a pod uses it. To wait for that before anything
+/// else is applied would be to wait for ever: what is applied may be that no pod shall run.
+pub fn going(live: &Child) -> Option<Problem> {
+    live.deleting.then(|| Problem {
+        path: FieldPath::spec().key("workload").key("storage"),
+        reason: Reason::Ignored,
+        message: "the volume's claim is being deleted, which ends when no pod uses it".to_owned(),
+        remedy: "set workload.replicas to 0 to let it go; a new one is made then".to_owned(),
+    })
+}
+
 /// The claim with the size that the live one has.
 pub fn with_its_size(mut desired: Value, live: Option<&Child>) -> Value {
     if let Some((_, has)) = sizes(&desired, live) {

@@ -114,6 +114,11 @@ impl<'a> Application<'a> {
 
     async fn claim(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
         let kind = Kind::VolumeClaim;
+        let runs = self.children.iter().any(|child| child.kind == Kind::Deployment);
+        if let Some(remark) = live.as_ref().filter(|_| runs).and_then(claim::going) {
+            self.applied.warnings.push(remark);
+            return Ok(());
+        }
         let (desired, shrinking) = claim::without_shrinking(desired, live.as_ref());
         self.applied.warnings.extend(shrinking);
         let Err(failed) = self.plain(kind, &desired, live.as_ref()).await else { return Ok(()) };
