@@ -6,11 +6,13 @@ use std::time::Instant;
 pub struct Narrator {
     begun: Instant,
     steps: Cell<usize>,
+    /// What belongs to a step stands below its words.
+    indent: &'static str,
 }
 
 impl Narrator {
     pub fn new() -> Self {
-        Self { begun: Instant::now(), steps: Cell::new(0) }
+        Self { begun: Instant::now(), steps: Cell::new(0), indent: "        " }
     }
 
     pub fn step(&self, what: &str) {
@@ -19,16 +21,16 @@ impl Narrator {
     }
 
     pub fn detail(&self, what: &str) {
-        println!("        {what}");
+        println!("{}{what}", self.indent);
     }
 
     pub fn quote(&self, text: &str) {
         for line in text.lines() {
-            println!("        | {line}");
+            println!("{}| {line}", self.indent);
         }
     }
 
     pub fn command(&self, line: &str) {
-        println!("    {line}");
+        println!("{}$ {line}", self.indent);
     }
 }

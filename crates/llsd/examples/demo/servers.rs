@@ -24,7 +24,7 @@ const RELEASE: &str = "0.7.3";
 
 pub enum Servers {
     Real {
-        kubelet: RunningKubelet,
+        kubelet: Box<RunningKubelet>,
         model: OpenAiStub,
         /// Held for its work.
         _registry: RegistryServer,
@@ -60,7 +60,7 @@ impl Servers {
             registry.host()
         ));
         say.detail("a stub answers as the vLLM server http://vllm:8000");
-        Ok(Self::Real { kubelet, model, _registry: registry })
+        Ok(Self::Real { kubelet: Box::new(kubelet), model, _registry: registry })
     }
 
     async fn pretend(cluster: &ControlPlane, say: &Narrator, why: &str) -> anyhow::Result<Self> {

@@ -43,7 +43,8 @@ async fn until_rolled(namespace: &Namespace<'_>, times: u32) {
     let what = format!("is rolled for the {times}. time");
     namespace
         .until("Deployment", "llama", &what, |now| {
-            now["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == times.to_string()
+            now["metadata"]["annotations"]["deployment.kubernetes.io/revision"]
+                == *times.to_string()
         })
         .await;
     assert_eq!(rollouts(namespace).await, times);

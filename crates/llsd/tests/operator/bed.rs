@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use llsd::manifests::names;
 use llsd_testkit::{ControlPlane, Kubelet, PodFate, Program};
@@ -160,7 +160,7 @@ impl Namespace<'_> {
     }
 
     pub async fn list(&self, kind: &str) -> Vec<Value> {
-        let listed = self.api(kind).list(&Default::default()).await.unwrap();
+        let listed = self.api(kind).list(&ListParams::default()).await.unwrap();
         listed.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
@@ -172,7 +172,7 @@ impl Namespace<'_> {
     }
 
     pub async fn delete(&self, kind: &str, name: &str) {
-        self.api(kind).delete(name, &Default::default()).await.unwrap();
+        self.api(kind).delete(name, &DeleteParams::default()).await.unwrap();
     }
 
     /// Waits until an object is as it should be, and says what it was instead.
