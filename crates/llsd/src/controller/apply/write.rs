@@ -81,9 +81,10 @@ impl Writer<'_> {
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let forgotten = self.cache.forgotten();
         let answer = api.patch(&live.name, &parameters, &Patch::<DynamicObject>::Json(patch)).await;
         match answer {
-            Ok(object) => self.remember(live.kind, &object),
+            Ok(object) => self.remember(live.kind, &object, forgotten),
             Err(error) => return Err(self.failed(live.kind, &live.name, &error)),
         }
         Ok(())
@@ -117,14 +118,15 @@ impl Writer<'_> {
     async fn apply(&self, kind: Kind, object: &Value) -> Result<(), kube::Error> {
         let api = kind.in_namespace(self.client, &self.key.namespace);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let forgotten = self.cache.forgotten();
         let answer = api.patch(name(object), &parameters, &Patch::Apply(object)).await?;
-        self.remember(kind, &answer);
+        self.remember(kind, &answer, forgotten);
         Ok(())
     }
 
-    fn remember(&self, kind: Kind, object: &DynamicObject) {
+    fn remember(&self, kind: Kind, object: &DynamicObject, forgotten_before: u64) {
         if kind.is_watched() {
-            self.cache.put_child(kind, &written(object));
+            self.cache.put_written(kind, &written(object), forgotten_before);
         }
     }
 
