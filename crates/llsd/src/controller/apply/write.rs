@@ -3,7 +3,7 @@
 
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams};
-use llsd_plan::fingerprint::{self, FIELD_MANAGER};
+use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
 use llsd_plan::status::Refused;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
@@ -82,9 +82,10 @@ impl Writer<'_> {
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let forgotten = self.cache.forgotten();
         let answer = api.patch(&live.name, &parameters, &Patch::<DynamicObject>::Json(patch)).await;
         match answer {
-            Ok(object) => self.remember(live.kind, &object),
+            Ok(object) => self.remember(live.kind, &object, forgotten, None),
             Err(error) => return Err(failed(live.kind, &live.name, &error)),
         }
         Ok(())
@@ -119,16 +120,22 @@ impl Writer<'_> {
     async fn apply(&self, kind: Kind, object: &Value, desired: &Value) -> Result<(), kube::Error> {
         let api = kind.in_namespace(self.client, &self.key.namespace);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let forgotten = self.cache.forgotten();
         let answer = api.patch(name(object), &parameters, &Patch::Apply(object)).await?;
-        if kind.is_watched() {
-            self.cache.put_answer(kind, fingerprint::of_desired(desired), &written(&answer));
-        }
+        let applied = Some(fingerprint::of_desired(desired));
+        self.remember(kind, &answer, forgotten, applied);
         Ok(())
     }
 
-    fn remember(&self, kind: Kind, object: &DynamicObject) {
+    fn remember(
+        &self,
+        kind: Kind,
+        object: &DynamicObject,
+        forgotten_before: u64,
+        applied: Option<Fingerprint>,
+    ) {
         if kind.is_watched() {
-            self.cache.put_child(kind, &written(object));
+            self.cache.put_written(kind, &written(object), forgotten_before, applied);
         }
     }
 }

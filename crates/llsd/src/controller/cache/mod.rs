@@ -48,6 +48,8 @@ struct State {
     users: HashMap<Box<str>, HashSet<Key>>,
     /// ConfigMaps by resource, the other way round.
     used: HashMap<Key, Vec<Box<str>>>,
+    /// How often an owned object was forgotten.
+    forgotten: u64,
 }
 
 impl Cache {
@@ -95,37 +97,42 @@ impl Cache {
         }
     }
 
-    /// Takes in an owned object; which resource it wakes.
-    pub fn put_child(&self, kind: Kind, object: &Value) -> Option<Key> {
-        let (key, mut child) = Child::read(kind, object)?;
-        let mut state = self.lock();
-        let children = state.children.entry(key.clone()).or_default();
-        let place = children.iter_mut().find(|known| known.is_named(kind, &child.name));
-        let Some(known) = place else {
-            children.push(child);
-            return Some(key);
-        };
-        if known.uid == child.uid && known.version >= child.version {
-            return None;
-        }
-        if known.uid == child.uid && known.fingerprint == child.fingerprint {
-            child.answered = known.answered;
-        }
-        let same = known.is_same_as(&child);
-        *known = child;
-        (!same).then_some(key)
+    /// How often an owned object was forgotten; asked before one is written.
+    pub fn forgotten(&self) -> u64 {
+        self.lock().forgotten
     }
 
-    /// Takes in the API server's answer to applying `desired`.
-    pub fn put_answer(&self, kind: Kind, desired: Fingerprint, answer: &Value) {
-        self.put_child(kind, answer);
-        let Some((key, answered)) = Child::read(kind, answer) else { return };
+    /// Takes in the answer to a write, and what was applied. If objects were forgotten since it
+    /// began, the one that was written may be among them, and the answer older than its end: it
+    /// then brings nothing back, and the watch tells what is there.
+    pub fn put_written(
+        &self,
+        kind: Kind,
+        object: &Value,
+        forgotten_before: u64,
+        applied: Option<Fingerprint>,
+    ) {
+        let Some((key, child)) = Child::read(kind, object) else { return };
         let mut state = self.lock();
-        let mut children = state.children.get_mut(&key).into_iter().flatten();
-        let child = children.find(|child| child.is_named(kind, &answered.name));
-        if let Some(child) = child.filter(|child| child.fingerprint == answered.fingerprint) {
-            child.answered = Some(desired);
+        let may_be_new = state.forgotten == forgotten_before;
+        let mut known = state.children.get(&key).into_iter().flatten();
+        if !may_be_new && !known.any(|known| known.is_named(kind, &child.name)) {
+            return;
         }
+        let (name, fingerprint) = (child.name.clone(), child.fingerprint);
+        state.put_child(key.clone(), child);
+        let mut known = state.children.get_mut(&key).into_iter().flatten();
+        let known = known.find(|known| known.is_named(kind, &name));
+        // The watch may have been faster with the same object, or with another by now.
+        if let Some(known) = known.filter(|known| known.fingerprint == fingerprint) {
+            known.answered = applied;
+        }
+    }
+
+    /// Takes in an owned object; which resource it wakes.
+    pub fn put_child(&self, kind: Kind, object: &Value) -> Option<Key> {
+        let (key, child) = Child::read(kind, object)?;
+        self.lock().put_child(key, child)
     }
 
     /// An owned object is gone; which resource that wakes.
@@ -137,6 +144,8 @@ impl Cache {
     /// Forgets one owned object, if it is still that one.
     pub fn forget_child(&self, key: &Key, kind: Kind, name: &str, uid: &str) -> bool {
         let mut state = self.lock();
+        // Also of one that is not known: the answer to its making may be under way.
+        state.forgotten += 1;
         let Some(children) = state.children.get_mut(key) else { return false };
         let before = children.len();
         children.retain(|child| !(child.is_named(kind, name) && *child.uid == *uid));
@@ -156,6 +165,7 @@ impl Cache {
     ) -> Vec<Key> {
         let mut state = self.lock();
         let mut woken = Vec::new();
+        state.forgotten += 1;
         state.children.retain(|key, children| {
             let before = children.len();
             children.retain(|child| {
@@ -193,6 +203,24 @@ impl Cache {
 }
 
 impl State {
+    fn put_child(&mut self, key: Key, mut child: Child) -> Option<Key> {
+        let children = self.children.entry(key.clone()).or_default();
+        let place = children.iter_mut().find(|known| known.is_named(child.kind, &child.name));
+        let Some(known) = place else {
+            children.push(child);
+            return Some(key);
+        };
+        if known.uid == child.uid && known.version >= child.version {
+            return None;
+        }
+        if known.uid == child.uid && known.fingerprint == child.fingerprint {
+            child.answered = known.answered;
+        }
+        let same = known.is_same_as(&child);
+        *known = child;
+        (!same).then_some(key)
+    }
+
     fn set_used(&mut self, key: &Key, config_maps: Vec<Box<str>>) {
         if self.used.get(key).is_some_and(|used| *used == config_maps) {
             return;
@@ -217,5 +245,42 @@ impl State {
 impl Child {
     pub fn is_named(&self, kind: Kind, name: &str) -> bool {
         self.kind == kind && *self.name == *name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_older_than_the_end_of_its_object_brings_nothing_back() {
+        let cache = Cache::default();
+        let key = Key::new("ns", "llama");
+        let service = |version: &str| {
+            json!({"metadata": {
+                "name": "llama-service", "namespace": "ns", "uid": "1", "resourceVersion": version,
+            }})
+        };
+        let before = cache.forgotten();
+        cache.put_written(Kind::Service, &service("1"), before, None);
+        assert_eq!(cache.children(&key).len(), 1);
+        // Written, seen and deleted by somebody, before the answer to the write is in.
+        let before = cache.forgotten();
+        cache.put_child(Kind::Service, &service("2"));
+        cache.remove_child(Kind::Service, &service("3"));
+        cache.put_written(Kind::Service, &service("2"), before, None);
+        assert!(cache.children(&key).is_empty());
+        // Made, and deleted before anything was known of it.
+        let before = cache.forgotten();
+        cache.remove_child(Kind::Service, &service("5"));
+        cache.put_written(Kind::Service, &service("4"), before, None);
+        assert!(cache.children(&key).is_empty());
+        // Another object's end does not keep one that is known from being brought up to date.
+        cache.put_child(Kind::Service, &service("6"));
+        cache.keep_children(Kind::Ingress, &HashSet::new(), |_| true);
+        cache.put_written(Kind::Service, &service("7"), before, None);
+        assert_eq!(cache.children(&key)[0].version, 7);
     }
 }
