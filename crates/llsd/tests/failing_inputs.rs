@@ -346,17 +346,16 @@ async fn a_resource_that_cannot_be_read_beside_good_ones() {
     store_unreadable(&bed, &name).await;
     bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &[]);
     let namespace = Namespace { cluster: &bed.cluster, name };
-    for name in ["text", "number"] {
-        let stopped = namespace
-            .until(DISTRIBUTION, name, "says that it cannot be carried out", |object| {
-                condition(object, "Ready")["status"] == "False"
-            })
-            .await;
-        assert_eq!(stopped["status"]["phase"], "Failed");
-        let said = condition(&stopped, "Ready")["message"].as_str().unwrap().to_owned();
-        assert!(said.starts_with("spec"), "{said}");
-        assert!(namespace.get("Deployment", name).await.is_none());
-    }
+    let stopped = namespace
+        .until_condition("number", "ConfigGenerated", "False", "ConfigGenerationFailed")
+        .await;
+    assert_eq!(stopped["status"]["phase"], "Failed");
+    let said = condition(&stopped, "Ready")["message"].as_str().unwrap();
+    assert!(said.starts_with("spec.providers.inference: "), "{said}");
+    // This one may not even be given a status.
+    namespace.until_event("text", "ConfigGenerationFailed", "spec: ").await;
+    rests(&bed, &namespace).await;
+    assert!(namespace.list("Deployment").await.is_empty());
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
 }

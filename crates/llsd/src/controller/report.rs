@@ -66,6 +66,11 @@ pub async fn report(
             }
             // The resource is gone, and with it whoever would read this.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+            // The stored resource is one that the API server would not take today, in a place where
+            // it insists on that even for a status. Then only events tell what is wrong.
+            Err(kube::Error::Api(status)) if status.code == 422 => {
+                tracing::warn!(resource = %key, why = status.message, "the status is refused");
+            }
             Err(error) => return Err(error),
         }
     }
