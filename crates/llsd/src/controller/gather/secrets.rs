@@ -55,8 +55,16 @@ struct Known {
     hashes: Option<Keys>,
     /// The certificate in it, which is no secret: the server shows it to everybody.
     certificate: Option<Box<[u8]>>,
-    /// Of a Secret that the operator itself writes: any change of it is put right.
-    version: Option<Box<str>>,
+    /// Of a Secret that the operator itself writes, where any change is put right.
+    own: Option<Own>,
+}
+
+/// A Secret of the operator's own making, as it was when it was looked at.
+#[derive(Debug, PartialEq, Eq)]
+enum Own {
+    NotLookedAt,
+    Missing,
+    Version(Box<str>),
 }
 
 impl Secrets {
@@ -104,10 +112,10 @@ impl Secrets {
             users: HashSet::new(),
             hashes: None,
             certificate: None,
-            version: None,
+            own: None,
         });
         entry.users.insert(owner.clone());
-        entry.version.get_or_insert_default();
+        entry.own.get_or_insert(Own::NotLookedAt);
     }
 
     async fn read(
@@ -237,20 +245,21 @@ impl Secrets {
             users: HashSet::new(),
             hashes: hashes.clone(),
             certificate: None,
-            version: None,
+            own: None,
         });
         entry.read = Instant::now();
         entry.certificate = certificate.map(|pem| pem.0.clone().into());
         entry.users.extend(user.cloned());
-        let version = entry.version.is_some().then(|| {
-            let version = secret.and_then(|secret| secret.metadata.resource_version.as_deref());
-            version.unwrap_or_default().into()
+        let version = secret.map(|secret| secret.metadata.resource_version.as_deref());
+        let own = entry.own.is_some().then(|| match version {
+            Some(version) => Own::Version(version.unwrap_or_default().into()),
+            None => Own::Missing,
         });
-        if entry.hashes == hashes && entry.version == version {
+        if entry.hashes == hashes && entry.own == own {
             return Vec::new();
         }
         entry.hashes = hashes;
-        entry.version = version;
+        entry.own = own;
         entry.users.iter().filter(|key| Some(*key) != user).cloned().collect()
     }
 
