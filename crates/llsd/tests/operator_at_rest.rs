@@ -7,7 +7,6 @@ mod operator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures::future::join_all;
 use llsd_testkit::{ControlPlane, Kubelet, PodFate, Requests};
 use operator::access::eventually;
 use operator::bed::Namespace;
@@ -124,9 +123,11 @@ async fn populate(namespace: &Namespace<'_>) {
 }
 
 async fn until_all_ready(namespace: &Namespace<'_>) {
-    join_all((0..RESOURCES).map(async |number| {
-        namespace.until_ready(&format!("server-{number}")).await;
-    }))
+    eventually("all resources are Ready", async || {
+        let resources = namespace.list("LlamaStackDistribution").await;
+        let ready = |object: &&Value| object["status"]["phase"] == "Ready";
+        resources.iter().filter(ready).count() == RESOURCES
+    })
     .await;
 }
 
@@ -135,9 +136,17 @@ async fn uids(namespace: &Namespace<'_>, kind: &str) -> BTreeSet<String> {
     listed.iter().map(|object| object["metadata"]["uid"].as_str().unwrap().to_owned()).collect()
 }
 
+/// As many looks as there are resources.
+fn all_resources() -> f64 {
+    f64::from(u32::try_from(RESOURCES).unwrap())
+}
+
 /// Reads of what cannot be watched, each at its pace and not more often.
 fn assert_only_due_reads(requests: &Requests, elapsed: Duration) {
-    let paces = |period: u32| elapsed.as_secs() as usize / period as usize + 1;
+    let paces = |period: u32| {
+        let times = elapsed.as_secs() / u64::from(period) + 1;
+        usize::try_from(times).unwrap()
+    };
     let users = |kind: usize| (0..RESOURCES).filter(|number| number % 6 == kind).count();
     let reads = requests.except_watches();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -151,8 +160,8 @@ fn assert_only_due_reads(requests: &Requests, elapsed: Duration) {
             ("secrets", "key-0" | "key-1") => paces(REFRESH),
             // A connection string is not kept, so each look at a resource reads it as well.
             ("secrets", "database") => paces(REFRESH) + users(5) * paces(RESYNC),
-            // What was taken apart from it is not watched.
-            ("secrets", own) if own.ends_with("-storage") => paces(RESYNC),
+            // What was taken apart from it is not watched either.
+            ("secrets", own) if own.ends_with("-storage") => paces(REFRESH) + paces(RESYNC),
             ("configmaps", "own-config") => users(2) * paces(RESYNC),
             other => panic!("nobody should read {other:?}"),
         };
@@ -172,12 +181,12 @@ async fn fifty_settled_resources_cost_no_write_and_few_reads_also_after_a_restar
     until_all_ready(&namespace).await;
     // What the last events woke is looked at once more.
     let settled = scene.replica.figure(PLANNED).await.unwrap();
-    scene.until_reconciled(settled + RESOURCES as f64).await;
+    scene.until_reconciled(settled + all_resources()).await;
 
     let mark = scene.cluster.audit().mark().await.unwrap();
     let (begun, before) = (Instant::now(), scene.replica.figure(PLANNED).await.unwrap());
     tokio::time::sleep(Duration::from_secs(u64::from(2 * RESYNC) + 1)).await;
-    scene.until_reconciled(before + 2.0 * RESOURCES as f64).await;
+    scene.until_reconciled(before + 2.0 * all_resources()).await;
     let requests = scene.requests_since(mark).await;
     assert_eq!(requests.writes().by_verb_and_resource(), BTreeMap::new());
     assert_only_due_reads(&requests.reads(), begun.elapsed());
@@ -188,7 +197,7 @@ async fn fifty_settled_resources_cost_no_write_and_few_reads_also_after_a_restar
     scene.replica.kill();
     scene.replica = start(&scene.cluster, &scene.user, &scene.arguments);
     // The lease of the killed one runs out first.
-    scene.until_reconciled(2.0 * RESOURCES as f64).await;
+    scene.until_reconciled(2.0 * all_resources()).await;
     let requests = scene.requests_since(mark).await;
     assert_eq!(requests.writes().by_verb_and_resource(), BTreeMap::new());
     let namespace = Namespace { cluster: &scene.cluster, name };

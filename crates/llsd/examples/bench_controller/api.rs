@@ -1,8 +1,9 @@
 //! What the bench writes as a user would: resources, and objects that are nobody's business.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{TryStreamExt, stream};
 use http::Request;
 use kube::Client;
+use llsd_plan::facts::Facts;
 use llsd_plan::plan::Outcome;
 use serde_json::{Value, json};
 
@@ -91,8 +92,10 @@ impl Api {
 
 /// What the operator plans for a resource as the API server returned it.
 pub fn planned(resource: &Value) -> Vec<Value> {
-    let mut facts = llsd_plan::facts::Facts::default();
-    facts.owner_uid = resource["metadata"]["uid"].as_str().map(str::to_owned);
+    let mut facts = Facts {
+        owner_uid: resource["metadata"]["uid"].as_str().map(str::to_owned),
+        ..Facts::default()
+    };
     facts.image.unavailable = Some("not asked".to_owned());
     match llsd_plan::plan::plan(resource, &facts) {
         Outcome::Planned(plan) => plan.objects.in_order(),

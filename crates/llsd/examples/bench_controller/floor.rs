@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{TryStreamExt, stream};
 use serde_json::Value;
 
 use crate::CONCURRENCY;

@@ -31,7 +31,7 @@ use under_test::Operator;
 
 /// Resources that are worked on at the same time, by the operator and by the bare client.
 pub const CONCURRENCY: usize = 16;
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_mins(1);
 const UNRELATED: usize = 2000;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]

@@ -22,15 +22,20 @@ const SERVED: &str = "vllm/llama3.2-8b";
 const BASE: &str = include_str!("base.yaml");
 const RELEASE: &str = "0.7.3";
 
-pub enum Servers {
-    Real {
-        kubelet: Box<RunningKubelet>,
-        model: OpenAiStub,
-        /// Held for its work.
-        _registry: RegistryServer,
-    },
+/// The real server, and all that it needs.
+pub struct Real {
+    kubelet: RunningKubelet,
+    model: OpenAiStub,
     /// Held for its work.
-    Pretended { _kubelet: Kubelet },
+    _registry: RegistryServer,
+}
+
+pub enum Servers {
+    Real(Box<Real>),
+    /// Held for its work.
+    Pretended {
+        _kubelet: Kubelet,
+    },
 }
 
 impl Servers {
@@ -60,7 +65,7 @@ impl Servers {
             registry.host()
         ));
         say.detail("a stub answers as the vLLM server http://vllm:8000");
-        Ok(Self::Real { kubelet: Box::new(kubelet), model, _registry: registry })
+        Ok(Self::Real(Box::new(Real { kubelet, model, _registry: registry })))
     }
 
     async fn pretend(cluster: &ControlPlane, say: &Narrator, why: &str) -> anyhow::Result<Self> {
@@ -73,7 +78,7 @@ impl Servers {
     /// How the operator reaches the servers.
     pub fn url_template(&self) -> Option<String> {
         match self {
-            Self::Real { kubelet, .. } => Some(kubelet.server_url_template()),
+            Self::Real(real) => Some(real.kubelet.server_url_template()),
             Self::Pretended { .. } => None,
         }
     }
@@ -87,14 +92,14 @@ impl Servers {
     /// What the server said, for when it does not come up.
     pub fn log(&self, namespace: &str) -> String {
         match self {
-            Self::Real { kubelet, .. } => kubelet.logs(namespace),
+            Self::Real(real) => real.kubelet.logs(namespace),
             Self::Pretended { .. } => String::new(),
         }
     }
 
     /// Asks the server for its providers, and the model through the server for an answer.
     pub async fn show(&self, say: &Narrator, namespace: &str, name: &str) -> anyhow::Result<()> {
-        let Self::Real { model, .. } = self else { return Ok(()) };
+        let Self::Real(real) = self else { return Ok(()) };
         let url = self.url(namespace, name).context("a real server has an address")?;
         let client = reqwest::Client::new();
         say.step("Asking the server: GET /v1/providers");
@@ -127,7 +132,8 @@ impl Servers {
         let parsed: Value = serde_json::from_str(&answer).context("the server answers in JSON")?;
         let content = parsed["choices"][0]["message"]["content"].as_str();
         say.quote(content.with_context(|| format!("no answer: {answer}"))?);
-        let asked = model.requests().iter().any(|request| request.path.ends_with("completions"));
+        let asked =
+            real.model.requests().iter().any(|request| request.path.ends_with("completions"));
         ensure!(asked, "the model was not asked");
         Ok(())
     }
