@@ -30,5 +30,30 @@ pub(crate) fn explain(error: &reqwest::Error, host: &str, during: &'static str) 
         reason = Some(cause.to_string());
         source = cause.source();
     }
-    Error::Unreachable { host, reason: reason.unwrap_or_else(|| during.to_owned()) }
+    let reason = reason.map_or_else(|| during.to_owned(), |reason| steady(&reason).to_owned());
+    Error::Unreachable { host, reason }
+}
+
+/// A name that cannot be resolved is told in one word or another, as resolvers have it from one
+/// moment to the next. Statuses show the reason, and must not change with it.
+fn steady(reason: &str) -> &str {
+    if reason.contains("lookup address information") {
+        "its name cannot be resolved"
+    } else {
+        reason
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::steady;
+
+    #[test]
+    fn a_name_that_cannot_be_resolved_is_always_told_alike() {
+        for said in ["Name or service not known", "Temporary failure in name resolution"] {
+            let said = format!("failed to lookup address information: {said}");
+            assert_eq!(steady(&said), "its name cannot be resolved");
+        }
+        assert_eq!(steady("connection refused"), "connection refused");
+    }
 }

@@ -127,8 +127,9 @@ impl Looking {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let api = kind.in_namespace(&self.context.client, &key.namespace);
         let before = api.get_opt(&name).await?.map(|live| written(&live));
-        let live = before.as_ref().and_then(|live| Child::read(kind, live));
-        if before.is_some() && live.as_ref().is_none_or(|(owner, _)| owner != key) {
+        let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
+        let live = before.as_ref().and_then(|live| apply::ours(kind, live, key, owner));
+        if before.is_some() && live.is_none() {
             return Ok(Err(format!("{} {name} belongs to somebody else", kind.name())));
         }
         if kind == Kind::Deployment {
@@ -137,8 +138,7 @@ impl Looking {
             }
             self.keep_unknown_hash(&mut object, before.as_ref());
         }
-        let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
-        if !apply::would_change(&object, live.map(|(_, live)| live).as_ref(), owner) {
+        if !apply::would_change(&object, live.as_ref(), owner) {
             return Ok(Ok(None));
         }
         let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();

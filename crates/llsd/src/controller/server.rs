@@ -177,6 +177,11 @@ fn reason(error: &reqwest::Error) -> String {
     while let Some(source) = deepest.source() {
         deepest = source;
     }
+    let deepest = deepest.to_string();
+    if deepest.contains("lookup address information") {
+        // Resolvers tell it in one word or another from one moment to the next.
+        return "its name cannot be resolved".to_owned();
+    }
     if error.is_connect() {
         format!("no connection: {deepest}")
     } else {

@@ -6,6 +6,7 @@ mod claim;
 mod step;
 mod write;
 
+use llsd_plan::objects::labels;
 use llsd_plan::plan::{Plan, state_of};
 use llsd_plan::status::{Applied, Refused};
 use serde_json::Value;
@@ -74,7 +75,7 @@ impl<'a> Application<'a> {
             _ => None,
         };
         let live = match &read {
-            Some(live) => Some(self.ours(kind, live)?),
+            Some(live) => Some(self.own(kind, live)?),
             None => known.cloned(),
         };
         match kind {
@@ -94,7 +95,7 @@ impl<'a> Application<'a> {
             Step::Nothing => return Ok(()),
             Step::Create => {
                 if let Made::Exists(live) = self.writer.create(kind, desired).await? {
-                    let live = self.ours(kind, &live)?;
+                    let live = self.own(kind, &live)?;
                     return Box::pin(self.plain(kind, desired, Some(&live))).await;
                 }
             }
@@ -159,28 +160,26 @@ impl<'a> Application<'a> {
         Ok(())
     }
 
+    fn own(&self, kind: Kind, live: &Value) -> Result<Child, Failed> {
+        let own = ours(kind, live, self.writer.key, self.owner);
+        own.ok_or_else(|| not_ours(kind, live))
+    }
+
     fn known(&self, kind: Kind, name: &str) -> Option<&'a Child> {
         self.children.iter().find(|child| child.is_named(kind, name))
     }
+}
 
-    /// What is known of an object that the watch has not shown, if it is this resource's.
-    fn ours(&self, kind: Kind, live: &Value) -> Result<Child, Failed> {
-        let labels = &live["metadata"]["labels"];
-        let labelled =
-            labels[llsd_plan::objects::labels::MANAGED_BY] == llsd_plan::objects::labels::OPERATOR;
-        // Somebody may have taken the label away, and with it the object out of the watch. Of a
-        // Secret the label is the only proof that the operator's own policy accepts.
-        let is_proven = |child: &Child| {
-            let controlled = child.controller.as_deref() == Some(self.owner);
-            kind != Kind::Secret && (controlled || child.fingerprint.is_some())
-        };
-        match Child::read(kind, live) {
-            Some((key, child)) if key == *self.writer.key && (labelled || is_proven(&child)) => {
-                Ok(child)
-            }
-            _ => Err(not_ours(kind, live)),
-        }
-    }
+/// What is known of an object that the watch has not shown, if it is the resource's own: of `key`,
+/// whose uid is `owner`.
+pub fn ours(kind: Kind, live: &Value, key: &Key, owner: &str) -> Option<Child> {
+    let (named, child) = Child::read(kind, live)?;
+    let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
+    // Somebody may have taken the label away, and with it the object out of the watch. Of a Secret
+    // the label is the only proof that the operator's own policy accepts.
+    let controlled = child.controller.as_deref() == Some(owner);
+    let proven = kind != Kind::Secret && (controlled || child.fingerprint.is_some());
+    (named == *key && (labelled || proven)).then_some(child)
 }
 
 fn not_ours(kind: Kind, object: &Value) -> Failed {
