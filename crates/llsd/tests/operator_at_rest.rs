@@ -125,7 +125,14 @@ async fn populate(namespace: &Namespace<'_>) {
 async fn until_all_ready(namespace: &Namespace<'_>) {
     eventually("all resources are Ready", async || {
         let resources = namespace.list("LlamaStackDistribution").await;
-        let ready = |object: &&Value| object["status"]["phase"] == "Ready";
+        // An autoscaler raises its one pod to two, seconds after everything else has settled.
+        let pods = |object: &Value| {
+            if object["spec"]["workload"]["autoscaling"].is_object() { 2 } else { 1 }
+        };
+        let ready = |object: &&Value| {
+            object["status"]["phase"] == "Ready"
+                && object["status"]["availableReplicas"] == pods(object)
+        };
         resources.iter().filter(ready).count() == RESOURCES
     })
     .await;
