@@ -7,7 +7,6 @@ mod operator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use futures::future::join_all;
 use llsd_testkit::{ControlPlane, Kubelet, PodFate, Requests};
 use operator::access::eventually;
 use operator::bed::Namespace;
@@ -124,9 +123,11 @@ async fn populate(namespace: &Namespace<'_>) {
 }
 
 async fn until_all_ready(namespace: &Namespace<'_>) {
-    join_all((0..RESOURCES).map(async |number| {
-        namespace.until_ready(&format!("server-{number}")).await;
-    }))
+    eventually("all resources are Ready", async || {
+        let resources = namespace.list("LlamaStackDistribution").await;
+        let ready = |object: &&Value| object["status"]["phase"] == "Ready";
+        resources.iter().filter(ready).count() == RESOURCES
+    })
     .await;
 }
 

@@ -1,6 +1,6 @@
 //! What the bench writes as a user would: resources, and objects that are nobody's business.
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{TryStreamExt, stream};
 use http::Request;
 use kube::Client;
 use llsd_plan::plan::Outcome;
