@@ -131,7 +131,7 @@ async fn a_restarted_operator_writes_nothing_while_an_adopted_deployment_waits()
     let (namespace, before) = stage.place("waiting");
     until_waiting(&namespace).await;
     let audit = stage.cluster.audit();
-    let mark = audit.mark().await.unwrap();
+    let mark = namespace.quiet(&stage.user).await;
     let requests = async || {
         let requests = audit.requests_of(&stage.user).await.unwrap().since(mark);
         requests.only(|request| request.namespace == namespace.name)

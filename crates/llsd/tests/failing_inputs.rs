@@ -81,7 +81,7 @@ async fn survives(
 /// The operator writes nothing here and asks little while an input stays broken.
 async fn rests(bed: &Bed, namespace: &Namespace<'_>) {
     let audit = bed.cluster.audit();
-    let mark = audit.mark().await.unwrap();
+    let mark = namespace.quiet(&bed.user).await;
     tokio::time::sleep(Duration::from_secs(4)).await;
     let requests = audit.requests_of(&bed.user).await.unwrap().since(mark);
     let requests = requests.only(|request| request.namespace == namespace.name);

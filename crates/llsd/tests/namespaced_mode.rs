@@ -7,6 +7,7 @@ mod operator;
 use std::collections::BTreeSet;
 
 use llsd_testkit::{ControlPlane, PodFate};
+use operator::access::eventually;
 use operator::bed::{Namespace, Operator};
 use operator::everything::{OBJECTS, prepare, spec};
 use operator::install::install_namespaced;
@@ -39,10 +40,10 @@ async fn an_operator_of_one_namespace_works_there_and_looks_nowhere_else() {
     home.until_gone("Ingress", "llama-ingress").await;
     home.delete("Service", "llama-service").await;
     home.until("Service", "llama-service", "is back", |_| true).await;
-    let events = home.list("Event").await;
     let about_it =
-        |event: &&serde_json::Value| event["regarding"]["uid"] == ready["metadata"]["uid"];
-    assert!(events.iter().any(|event| about_it(&event)), "{events:?}");
+        |event: &serde_json::Value| event["regarding"]["uid"] == ready["metadata"]["uid"];
+    eventually("it is told of in an event", async || home.list("Event").await.iter().any(about_it))
+        .await;
     home.delete("LlamaStackDistribution", "llama").await;
     home.until_gone("LlamaStackDistribution", "llama").await;
 

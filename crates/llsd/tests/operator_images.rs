@@ -230,7 +230,7 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     assert!(!condition(&told, "Reconciling").is_null(), "it is tried again");
     namespace.until_event("generated", "RegistryUnavailable", &image).await;
     // Some looks at both of them, so that they were looked at for certain.
-    let mark = bed.cluster.audit().mark().await.unwrap();
+    let mark = namespace.quiet(&bed.user).await;
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
     assert_eq!(namespace.running("generated").await, generated, "the server is disturbed");
     assert_eq!(namespace.running("default").await, default, "the server is disturbed");

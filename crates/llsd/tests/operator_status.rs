@@ -167,9 +167,10 @@ async fn a_status_rests_while_nothing_changes() {
     world.server.healthy(&format!("/{}", namespace.name), &providers);
     namespace.distribution("demo", vllm()).await;
     namespace.until_condition("demo", "HealthCheck", "True", "HealthCheckPassed").await;
-    let ready = namespace.until_ready("demo").await;
+    namespace.until_ready("demo").await;
     let audit = world.bed.cluster.audit();
-    let mark = audit.mark().await.unwrap();
+    let mark = namespace.quiet(&world.bed.user).await;
+    let ready = namespace.get(DISTRIBUTION, "demo").await.unwrap();
     tokio::time::sleep(Duration::from_secs(20)).await;
     let later = namespace.get(DISTRIBUTION, "demo").await.unwrap();
     assert_eq!(later["metadata"]["resourceVersion"], ready["metadata"]["resourceVersion"]);

@@ -48,7 +48,6 @@ pub async fn measure(api: &Api, namespace: &str, count: usize) -> anyhow::Result
         .await?;
     let took = begun.elapsed();
     for kind in kinds {
-        // Services are not deleted as a collection before 1.33's API, and one by one is no slower.
         api.delete_all(&kind).await?;
     }
     let resources =

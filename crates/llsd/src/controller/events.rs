@@ -1,7 +1,10 @@
 //! Publishes events on a resource. kube's recorder keeps every event for minutes to merge repeated
-//! ones; ours are only sent when something changed, so nothing is kept.
+//! ones; ours are only sent when something changed. They are sent one after the other beside the
+//! work, so that a thousand new resources have their servers before their events.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event as ClusterEvent;
@@ -11,11 +14,14 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use llsd_plan::status::{Event, EventKind};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::api_error::told;
 use super::cache::Key;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
+/// More than this many are not kept: whoever cannot send so many has other worries.
+const LONGEST_QUEUE: usize = 10_000;
 
 /// Sends events; one that cannot be sent is logged and forgotten.
 pub struct Events {
@@ -23,29 +29,84 @@ pub struct Events {
     /// Which replica sends them.
     instance: String,
     sent: AtomicU32,
+    waiting: Mutex<VecDeque<Waiting>>,
+    added: Notify,
+}
+
+/// An event that is not sent yet.
+struct Waiting {
+    key: Key,
+    uid: Option<Box<str>>,
+    version: Option<Box<str>>,
+    at: Timestamp,
+    event: Event,
 }
 
 impl Events {
     pub fn new(client: Client, instance: String) -> Self {
-        Self { client, instance, sent: AtomicU32::new(0) }
+        Self {
+            client,
+            instance,
+            sent: AtomicU32::new(0),
+            waiting: Mutex::default(),
+            added: Notify::new(),
+        }
     }
 
-    pub async fn publish(&self, key: &Key, resource: &Value, events: &[Event]) {
-        let api: Api<ClusterEvent> = Api::namespaced(self.client.clone(), &key.namespace);
-        for event in events {
-            let event = self.written(key, resource, event);
-            if let Err(error) = api.create(&PostParams::default(), &event).await {
-                tracing::warn!(resource = %key, error = told(&error), "an event is not published");
+    /// Sent as soon as those before are.
+    pub fn publish(&self, key: &Key, resource: &Value, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let text = |field: &str| resource["metadata"][field].as_str().map(Box::<str>::from);
+        let at = Timestamp::now();
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.extend(events.into_iter().map(|event| Waiting {
+            key: key.clone(),
+            uid: text("uid"),
+            version: text("resourceVersion"),
+            at,
+            event,
+        }));
+        waiting.truncate(LONGEST_QUEUE);
+        drop(waiting);
+        self.added.notify_one();
+    }
+
+    /// Sends what is published, for ever.
+    pub async fn keep_sending(&self) {
+        loop {
+            self.send_waiting().await;
+            self.added.notified().await;
+        }
+    }
+
+    /// Sends what waits.
+    pub async fn send_waiting(&self) {
+        while let Some(next) = self.next() {
+            let api: Api<ClusterEvent> = Api::namespaced(self.client.clone(), &next.key.namespace);
+            if let Err(error) = api.create(&PostParams::default(), &self.written(&next)).await {
+                let error = told(&error);
+                tracing::warn!(resource = %next.key, error, "an event is not published");
             }
         }
     }
 
-    fn written(&self, key: &Key, resource: &Value, event: &Event) -> ClusterEvent {
-        let now = Timestamp::now();
+    fn next(&self) -> Option<Waiting> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = waiting.pop_front();
+        if waiting.is_empty() {
+            // A burst leaves no trace in memory.
+            waiting.shrink_to_fit();
+        }
+        next
+    }
+
+    fn written(&self, waiting: &Waiting) -> ClusterEvent {
+        let Waiting { key, uid, version, at, event } = waiting;
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
-        let metadata = &resource["metadata"];
         let mut written = ClusterEvent {
-            event_time: Some(MicroTime(now)),
+            event_time: Some(MicroTime(*at)),
             type_: Some(match event.kind {
                 EventKind::Normal => "Normal".to_owned(),
                 EventKind::Warning => "Warning".to_owned(),
@@ -60,15 +121,14 @@ impl Events {
                 kind: Some(llsd_api::KIND.to_owned()),
                 name: Some(key.name.to_string()),
                 namespace: Some(key.namespace.to_string()),
-                uid: metadata["uid"].as_str().map(str::to_owned),
-                resource_version: metadata["resourceVersion"].as_str().map(str::to_owned),
+                uid: uid.as_deref().map(str::to_owned),
+                resource_version: version.as_deref().map(str::to_owned),
                 ..ObjectReference::default()
             }),
             ..ClusterEvent::default()
         };
         // As client-go names them: unique, and sorted by time.
-        written.metadata.name =
-            Some(format!("{}.{:x}{number:04x}", key.name, now.as_microsecond()));
+        written.metadata.name = Some(format!("{}.{:x}{number:04x}", key.name, at.as_microsecond()));
         written.metadata.namespace = Some(key.namespace.to_string());
         written
     }

@@ -20,6 +20,7 @@ mod report;
 mod scope;
 mod secret_key;
 mod server;
+mod synced;
 mod watches;
 
 use std::collections::BTreeSet;
@@ -176,6 +177,7 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
     background.spawn(refresh_secrets(Arc::clone(&context)));
     background.spawn(poll_servers(Arc::clone(&context)));
     background.spawn(count(Arc::clone(&context)));
+    background.spawn(send_events(Arc::clone(&context)));
     let mut workers = JoinSet::new();
     let places = Arc::new(Semaphore::new(context.settings.concurrency));
     loop {
@@ -196,8 +198,12 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
         });
     }
     let deadline = Instant::now() + context.settings.grace;
+    let finishing = async {
+        while workers.join_next().await.is_some() {}
+        context.events.send_waiting().await;
+    };
     tokio::select! {
-        () = async { while workers.join_next().await.is_some() {} } => {}
+        () = finishing => {}
         () = sleep_until(deadline) => {
             tracing::warn!(unfinished = workers.len(), "work under way did not end in time");
         }
@@ -253,6 +259,10 @@ async fn poll_servers(context: Arc<Context>) {
         });
         asked.await;
     }
+}
+
+async fn send_events(context: Arc<Context>) {
+    context.events.keep_sending().await;
 }
 
 /// Figures that are counted and not summed up.

@@ -74,7 +74,7 @@ pub async fn report(
             Err(error) => return Err(error),
         }
     }
-    context.events.publish(key, resource, &reported.events).await;
+    context.events.publish(key, resource, reported.events);
     Ok(())
 }
 

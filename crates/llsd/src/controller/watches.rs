@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -15,17 +14,21 @@ use kube::{Api, ResourceExt};
 use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::labels;
 use serde_json::Value;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::Context;
 use super::cache::Key;
 use super::kinds::{self, Kind};
 use super::scope::{Part, Scope};
+use super::synced::{Pending, Synced};
 use crate::manifests::names::CONFIG_MAP;
 
-/// Objects that one answer of the API server holds: a large list is never in memory as a whole.
-const PAGE: u32 = 50;
+/// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
+/// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
+const PAGE: u32 = 20;
+
+/// The same for metadata alone, of which a cluster may have tens of thousands.
+const METADATA_PAGE: u32 = 250;
 
 /// The mirror objects of OpenShift.
 const MIRRORS: [(&str, &str, &str, &str); 3] = [
@@ -34,46 +37,9 @@ const MIRRORS: [(&str, &str, &str, &str); 3] = [
     ("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"),
 ];
 
-/// Counts the watches whose first list is not in yet.
-#[derive(Debug, Default)]
-pub struct Synced {
-    missing: AtomicUsize,
-    changed: Notify,
-}
-
-impl Synced {
-    fn expect(self: &Arc<Self>) -> Pending {
-        self.missing.fetch_add(1, Ordering::SeqCst);
-        Pending(Some(Arc::clone(self)))
-    }
-
-    /// Waits until all first lists are in.
-    pub async fn all(&self) {
-        loop {
-            let changed = self.changed.notified();
-            if self.missing.load(Ordering::SeqCst) == 0 {
-                return;
-            }
-            changed.await;
-        }
-    }
-}
-
-/// One watch whose first list is awaited.
-struct Pending(Option<Arc<Synced>>);
-
-impl Pending {
-    fn done(&mut self) {
-        if let Some(synced) = self.0.take() {
-            synced.missing.fetch_sub(1, Ordering::SeqCst);
-            synced.changed.notify_waiters();
-        }
-    }
-}
-
 /// Starts all watches.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
-    let synced = Arc::new(Synced::default());
+    let synced = Synced::new();
     let served = context.served_apis();
     for part in context.settings.scope.parts() {
         tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
@@ -97,6 +63,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
 }
 
 async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
+    pending.begin().await;
     let api: Api<DynamicObject> = part.api(&context.client, &kinds::distribution());
     let mut listed = HashSet::new();
     let mut events = std::pin::pin!(events(api, Config::default()));
@@ -134,6 +101,7 @@ fn gone(context: &Context, key: &Key) {
 }
 
 async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pending) {
+    pending.begin().await;
     let api: Api<DynamicObject> = part.api(&context.client, &kind.resource());
     let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
     let mut listed = HashSet::new();
@@ -168,9 +136,10 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
 
 /// Only metadata: the content of ConfigMaps is asked for when it is needed.
 async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
+    pending.begin().await;
     let api: Api<PartialObjectMeta<ConfigMap>> = part.typed(&context.client);
     let mut bundles = HashSet::new();
-    let stream = watcher(api, Config::default().page_size(500)).default_backoff();
+    let stream = watcher(api, Config::default().page_size(METADATA_PAGE)).default_backoff();
     let mut stream = std::pin::pin!(logged(stream));
     let wake = |namespace: &str, name: &str| {
         wake(&context, &context.cache.users(namespace, name));
@@ -208,7 +177,7 @@ async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
 /// The opt-in watch of Secrets, of their metadata alone.
 async fn secrets(context: Arc<Context>, part: Part) {
     let api: Api<PartialObjectMeta<Secret>> = part.typed(&context.client);
-    let stream = watcher(api, Config::default().page_size(500)).default_backoff();
+    let stream = watcher(api, Config::default().page_size(METADATA_PAGE)).default_backoff();
     let mut stream = std::pin::pin!(logged(stream));
     while let Some(event) = stream.next().await {
         if let Event::Apply(object) | Event::Delete(object) = event {
@@ -220,6 +189,7 @@ async fn secrets(context: Arc<Context>, part: Part) {
 }
 
 async fn operator_config(context: Arc<Context>, mut pending: Pending) {
+    pending.begin().await;
     let namespace = &context.settings.operator_namespace;
     let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
     let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
@@ -255,6 +225,7 @@ async fn mirrors(
     (group, version, kind, plural): (&str, &str, &str, &str),
     mut pending: Pending,
 ) {
+    pending.begin().await;
     let resource = ApiResource {
         group: group.to_owned(),
         version: version.to_owned(),

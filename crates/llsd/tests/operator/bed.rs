@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodFate, Program};
+use llsd_testkit::{ControlPlane, Kubelet, Mark, PodFate, Program};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -203,6 +203,24 @@ impl Namespace<'_> {
         while self.get(kind, name).await.is_some() {
             assert!(begun.elapsed() < PATIENCE, "{kind} {}/{name} is still there", self.name);
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until `user` has nothing left to write here: events follow the status that a test may
+    /// have waited for.
+    pub async fn quiet(&self, user: &str) -> Mark {
+        let begun = Instant::now();
+        let audit = self.cluster.audit();
+        loop {
+            let mark = audit.mark().await.unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let writes = audit.requests_of(user).await.unwrap().since(mark).writes();
+            let writes = writes.only(|request| request.namespace == self.name);
+            if writes.is_empty() {
+                return mark;
+            }
+            let last = writes.by_verb_and_resource();
+            assert!(begun.elapsed() < PATIENCE, "{}: never quiet: {last:?}", self.name);
         }
     }
 
