@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event as ClusterEvent;
@@ -15,6 +16,7 @@ use kube::{Api, Client};
 use llsd_plan::status::{Event, EventKind};
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use super::api_error::told;
 use super::cache::Key;
@@ -22,6 +24,8 @@ use super::cache::Key;
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
 /// More than this many are not kept: whoever cannot send so many has other worries.
 const LONGEST_QUEUE: usize = 10_000;
+/// Between two events while resources wait to be worked on.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends events; one that cannot be sent is logged and forgotten.
 pub struct Events {
@@ -73,23 +77,38 @@ impl Events {
         self.added.notify_one();
     }
 
-    /// Sends what is published, for ever.
-    pub async fn keep_sending(&self) {
+    /// Sends what is published, for ever; slowly while there is other work.
+    pub async fn keep_sending(&self, busy: impl Fn() -> bool) {
         loop {
-            self.send_waiting().await;
+            while !self.is_empty() {
+                if busy() {
+                    sleep(PAUSE).await;
+                }
+                self.send_next().await;
+            }
             self.added.notified().await;
         }
     }
 
     /// Sends what waits.
     pub async fn send_waiting(&self) {
-        while let Some(next) = self.next() {
+        while !self.is_empty() {
+            self.send_next().await;
+        }
+    }
+
+    async fn send_next(&self) {
+        if let Some(next) = self.next() {
             let api: Api<ClusterEvent> = Api::namespaced(self.client.clone(), &next.key.namespace);
             if let Err(error) = api.create(&PostParams::default(), &self.written(&next)).await {
                 let error = told(&error);
                 tracing::warn!(resource = %next.key, error, "an event is not published");
             }
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     fn next(&self) -> Option<Waiting> {

@@ -262,7 +262,7 @@ async fn poll_servers(context: Arc<Context>) {
 }
 
 async fn send_events(context: Arc<Context>) {
-    context.events.keep_sending().await;
+    context.events.keep_sending(|| context.queue.is_busy()).await;
 }
 
 /// Figures that are counted and not summed up.

@@ -107,6 +107,11 @@ impl Queue {
         self.changed.notify_one();
     }
 
+    /// Whether any wait now.
+    pub fn is_busy(&self) -> bool {
+        self.lock().due.first().is_some_and(|(at, _)| *at <= Instant::now())
+    }
+
     /// How many wait now.
     pub fn waiting(&self) -> usize {
         let now = Instant::now();
