@@ -15,6 +15,14 @@ pub const CONFIG_MAP: &str = "llama-stack-operator-config";
 /// own namespace.
 pub const KEY_SECRET: &str = "llama-stack-operator-key";
 
+/// The Secret with the certificates of the webhooks, in the operator's own namespace.
+pub const WEBHOOK_SECRET: &str = "llama-stack-operator-webhook-certificates";
+/// The definition of the resource.
+pub const DEFINITION: &str = "llamastackdistributions.llamastack.io";
+/// The configuration of the validating webhook, and the one webhook in it.
+pub const VALIDATING_WEBHOOK: &str = "llama-stack-k8s-operator-validating-webhook";
+pub const WEBHOOK_NAME: &str = "llamastackdistributions.llamastack.io";
+
 /// The role for what the operator does to resources, and its binding.
 pub(super) const ROLE: [&str; 2] =
     ["llama-stack-k8s-operator-manager-role", "llama-stack-k8s-operator-manager-rolebinding"];
