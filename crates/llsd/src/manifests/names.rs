@@ -36,11 +36,16 @@ pub(super) const SECRET_WATCH: [&str; 2] = [
     "llama-stack-k8s-operator-secret-watch-role",
     "llama-stack-k8s-operator-secret-watch-rolebinding",
 ];
+/// The role for registering the webhooks, and its binding.
+pub(super) const WEBHOOK_ROLE: [&str; 2] =
+    ["llama-stack-k8s-operator-webhook-role", "llama-stack-k8s-operator-webhook-rolebinding"];
 pub(super) const EDITOR: &str = "llama-stack-k8s-operator-llsd-editor-role";
 pub(super) const VIEWER: &str = "llama-stack-k8s-operator-llsd-viewer-role";
 pub(super) const METRICS_SERVICE: &str =
     "llama-stack-k8s-operator-controller-manager-metrics-service";
 pub(super) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
+/// The Secret with certificates of the webhooks that somebody else makes.
+pub(super) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
 pub(super) const SECRET_POLICY: &str = "llama-stack-k8s-operator-secrets";
 
 /// The name under which the API server knows an operator that runs in `namespace`.

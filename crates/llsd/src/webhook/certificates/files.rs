@@ -94,7 +94,7 @@ impl Files {
             std::fs::read_to_string(self.folder.join(name))
                 .map_err(|error| format!("{name}: {error}"))
         };
-        let (certificate, key) = (text("tls.crt")?, text("tls.key")?);
-        Leaf::foreign(certificate, key.into()).map_err(|flaw| format!("tls.crt, tls.key: {flaw}"))
+        let (certificate, key) = (text("tls.crt")?, text("tls.key")?.into());
+        Leaf::foreign(&certificate, &key).map_err(|flaw| format!("tls.crt, tls.key: {flaw}"))
     }
 }

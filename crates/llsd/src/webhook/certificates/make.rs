@@ -95,7 +95,7 @@ pub(super) fn leaf(
     valid(&mut params, now, (now + times.leaf).min(authority.trusted.until));
     let key = KeyPair::generate()?;
     let certificate = params.signed_by(&key, &issuer)?;
-    Leaf::foreign(certificate.pem(), key.serialize_pem().into()).map_err(MakeError::Unreadable)
+    Leaf::foreign(&certificate.pem(), &key.serialize_pem().into()).map_err(MakeError::Unreadable)
 }
 
 fn subject(name: &str) -> DistinguishedName {

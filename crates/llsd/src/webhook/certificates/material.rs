@@ -129,8 +129,8 @@ fn bundle<'a>(trusted: impl Iterator<Item = &'a Trusted>) -> String {
 
 impl Leaf {
     /// A certificate and its key that somebody else made, of whatever authority.
-    pub(super) fn foreign(pem: String, key: SecretString) -> Result<Self, &'static str> {
-        leaf(Some(&pem), Some(key.expose_secret()), None)
+    pub(super) fn foreign(pem: &str, key: &SecretString) -> Result<Self, &'static str> {
+        leaf(Some(pem), Some(key.expose_secret()), None)
     }
 }
 
@@ -220,4 +220,76 @@ fn validity(parsed: &X509Certificate<'_>) -> Result<(Timestamp, Timestamp), &'st
     let validity = parsed.validity();
     let time = |seconds| Timestamp::from_second(seconds).map_err(|_| "no time of validity");
     Ok((time(validity.not_before.timestamp())?, time(validity.not_after.timestamp())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Times, make};
+    use super::*;
+
+    fn whole() -> BTreeMap<String, ByteString> {
+        let (now, times) = (Timestamp::now(), Times::default());
+        let authority = make::authority(now, &times).unwrap();
+        let names = ["webhooks.home.svc".to_owned(), "::1".to_owned()].into();
+        let leaf = make::leaf(now, &authority, &names, &times).unwrap();
+        let found = Found {
+            previous: vec![authority.trusted.clone(), authority.trusted.clone()],
+            next: Some(make::authority(now, &times).unwrap()),
+            leaf: Some(leaf),
+            authority: Some(authority),
+            flaws: Vec::new(),
+        };
+        let bytes = |text: SecretString| ByteString(text.expose_secret().as_bytes().to_vec());
+        found.write().into_iter().map(|(field, text)| (field.to_owned(), bytes(text))).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let found = Found::read(&whole());
+        assert_eq!(found.flaws, Vec::<String>::new());
+        assert_eq!(found.trusted().count(), 4);
+        let names = &found.leaf.unwrap().names;
+        assert_eq!(
+            names.iter().map(String::as_str).collect::<Vec<_>>(),
+            ["::1", "webhooks.home.svc"]
+        );
+    }
+
+    #[test]
+    fn each_flaw_is_named_without_its_content_and_the_rest_stays() {
+        for field in FIELDS {
+            for content in
+                ["", "password", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+            {
+                let mut data = whole();
+                data.insert(field.to_owned(), ByteString(content.into()));
+                let found = Found::read(&data);
+                let [flaw, ..] = found.flaws.as_slice() else { panic!("{field}: no flaw") };
+                assert!(flaw.contains(field) && !flaw.contains("password"), "{flaw}");
+                assert_eq!(found.authority.is_none(), field.starts_with("ca."), "{field}");
+                assert_eq!(found.next.is_none(), field.starts_with("next"), "{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_or_a_certificate_of_somebody_else_does_not_pass() {
+        let other = whole();
+        for field in ["ca.crt", "ca.key", "tls.crt", "tls.key", "next-ca.key"] {
+            let mut data = whole();
+            data.insert(field.to_owned(), other[field].clone());
+            assert!(!Found::read(&data).flaws.is_empty(), "{field}");
+        }
+    }
+
+    #[test]
+    fn keys_are_shown_to_nobody() {
+        let data = whole();
+        let shown = format!("{:?}", Found::read(&data));
+        for field in ["ca.key", "next-ca.key", "tls.key"] {
+            let key = String::from_utf8(data[field].0.clone()).unwrap();
+            let line = key.lines().nth(1).unwrap();
+            assert!(!shown.contains(line), "{field}");
+        }
+    }
 }

@@ -115,6 +115,10 @@ impl Kind for ValidatingWebhook {
     }
 }
 
+/// A write had no effect that we know of; the log says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unwritten;
+
 /// One object as it was last seen.
 pub(super) struct Registration<K: Kind> {
     api: Api<K::Object>,
@@ -159,7 +163,7 @@ impl<K: Kind> Registration<K> {
 
     /// Whether the object, as far as it is known, has what it should; writes it otherwise. An error
     /// is worth another try; one that only somebody else can mend is not.
-    pub async fn register(&mut self, bundle: &Bundle) -> Result<bool, ()> {
+    pub async fn register(&mut self, bundle: &Bundle) -> Result<bool, Unwritten> {
         let Some(seen) = &self.seen else { return Ok(false) };
         let config = match K::client_config(seen) {
             Ok(config) => config,
@@ -190,8 +194,14 @@ impl<K: Kind> Registration<K> {
             }
             // The watch will tell what it is now.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => Ok(false),
-            Ok(Err(error)) => Err(self.failed(error.to_string())),
-            Err(_) => Err(self.failed(format!("no answer within {PATIENCE:?}"))),
+            Ok(Err(error)) => {
+                self.failed(error.to_string());
+                Err(Unwritten)
+            }
+            Err(_) => {
+                self.failed(format!("no answer within {PATIENCE:?}"));
+                Err(Unwritten)
+            }
         }
     }
 
