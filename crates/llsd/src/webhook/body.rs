@@ -58,7 +58,7 @@ impl Room {
             }
             let needed = (2 * length).div_ceil(PIECE);
             if needed > counted {
-                received.takeroom(&self.0, needed - counted).await;
+                received.take_room(&self.0, needed - counted).await;
                 counted = needed;
             }
             received.bytes.extend_from_slice(&piece);
@@ -68,7 +68,7 @@ impl Room {
 }
 
 impl Received {
-    async fn takeroom(&mut self, room: &Arc<Semaphore>, pieces: usize) {
+    async fn take_room(&mut self, room: &Arc<Semaphore>, pieces: usize) {
         let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
         let Ok(more) = Arc::clone(room).acquire_many_owned(pieces).await else { return };
         match &mut self.room {

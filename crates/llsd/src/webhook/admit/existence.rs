@@ -1,6 +1,10 @@
 //! One short look whether what a resource mentions exists. It only leads to warnings: Secrets and
 //! ConfigMaps may come after the resource, as in one `kubectl apply` of several files. No value is
 //! read, only names and keys, and whoever may not be asked is not spoken of.
+#![allow(
+    clippy::zero_sized_map_values,
+    reason = "keys are read from a map, and its values passed over"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -64,8 +68,6 @@ fn place<'m>(mention: &'m Mention, namespace: &'m str) -> Option<Place<'m>> {
     ))
 }
 
-/// The values are passed over while reading.
-#[allow(clippy::zero_sized_map_values, reason = "it is read from a map")]
 type Fields = BTreeMap<String, IgnoredAny>;
 
 #[derive(Debug, Default, Deserialize)]
