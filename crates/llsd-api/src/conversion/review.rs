@@ -53,28 +53,25 @@ pub fn answer(body: &[u8]) -> Result<Vec<u8>, Refused> {
     let begin = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":{{"uid":"#);
     answer.extend_from_slice(begin.as_bytes());
     write(&mut answer, &request.uid);
-    match Version::from_api_version(&request.desired) {
-        Some(version) => {
-            answer.extend_from_slice(br#","result":{"status":"Success"},"convertedObjects":["#);
-            for (position, object) in request.objects.iter().flatten().enumerate() {
-                if position > 0 {
-                    answer.push(b',');
-                }
-                write_converted(&mut answer, object.get(), version);
+    if let Some(version) = Version::from_api_version(&request.desired) {
+        answer.extend_from_slice(br#","result":{"status":"Success"},"convertedObjects":["#);
+        for (position, object) in request.objects.iter().flatten().enumerate() {
+            if position > 0 {
+                answer.push(b',');
             }
-            answer.push(b']');
+            write_converted(&mut answer, object.get(), version);
         }
-        None => {
-            let message = format!(
-                "this operator converts to {} and {}, not to {}",
-                Version::V1Alpha1.api_version(),
-                Version::V1Alpha2.api_version(),
-                request.desired,
-            );
-            answer.extend_from_slice(br#","result":{"status":"Failure","message":"#);
-            write(&mut answer, &message);
-            answer.push(b'}');
-        }
+        answer.push(b']');
+    } else {
+        let message = format!(
+            "this operator converts to {} and {}, not to {}",
+            Version::V1Alpha1.api_version(),
+            Version::V1Alpha2.api_version(),
+            request.desired,
+        );
+        answer.extend_from_slice(br#","result":{"status":"Failed","message":"#);
+        write(&mut answer, &message);
+        answer.push(b'}');
     }
     answer.extend_from_slice(b"}}");
     Ok(answer)

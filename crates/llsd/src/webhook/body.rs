@@ -26,7 +26,7 @@ pub(super) struct Room(Arc<Semaphore>);
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) bytes: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+    room: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -47,7 +47,7 @@ impl Room {
     /// Takes room as bytes arrive, so that whoever announces much and sends nothing takes none.
     /// Waits while there is none; the caller says for how long.
     pub(super) async fn receive(&self, body: Body) -> Result<Received, Unread> {
-        let mut received = Received { bytes: Vec::new(), _room: None };
+        let mut received = Received { bytes: Vec::new(), room: None };
         let mut counted = 0;
         let mut pieces = body.into_data_stream();
         while let Some(piece) = pieces.next().await {
@@ -71,7 +71,7 @@ impl Received {
     async fn take_room(&mut self, room: &Arc<Semaphore>, pieces: usize) {
         let pieces = u32::try_from(pieces).unwrap_or(u32::MAX);
         let Ok(more) = Arc::clone(room).acquire_many_owned(pieces).await else { return };
-        match &mut self._room {
+        match &mut self.room {
             Some(room) => room.merge(more),
             none => *none = Some(more),
         }

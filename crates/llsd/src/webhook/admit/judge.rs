@@ -31,7 +31,7 @@ pub(super) fn judge(request: &Request<'_>, distributions: &BTreeSet<String>) -> 
         return judgement;
     };
     if nesting(new.get()) > DEEPEST {
-        if !request.old_object.is_some_and(|old| nesting(old.get()) > DEEPEST) {
+        if request.old_object.is_none_or(|old| nesting(old.get()) <= DEEPEST) {
             judgement.findings.problems.push(too_deep());
         }
         return judgement;

@@ -9,7 +9,9 @@
 //!
 //! Nothing is changed here, so a dry run is judged like any other request.
 
+mod existence;
 mod judge;
+mod mentioned;
 mod remarks;
 mod review;
 mod shown;
@@ -28,7 +30,10 @@ pub(super) async fn answer(body: &[u8], webhooks: &Webhooks) -> Answer {
         Err(why) => return Answer::no_review(&why.to_string()),
     };
     let judgement = judge(&request, &(webhooks.distributions)());
-    let findings = judgement.findings;
+    let mut findings = judgement.findings;
+    if let (Some(client), Some(resource)) = (&webhooks.client, judgement.accepted) {
+        findings.warnings.extend(existence::look(client, &request.namespace, resource).await);
+    }
     let call = if findings.problems.is_empty() { Call::Answered } else { Call::Refused };
     let answer = review::answer(&request.uid, &request.name, &findings);
     Answer { status: StatusCode::OK, body: answer.to_string().into_bytes(), call }

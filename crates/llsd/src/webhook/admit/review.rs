@@ -41,6 +41,8 @@ pub(super) struct Request<'b> {
     #[serde(default)]
     pub(super) sub_resource: String,
     #[serde(default)]
+    pub(super) namespace: String,
+    #[serde(default)]
     pub(super) name: String,
     #[serde(borrow, default)]
     pub(super) object: Option<&'b RawValue>,
