@@ -13,8 +13,7 @@ use operator::webhooks::{Calls, Site, free_port, secret_path};
 use serde_json::{Value, json};
 
 /// A certificate every 7 s, an authority every 10 s.
-const QUICK: [&str; 2] =
-    ["--webhook-certificate-lifetime=10", "--webhook-authority-lifetime=15"];
+const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=10", "--webhook-authority-lifetime=15"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_while_certificates_and_authorities_change_every_few_seconds() {

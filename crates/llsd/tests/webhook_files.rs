@@ -47,7 +47,8 @@ async fn files_are_served_and_taken_anew_when_they_change() {
     let port = free_port();
     let files = format!("--webhook-cert-dir={}", folder.path().display());
     let replica = site.replica(port, port, &[&files]);
-    eventually("it waits", async || replica.log().contains("no certificate for the webhooks")).await;
+    eventually("it waits", async || replica.log().contains("no certificate for the webhooks"))
+        .await;
     assert_ne!(replica.probe("/readyz").await, Some(200));
 
     std::fs::write(folder.path().join("ca.crt"), one.pem() + &other.pem()).unwrap();

@@ -77,10 +77,9 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
     let bundle = site.registered().await;
     let patch = "application/json-patch+json";
     let conversion = "/spec/conversion/webhook/clientConfig/caBundle";
-    for (path, field) in [
-        (definition_path(), conversion),
-        (webhook_path(), "/webhooks/0/clientConfig/caBundle"),
-    ] {
+    for (path, field) in
+        [(definition_path(), conversion), (webhook_path(), "/webhooks/0/clientConfig/caBundle")]
+    {
         let removal = json!([{"op": "remove", "path": field}]);
         site.send(Method::PATCH, &path, patch, &removal).await;
     }
@@ -132,9 +131,7 @@ async fn the_registration_of_another_operator_is_left_alone() {
     }}}}});
     site.send(Method::PATCH, &definition_path(), "application/merge-patch+json", &other).await;
     let replica = behind_the_service(&site);
-    eventually("it says so", async || {
-        replica.log().contains("it names the Service elsewhere/")
-    })
-    .await;
+    eventually("it says so", async || replica.log().contains("it names the Service elsewhere/"))
+        .await;
     assert_eq!(site.bundles().await[0], Value::Null);
 }

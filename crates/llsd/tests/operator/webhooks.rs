@@ -142,7 +142,11 @@ impl Calls {
             (Method::GET, "v1alpha1", Value::Null),
             (Method::PATCH, "v1alpha1", json!({"spec": {"replicas": 1 + round % 2}})),
             (Method::GET, "v1alpha2", Value::Null),
-            (Method::PATCH, "v1alpha2", json!({"metadata": {"labels": {"round": round.to_string()}}})),
+            (
+                Method::PATCH,
+                "v1alpha2",
+                json!({"metadata": {"labels": {"round": round.to_string()}}}),
+            ),
         ] {
             self.made += 1;
             match self.call(method.clone(), version, &body).await {
