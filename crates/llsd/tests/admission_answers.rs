@@ -72,7 +72,7 @@ async fn kubectl_shows_every_problem_with_its_field_and_what_to_do() {
     let bad = v1alpha2("bad", &spec);
     let expected = "The LlamaStackDistribution \"bad\" is invalid: \n\
         * spec.providers.safety.endpont: unknown field; did you mean endpoint?\n\
-        * spec.providers.safety.id: provider ids must be unique: inference/one, safety/one; give each provider an id of its own\n\
+        * spec.providers.safety.id: provider ids must be unique over all APIs: inference/one, safety/one; give each provider an id of its own\n\
         * spec.resources.models[0].embeddingDimension: modelType embedding needs embeddingDimension; set embeddingDimension to the length of the model's vectors\n";
     for args in [&["create"][..], &["apply", "--server-side"][..]] {
         let refused = kubectl(cluster, args, &bad).await;
@@ -194,7 +194,8 @@ async fn a_bare_replace_through_v1alpha1_says_what_it_takes_away() {
     let bare = json!({
         "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
         "metadata": {"name": "bare"},
-        "spec": {"server": {"distribution": {"name": "starter"}}, "network": {"exposeRoute": true}},
+        "spec": {"replicas": 2, "server": {"distribution": {"name": "starter"}},
+                 "network": {"exposeRoute": true}},
     });
     let lost = "Warning: metadata.annotations[llamastack.io/v1alpha2-extras]: its removal removes \
                 spec.providers";

@@ -50,8 +50,6 @@ async fn every_sample_is_applied_through_either_version_and_rests() {
                     assert_eq!(before["metadata"]["generation"], after["metadata"]["generation"]);
                 }
             }
-            let delete = ["delete", "--wait=false", "-f", "-"];
-            cluster.kubectl(&delete, Some(&list)).await.unwrap().expect_success();
         }
     }
 }

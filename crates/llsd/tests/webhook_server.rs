@@ -54,22 +54,15 @@ fn head(path: &str, length: usize) -> String {
 
 /// Status code and body of the next answer.
 async fn answer(stream: &mut TlsStream<TcpStream>) -> (u16, Value) {
-    let mut text = Vec::new();
-    loop {
-        let mut piece = [0; 16384];
-        let read = stream.read(&mut piece).await.unwrap_or(0);
-        text.extend_from_slice(&piece[..read]);
-        let all = String::from_utf8_lossy(&text).into_owned();
-        if let Some((head, body)) = all.split_once("\r\n\r\n") {
-            let length =
-                head.lines().find_map(|l| l.strip_prefix("content-length: ")).unwrap_or("0");
-            if body.len() >= length.parse().unwrap() || read == 0 {
-                let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-                return (code, serde_json::from_str(body).unwrap_or_default());
-            }
-        }
-        assert!(read > 0, "the connection ended early: {all}");
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        head.push(char::from(stream.read_u8().await.expect("the connection ended early")));
     }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    stream.read_exact(&mut body).await.unwrap();
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (code, serde_json::from_slice(&body).unwrap_or_default())
 }
 
 async fn post(server: &Server, identity: &Identity, path: &str, body: &[u8]) -> (u16, Value) {

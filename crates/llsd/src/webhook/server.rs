@@ -16,6 +16,7 @@ use axum::routing::post;
 use hyper_util::service::TowerToHyperService;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{sleep, timeout};
@@ -113,8 +114,11 @@ async fn convert_review(State(serving): State<Serving>, body: Body) -> Response 
 
 async fn validate_review(State(serving): State<Serving>, body: Body) -> Response {
     let webhooks = serving.webhooks.clone();
+    // Reading and judging is work; only the look into the cluster waits.
     let work = async |received: Received| {
-        tokio::spawn(async move { admit::answer(&received.bytes, &webhooks).await }).await
+        let runtime = Handle::current();
+        let answer = move || runtime.block_on(admit::answer(&received.bytes, &webhooks));
+        spawn_blocking(answer).await
     };
     serving.call("validate", VALIDATE, body, work).await
 }
@@ -178,5 +182,30 @@ impl Answer {
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
         (self.status, [(CONTENT_TYPE, "application/json")], self.body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::Metrics;
+
+    #[tokio::test]
+    async fn a_panic_is_the_answer_to_its_own_call_only() {
+        let serving = Serving {
+            webhooks: Webhooks::new(Metrics::new("0")),
+            room: Room::default(),
+            at_once: Arc::new(Semaphore::new(1)),
+        };
+        let bug = async |_| spawn_blocking(|| panic!("a bug")).await;
+        let failed = serving.call("convert", CONVERT, Body::from("x"), bug).await;
+        assert_eq!(failed.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let fine = async |received: Received| {
+            spawn_blocking(move || convert::answer(&received.bytes)).await
+        };
+        let answered = serving.call("convert", CONVERT, Body::from("x"), fine).await;
+        assert_eq!(answered.status(), StatusCode::BAD_REQUEST);
+        let text = serving.webhooks.metrics.text();
+        assert!(text.contains("llsd_webhook_calls_total{path=\"convert\",result=\"bug\"} 1"));
     }
 }
