@@ -5,12 +5,14 @@ mod cluster;
 mod operator;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::Method;
 use llsd::manifests::names;
 use operator::access::eventually;
 use operator::webhooks::{Calls, Site, free_port, secret_path};
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant, sleep};
 
 /// A certificate every 7 s, an authority every 10 s.
 const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=10", "--webhook-authority-lifetime=15"];
@@ -21,20 +23,32 @@ async fn no_call_fails_while_certificates_and_authorities_change_every_few_secon
     let Some(site) = Site::set(test).await else { return };
     let port = free_port();
     let replica = site.replica(port, port, &QUICK);
-    let mut calls = Calls::prepare(&site).await;
-    let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
-    calls
-        .until("a thousand calls, and several changes", async || {
+    let calls = Calls::prepare(&site).await;
+    // Several at once, until there were a thousand of them and several changes.
+    let changed = AtomicBool::new(false);
+    let streams = (0..4).map(async |_| {
+        let mut calls = calls.another();
+        while calls.made < 250 || !changed.load(Ordering::Relaxed) {
+            calls.round().await;
+        }
+        calls
+    });
+    let changes = async {
+        let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
+        let begun = Instant::now();
+        while leaves.len() < 5 || authorities.len() < 3 {
+            assert!(begun.elapsed() < Duration::from_mins(2), "they do not change");
             let secret = site.secret().await;
             leaves.insert(secret["data"]["tls.crt"].to_string());
             authorities.insert(secret["data"]["ca.crt"].to_string());
-            leaves.len() >= 5 && authorities.len() >= 3
-        })
-        .await;
-    while calls.made < 1000 {
-        calls.round().await;
-    }
-    assert_eq!(calls.failed, Vec::<String>::new(), "of {}; {}", calls.made, replica.log());
+            sleep(Duration::from_millis(200)).await;
+        }
+        changed.store(true, Ordering::Relaxed);
+    };
+    let (streams, ()) = futures::join!(futures::future::join_all(streams), changes);
+    let made: u32 = streams.iter().map(|calls| calls.made).sum();
+    let failed: Vec<&String> = streams.iter().flat_map(|calls| &calls.failed).collect();
+    assert!(made >= 1000 && failed.is_empty(), "of {made}: {failed:?}; {}", replica.log());
     let log = replica.log();
     for said in ["signs when it is trusted", "signs from now on", "is no longer trusted"] {
         assert!(log.contains(said), "{said}: {log}");

@@ -73,7 +73,7 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
     let Some(site) = Site::set(test).await else { return };
     let port = free_port();
     let _replica = site.replica(port, port, &[]);
-    let mut calls = Calls::prepare(&site).await;
+    Calls::prepare(&site).await;
     let bundle = site.registered().await;
     let patch = "application/json-patch+json";
     let conversion = "/spec/conversion/webhook/clientConfig/caBundle";
@@ -92,10 +92,7 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
     }
     eventually("both are back", async || site.bundles().await == [bundle.clone(), bundle.clone()])
         .await;
-    calls = {
-        drop(calls);
-        Calls::prepare(&site).await
-    };
+    let mut calls = Calls::prepare(&site).await;
     calls.round().await;
     assert_eq!(calls.failed, Vec::<String>::new());
 }

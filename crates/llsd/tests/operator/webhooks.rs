@@ -120,7 +120,7 @@ pub struct Calls {
 impl Calls {
     /// Makes the resource, and waits until it can be had as v1alpha1.
     pub async fn prepare(site: &Site) -> Self {
-        let mut calls = Self { client: site.cluster.client(), made: 0, failed: Vec::new() };
+        let calls = Self { client: site.cluster.client(), made: 0, failed: Vec::new() };
         let object = json!({
             "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
             "metadata": {"name": "called"}, "spec": {"distribution": {"name": "starter"}},
@@ -133,6 +133,11 @@ impl Calls {
         })
         .await;
         calls
+    }
+
+    /// The same resource, counted apart.
+    pub fn another(&self) -> Self {
+        Self { client: self.client.clone(), made: 0, failed: Vec::new() }
     }
 
     /// Four calls: a read and a write through each version.
@@ -157,7 +162,7 @@ impl Calls {
         }
     }
 
-    async fn call(&mut self, method: Method, version: &str, body: &Value) -> kube::Result<Value> {
+    async fn call(&self, method: Method, version: &str, body: &Value) -> kube::Result<Value> {
         send(&self.client, method, &path(version), "application/merge-patch+json", body).await
     }
 

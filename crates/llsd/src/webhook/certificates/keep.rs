@@ -152,6 +152,11 @@ impl Keeper {
         let mut read = self.store.read().await.map_err(|error| error.to_string())?;
         for _ in 0..STEPS {
             let now = Timestamp::now();
+            // What was confirmed may be something else than what there is now.
+            if let Standing::Leading { settled } = &mut standing {
+                let told = self.bundle.borrow();
+                *settled &= told.as_ref().is_some_and(|told| told.0 == read.found.bundle());
+            }
             let serving = self.serving.as_ref().map(|(_, trusted)| trusted);
             let own = Own { standing, serving, names: &self.names };
             let step = decide(now, &read.found, &own, &self.times);
@@ -164,10 +169,6 @@ impl Keeper {
                 Ok(written) => {
                     self.log(&step, &read);
                     read = written;
-                    // What was confirmed is not what there is now.
-                    if let Standing::Leading { settled } = &mut standing {
-                        *settled = false;
-                    }
                 }
                 Err(Error::Stale) => {
                     read = self.store.read().await.map_err(|error| error.to_string())?;

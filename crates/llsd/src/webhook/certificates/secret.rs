@@ -9,6 +9,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use llsd_plan::objects::labels;
 use secrecy::ExposeSecret;
+use secrecy::zeroize::Zeroize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -99,10 +100,12 @@ impl Store {
 }
 
 fn read(secret: Secret) -> Read {
-    Read {
-        found: Found::read(&secret.data.unwrap_or_default()),
-        version: secret.metadata.resource_version,
+    let mut data = secret.data.unwrap_or_default();
+    let found = Found::read(&data);
+    for ByteString(bytes) in data.values_mut() {
+        bytes.zeroize();
     }
+    Read { found, version: secret.metadata.resource_version }
 }
 
 async fn bounded<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
