@@ -181,8 +181,14 @@ async fn variants_take_their_certificates_from_somebody_else() {
         ("cert-manager", "cert-manager.io/inject-ca-from"),
         ("openshift", "service.beta.openshift.io/inject-cabundle"),
     ] {
-        let folder = repository("deploy").join(variant);
-        let args = ["kustomize", folder.to_str().unwrap()];
+        let folder = tempfile::tempdir().unwrap();
+        // Kustomize takes relative paths alone.
+        let up = "../".repeat(folder.path().canonicalize().unwrap().components().count() - 1);
+        let deploy = repository("deploy").canonicalize().unwrap();
+        let deploy = format!("{up}{}", deploy.to_str().unwrap().trim_start_matches('/'));
+        let own = json!({"resources": [deploy], "components": [format!("{deploy}/{variant}")]});
+        std::fs::write(folder.path().join("kustomization.yaml"), own.to_string()).unwrap();
+        let args = ["kustomize", folder.path().to_str().unwrap()];
         let made = cluster.kubectl(&args, None).await.unwrap().expect_success();
         let objects: Vec<Value> = serde_saphyr::from_multiple(&made).unwrap();
         let of = |kind: &str| -> Vec<&Value> {

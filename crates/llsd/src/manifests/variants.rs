@@ -1,6 +1,6 @@
 //! Installs in which somebody else makes the certificates of the webhooks: cert-manager, or the
-//! service CA of OpenShift. Each is the install for the whole cluster with a few changes, and
-//! takes away the operator's right to register its own.
+//! service CA of OpenShift. Each is a component for kustomize that changes the install for the
+//! whole cluster, and takes away the operator's right to register its own.
 
 use llsd_api::crd::WEBHOOK_SERVICE;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) fn files(namespace: &str) -> Vec<File> {
     vec![
         File {
             name: "cert-manager/kustomization.yaml",
-            purpose: "The operator with webhook certificates of cert-manager.",
+            purpose: "A component: webhook certificates of cert-manager.",
             objects: vec![cert_manager(namespace)],
         },
         File {
@@ -28,7 +28,7 @@ pub(super) fn files(namespace: &str) -> Vec<File> {
         },
         File {
             name: "openshift/kustomization.yaml",
-            purpose: "The operator with webhook certificates of OpenShift's service CA.",
+            purpose: "A component: webhook certificates of OpenShift's service CA.",
             objects: vec![openshift()],
         },
     ]
@@ -40,7 +40,7 @@ fn cert_manager(namespace: &str) -> Value {
         annotated("CustomResourceDefinition", DEFINITION, &inject),
         annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
     ];
-    kustomization(&["..", "certificate.yaml"], patches)
+    component(&["certificate.yaml"], patches)
 }
 
 fn openshift() -> Value {
@@ -52,20 +52,23 @@ fn openshift() -> Value {
         annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
         annotated("Service", WEBHOOK_SERVICE, &serve),
     ];
-    kustomization(&[".."], patches)
+    component(&[], patches)
 }
 
-fn kustomization(resources: &[&str], mut patches: Vec<Value>) -> Value {
+fn component(resources: &[&str], mut patches: Vec<Value>) -> Value {
     patches.push(with_files());
     let [role, binding] = WEBHOOK_ROLE;
     patches.push(without("ClusterRole", role));
     patches.push(without("ClusterRoleBinding", binding));
-    json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": resources,
+    let mut component = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "kind": "Component",
         "patches": patches,
-    })
+    });
+    if !resources.is_empty() {
+        component["resources"] = json!(resources);
+    }
+    component
 }
 
 fn annotated(kind: &str, name: &str, (annotation, value): &(&str, String)) -> Value {
