@@ -14,6 +14,6 @@ pub mod quantity;
 pub mod references;
 mod secrets;
 pub mod status;
-mod suggest;
+pub mod suggest;
 pub mod takeover;
 pub mod validate;

@@ -1,7 +1,7 @@
 //! Finds the known name that a misspelt one was probably meant to be.
 
 /// The known name nearest to `name`, if one is near enough to be a slip of the fingers.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = if name.len() < 4 { 1 } else { 2 };
     known
         .into_iter()

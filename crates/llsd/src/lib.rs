@@ -11,3 +11,4 @@ pub mod redis_proxy;
 pub mod report;
 pub mod shutdown;
 pub mod telemetry;
+pub mod webhook;

@@ -28,7 +28,7 @@ fn the_committed_files_are_what_the_code_generates() {
 #[test]
 fn no_install_file_is_left_over_that_the_code_does_not_generate() {
     let generated: Vec<&str> = files().iter().map(|file| file.name).collect();
-    for folder in ["", "namespaced/"] {
+    for folder in ["", "namespaced/", "cert-manager/", "openshift/"] {
         for entry in std::fs::read_dir(repository("deploy").join(folder)).unwrap() {
             let entry = entry.unwrap();
             let name = format!("{folder}{}", entry.file_name().to_str().unwrap());
@@ -169,6 +169,43 @@ async fn one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted(
     applied.expect_success();
     for namespace in [names::NAMESPACE, "team"] {
         wait_until_pods_exist(&cluster, namespace).await;
+    }
+}
+
+/// With certificates of somebody else the operator has files, and no right to say whom to trust.
+#[tokio::test]
+async fn variants_take_their_certificates_from_somebody_else() {
+    let test = "variants_take_their_certificates_from_somebody_else";
+    let Some(cluster) = installed(test).await else { return };
+    for (variant, annotation) in [
+        ("cert-manager", "cert-manager.io/inject-ca-from"),
+        ("openshift", "service.beta.openshift.io/inject-cabundle"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        // Kustomize takes relative paths alone.
+        let up = "../".repeat(folder.path().canonicalize().unwrap().components().count() - 1);
+        let deploy = repository("deploy").canonicalize().unwrap();
+        let deploy = format!("{up}{}", deploy.to_str().unwrap().trim_start_matches('/'));
+        let own = json!({"resources": [deploy], "components": [format!("{deploy}/{variant}")]});
+        std::fs::write(folder.path().join("kustomization.yaml"), own.to_string()).unwrap();
+        let args = ["kustomize", folder.path().to_str().unwrap()];
+        let made = cluster.kubectl(&args, None).await.unwrap().expect_success();
+        let objects: Vec<Value> = serde_saphyr::from_multiple(&made).unwrap();
+        let of = |kind: &str| -> Vec<&Value> {
+            objects.iter().filter(|object| object["kind"] == kind).collect()
+        };
+        for kind in ["CustomResourceDefinition", "ValidatingWebhookConfiguration"] {
+            assert!(of(kind)[0]["metadata"]["annotations"][annotation].is_string(), "{kind}");
+        }
+        let container = &of("Deployment")[0]["spec"]["template"]["spec"]["containers"][0];
+        let folder = &container["volumeMounts"][0]["mountPath"];
+        let flag = format!("--webhook-cert-dir={}", folder.as_str().unwrap());
+        assert!(container["args"].as_array().unwrap().contains(&json!(flag)), "{container}");
+        assert!(!made.contains("llama-stack-k8s-operator-webhook-role"), "{variant}");
+        let rest = objects.len() - of("Certificate").len() - of("Issuer").len();
+        let whole: usize =
+            cluster_wide().iter().map(|file| file.text().matches("\nkind: ").count()).sum();
+        assert_eq!(rest, whole - 2, "{variant}");
     }
 }
 

@@ -111,6 +111,28 @@ async fn in_its_own_namespace_the_operator_has_its_lease_and_no_other() {
     assert!(!may(&operator, "create", leases, "default", "").await);
 }
 
+/// Both objects belong to the whole cluster, and others of their kinds to everybody.
+#[tokio::test]
+async fn the_operator_registers_its_webhooks_in_two_objects_and_no_others() {
+    let test = "the_operator_registers_its_webhooks_in_two_objects_and_no_others";
+    let Some((_, operator)) = installed(test).await else { return };
+    let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+    let webhooks = ("admissionregistration.k8s.io", "validatingwebhookconfigurations");
+    for (kind, name) in [(definitions, names::DEFINITION), (webhooks, names::VALIDATING_WEBHOOK)] {
+        for verb in ["list", "watch", "patch"] {
+            assert!(may(&operator, verb, kind, "", name).await, "{verb} {name}");
+            assert!(!may(&operator, verb, kind, "", "another").await, "{verb}");
+        }
+        for verb in ["get", "create", "update", "delete"] {
+            assert!(!may(&operator, verb, kind, "", name).await, "{verb} {name}");
+        }
+    }
+    let secrets = ("", "secrets");
+    for verb in ["get", "patch"] {
+        assert!(may(&operator, verb, secrets, names::NAMESPACE, names::WEBHOOK_SECRET).await);
+    }
+}
+
 #[tokio::test]
 async fn secrets_are_listed_and_watched_only_with_the_file_that_says_so() {
     let test = "secrets_are_listed_and_watched_only_with_the_file_that_says_so";

@@ -9,6 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::carried::Entry;
+use super::deep::Reading;
 use super::{Version, older};
 
 /// What v1alpha1 says and v1alpha2 cannot hold, on a v1alpha2 object.
@@ -41,8 +42,8 @@ pub(super) struct Extras {
 
 impl Extras {
     /// Reads an annotation of our form; anything else is nothing.
-    pub(super) fn parse(version: Version, value: &Value) -> Option<Self> {
-        let items: Vec<Map<String, Value>> = serde_json::from_str(value.as_str()?).ok()?;
+    pub(super) fn parse(version: Version, value: &Value, reading: Reading) -> Option<Self> {
+        let items: Vec<Map<String, Value>> = reading.read(value.as_str()?).ok()?;
         let mut extras = Self::default();
         for mut item in items {
             if let Some(foreign) = item.shift_remove("kept") {
@@ -68,9 +69,9 @@ impl Extras {
 
     /// The annotation's value. A foreign value that is alone stands there as it was (`bare`),
     /// unless it would then be read as something else.
-    fn print(self, version: Version, bare: bool) -> Value {
+    fn print(self, version: Version, bare: bool, reading: Reading) -> Value {
         if let (true, [], None, Some(foreign)) = (bare, &*self.entries, &self.blank, &self.foreign)
-            && Self::parse(version, foreign).is_none()
+            && Self::parse(version, foreign, reading).is_none()
         {
             return foreign.clone();
         }
@@ -110,6 +111,7 @@ pub(super) fn take(
     metadata: &mut Map<String, Value>,
     sections: &mut Value,
     to: Version,
+    reading: Reading,
 ) -> Luggage {
     let Some(Value::Object(annotations)) = metadata.get_mut("annotations") else {
         return Luggage::default();
@@ -118,10 +120,12 @@ pub(super) fn take(
     let [about_from, about_to] = [to.other(), to].map(|v| annotations.shift_remove(name(v)));
     let mut luggage = Luggage {
         from: match about_from {
-            Some(value) => Extras::parse(to.other(), &value).unwrap_or(Extras::foreign(value)),
+            Some(value) => {
+                Extras::parse(to.other(), &value, reading).unwrap_or(Extras::foreign(value))
+            }
             None => Extras::default(),
         },
-        to: match about_to.as_ref().and_then(|v| Extras::parse(to, v)) {
+        to: match about_to.as_ref().and_then(|v| Extras::parse(to, v, reading)) {
             Some(extras) => extras,
             None => older::read(to, about_to, annotations, sections),
         },
@@ -144,6 +148,7 @@ pub(super) fn put(
     mut luggage: Luggage,
     sections: &Value,
     to: Version,
+    reading: Reading,
 ) {
     let from = to.other();
     let annotations = metadata.get("annotations");
@@ -159,9 +164,9 @@ pub(super) fn put(
     let bare = !marked && !older::would_read_value(from, luggage.from.foreign.as_ref(), sections);
     let annotations = &mut metadata["annotations"];
     if marked || !luggage.from.is_empty() {
-        annotations[name(from)] = luggage.from.print(from, bare);
+        annotations[name(from)] = luggage.from.print(from, bare, reading);
     }
     if !luggage.to.is_empty() {
-        annotations[name(to)] = luggage.to.print(to, true);
+        annotations[name(to)] = luggage.to.print(to, true, reading);
     }
 }

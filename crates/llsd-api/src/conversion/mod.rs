@@ -7,7 +7,8 @@
 //! - `table` says which field is which, as data;
 //! - `fields` moves them;
 //! - `carried` finds what moving alone would lose, and puts it back;
-//! - `annotations` is where that travels, and `older` the spellings it once had.
+//! - `annotations` is where that travels, and `older` the spellings it once had;
+//! - `review` answers a whole `ConversionReview`, and `deep` reads what is nested beyond measure.
 //!
 //! # What holds
 //! - There and back, in either direction, yields the object as it was, also when the API server
@@ -22,8 +23,10 @@
 
 mod annotations;
 mod carried;
+mod deep;
 mod fields;
 mod older;
+pub mod review;
 mod table;
 
 use serde_json::{Map, Value};
@@ -31,6 +34,8 @@ use serde_json::{Map, Value};
 use crate::KIND;
 pub use annotations::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
 use carried::{difference, restore, still_waiting};
+use deep::Reading;
+pub use deep::nesting;
 use fields::{at, moved};
 use table::{CONTAINER_NAME, DEFAULT_CONTAINER_NAME, SECTIONS};
 
@@ -73,20 +78,24 @@ impl Version {
 /// The object in version `to`. What is in that version already, or is not ours, comes back
 /// unchanged.
 pub fn convert(object: Value, to: Version) -> Value {
+    convert_reading(object, to, Reading::Usual)
+}
+
+fn convert_reading(object: Value, to: Version, reading: Reading) -> Value {
     match Version::of(&object) {
-        Some(version) if version != to => exchange(object, to),
+        Some(version) if version != to => exchange(object, to, reading),
         _ => object,
     }
 }
 
 /// A v1alpha1 object as v1alpha2.
 pub fn up(object: Value) -> Value {
-    exchange(object, Version::V1Alpha2)
+    exchange(object, Version::V1Alpha2, Reading::Usual)
 }
 
 /// A v1alpha2 object as v1alpha1.
 pub fn down(object: Value) -> Value {
-    exchange(object, Version::V1Alpha1)
+    exchange(object, Version::V1Alpha1, Reading::Usual)
 }
 
 /// The v1alpha1 field that the v1alpha2 field at this JSON pointer comes from, so that findings on
@@ -107,7 +116,32 @@ pub fn carried_container_name(object: &Value) -> Option<String> {
     (!name.is_empty() && name != DEFAULT_CONTAINER_NAME).then(|| name.to_owned())
 }
 
-fn exchange(mut object: Value, to: Version) -> Value {
+/// What only v1alpha2 has a field for, and a v1alpha1 object no longer says that says less than it
+/// did: v1alpha2 fields of the spec, such as `spec.providers`.
+pub fn dropped(old: &Value, new: &Value) -> Vec<String> {
+    let [old, new] = [old, new].map(|object| up(object.clone()));
+    let mut dropped = Vec::new();
+    let mut rest = vec![("/spec".to_owned(), old.get("spec"), new.get("spec"))];
+    while let Some((path, old, new)) = rest.pop() {
+        if old == new || v1alpha1_field(&path).is_some() {
+            continue;
+        }
+        match old {
+            Some(Value::Object(fields)) if table::is_container(Version::V1Alpha2, &path) => {
+                for (field, value) in fields {
+                    let now = new.and_then(|new| new.get(field));
+                    rest.push((format!("{path}/{field}"), Some(value), now));
+                }
+            }
+            Some(_) => dropped.push(path[1..].replace('/', ".")),
+            None => {}
+        }
+    }
+    dropped.sort();
+    dropped
+}
+
+fn exchange(mut object: Value, to: Version, reading: Reading) -> Value {
     let Value::Object(root) = &mut object else {
         return object;
     };
@@ -117,7 +151,7 @@ fn exchange(mut object: Value, to: Version) -> Value {
     let from = to.other();
     let mut source = take_sections(root);
     let mut luggage = match root.get_mut("metadata") {
-        Some(Value::Object(metadata)) => annotations::take(metadata, &mut source, to),
+        Some(Value::Object(metadata)) => annotations::take(metadata, &mut source, to, reading),
         _ => annotations::Luggage::default(),
     };
 
@@ -129,7 +163,7 @@ fn exchange(mut object: Value, to: Version) -> Value {
     luggage.from.entries.extend(waiting);
 
     if let Some(Value::Object(metadata)) = root.get_mut("metadata") {
-        annotations::put(metadata, luggage, &target, to);
+        annotations::put(metadata, luggage, &target, to, reading);
     }
     put_sections(root, target);
     object

@@ -7,6 +7,7 @@ mod hostile;
 mod laws;
 mod migration_guide;
 mod older_spellings;
+mod reviews;
 mod schemas;
 mod support;
 

@@ -6,6 +6,7 @@ use llsd_api::rules::{
     EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, UNKNOWN_FIELDS,
 };
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::value::{
@@ -17,8 +18,7 @@ use crate::suggest::nearest;
 /// Checks `value` against the described `schema`.
 pub(super) fn check(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {
     if let Some(shape) = schema.get(SHAPE) {
-        let shape =
-            serde_json::from_value(shape.clone()).expect("a described schema names known shapes");
+        let shape = Shape::deserialize(shape).expect("a described schema names known shapes");
         return check_shape(shape, schema, value, path, findings);
     }
     match (schema["type"].as_str(), value) {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{present, shape};
 use crate::problem::{FieldPath, Findings, Problem, Segment};
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha1);
+pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha1);
 
 pub(super) fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();

@@ -2,22 +2,21 @@
 //! something else.
 
 use llsd_api::schema::Shape;
-use regex_lite::Regex;
 use serde_json::Value;
 
+use super::pattern;
 use crate::problem::{FieldPath, Findings, Reason};
 
 pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
     check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
     let pattern = schema["pattern"].as_str();
     if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64())) {
-        let pattern = Regex::new(pattern).expect("patterns of the schema are valid");
-        if !pattern.is_match(text) {
+        if !pattern::matches(pattern, text) {
             findings.problem(
                 path,
                 Reason::Invalid,
                 format!("`{}` is not well-formed", shortened(text)),
-                format!("write a value that matches {}", pattern.as_str()),
+                format!("write a value that matches {pattern}"),
             );
         }
     }

@@ -5,6 +5,7 @@
 mod narrator;
 mod servers;
 
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use servers::Servers;
 const SAMPLE: &str = "deploy/samples/v1alpha2-simple.yaml";
 const NAME: &str = "simple";
 const NAMESPACE: &str = "default";
+const OTHER_VERSION: &str = "llsd.v1alpha1.llamastack.io";
 /// A server that starts for the first time reads a lot of Python.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -76,6 +78,10 @@ async fn demonstrate(check: bool) -> anyhow::Result<()> {
     let config = kubectl(&cluster, &config, None).await?;
     say.quote(section(&config, "providers:", 24).as_str());
 
+    say.step("The same resource in the other version, through the operator's webhook");
+    let other = ["get", OTHER_VERSION, NAME, "-n", NAMESPACE, "-o", "jsonpath={.spec}"];
+    say.quote(&kubectl(&cluster, &other, None).await?);
+
     servers.show(&say, NAMESPACE, NAME).await?;
     if check {
         say.step("Everything works");
@@ -98,11 +104,15 @@ async fn install(cluster: &ControlPlane, say: &Narrator) -> anyhow::Result<()> {
 
 fn operator(cluster: &ControlPlane, servers: &Servers) -> anyhow::Result<Program> {
     let user = names::user(names::NAMESPACE);
+    // Nobody else takes it in the moment until the operator does.
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new(llsd_program()?);
     command
         .args(["run", "--operator-namespace", names::NAMESPACE])
         .args(["--metrics-bind-address", "127.0.0.1:0"])
         .args(["--health-probe-bind-address", "127.0.0.1:0"])
+        .arg(format!("--webhook-bind-address=127.0.0.1:{port}"))
+        .arg(format!("--webhook-url=https://127.0.0.1:{port}"))
         .args(servers.url_template().iter().flat_map(|url| ["--server-url-template", url.as_str()]))
         .env("KUBECONFIG", cluster.kubeconfig_for(&user, &[]));
     cluster.run_program("operator", &mut command)
@@ -161,6 +171,7 @@ async fn invite(cluster: &ControlPlane, servers: &Servers, say: &Narrator) -> an
     say.command(&format!("alias kubectl={}", kubectl.display()));
     say.command(&format!("kubectl get llsd,deploy,svc,cm -n {NAMESPACE}"));
     say.command(&format!("kubectl describe llsd {NAME}"));
+    say.command(&format!("kubectl get {OTHER_VERSION} {NAME} -o yaml"));
     say.command(&format!("kubectl edit llsd {NAME}      # add a model, and watch the server roll"));
     if let Some(url) = servers.url(NAMESPACE, NAME) {
         say.command(&format!("curl -s {url}/v1/providers"));

@@ -48,7 +48,7 @@ enum Command {
     Manifests(manifests::Arguments),
     Image(image::Arguments),
     RedisProxy(redis_proxy::Arguments),
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
 }
 
 impl Command {

@@ -71,7 +71,8 @@ impl Listeners {
     }
 }
 
-async fn bind(address: &BindAddress) -> Result<Option<TcpListener>, BindError> {
+/// Takes an address; none where nothing is to be served.
+pub async fn bind(address: &BindAddress) -> Result<Option<TcpListener>, BindError> {
     let listener = match address {
         BindAddress::Nowhere => return Ok(None),
         BindAddress::At(address) => TcpListener::bind(address).await,

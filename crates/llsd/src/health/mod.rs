@@ -18,7 +18,7 @@ use crate::telemetry::Metrics;
 use crate::telemetry::metrics;
 
 pub use alive::Alive;
-pub use listeners::{BindAddress, BindError, Listeners};
+pub use listeners::{BindAddress, BindError, Listeners, bind};
 
 /// Whether this replica can serve; set once.
 #[derive(Clone, Debug, Default)]

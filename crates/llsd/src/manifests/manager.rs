@@ -57,17 +57,14 @@ fn deployment(namespace: &str, scope: Scope) -> Value {
 }
 
 fn container(scope: Scope) -> Value {
-    json!({
+    let mut container = json!({
         "name": "manager",
         "image": DEFAULT_OPERATOR_IMAGE,
         // The image starts it by itself, but v0.9's Deployment names another program here.
         "command": ["llsd"],
         "args": ["run", "--leader-elect"],
         "env": environment(scope),
-        "ports": [
-            {"name": "metrics", "containerPort": 8080},
-            {"name": "health", "containerPort": 8081},
-        ],
+        "ports": ports(scope),
         "livenessProbe": {
             "httpGet": {"path": "/healthz", "port": "health"},
             "periodSeconds": 20,
@@ -85,7 +82,24 @@ fn container(scope: Scope) -> Value {
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": true,
         },
-    })
+    });
+    if scope == Scope::Cluster {
+        // Calls go on coming until every node knows that this replica ends. The image has no
+        // program that sleeps, and needs none.
+        container["lifecycle"] = json!({"preStop": {"sleep": {"seconds": 5}}});
+    }
+    container
+}
+
+fn ports(scope: Scope) -> Vec<Value> {
+    let mut ports = vec![
+        json!({"name": "metrics", "containerPort": 8080}),
+        json!({"name": "health", "containerPort": 8081}),
+    ];
+    if scope == Scope::Cluster {
+        ports.push(json!({"name": "webhooks", "containerPort": 9443}));
+    }
+    ports
 }
 
 fn environment(scope: Scope) -> Vec<Value> {
@@ -136,6 +150,6 @@ fn metrics_service(namespace: &str) -> Value {
     })
 }
 
-fn metadata(name: &str, namespace: &str) -> Value {
+pub(super) fn metadata(name: &str, namespace: &str) -> Value {
     json!({"name": name, "namespace": namespace, "labels": selector()})
 }

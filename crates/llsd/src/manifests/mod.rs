@@ -6,6 +6,8 @@ pub mod names;
 mod roles;
 mod rules;
 mod secret_policy;
+mod variants;
+mod webhook;
 
 use llsd_api::{crd, policy};
 use serde_json::{Value, json};
@@ -40,6 +42,7 @@ pub fn files() -> Vec<File> {
     files.push(kustomization("namespaced/kustomization.yaml", &namespaced));
     files.extend(namespaced);
     files.push(secret_watch(NAMESPACE, Scope::Namespace));
+    files.extend(variants::files(NAMESPACE));
     files
 }
 
@@ -70,6 +73,11 @@ pub fn cluster_wide() -> Vec<File> {
             name: "secret-policy.yaml",
             purpose: "Keeps the operator from writing Secrets that are not its own.",
             objects: secret_policy::manifests(NAMESPACE).into(),
+        },
+        File {
+            name: "webhook.yaml",
+            purpose: "The operator's webhooks: their Service, and the validating one.",
+            objects: webhook::all(NAMESPACE),
         },
         File {
             name: "manager.yaml",

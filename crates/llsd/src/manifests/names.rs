@@ -15,6 +15,14 @@ pub const CONFIG_MAP: &str = "llama-stack-operator-config";
 /// own namespace.
 pub const KEY_SECRET: &str = "llama-stack-operator-key";
 
+/// The Secret with the certificates of the webhooks, in the operator's own namespace.
+pub const WEBHOOK_SECRET: &str = "llama-stack-operator-webhook-certificates";
+/// The definition of the resource.
+pub const DEFINITION: &str = "llamastackdistributions.llamastack.io";
+/// The configuration of the validating webhook, and the one webhook in it.
+pub const VALIDATING_WEBHOOK: &str = "llama-stack-k8s-operator-validating-webhook";
+pub const WEBHOOK_NAME: &str = "llamastackdistributions.llamastack.io";
+
 /// The role for what the operator does to resources, and its binding.
 pub(super) const ROLE: [&str; 2] =
     ["llama-stack-k8s-operator-manager-role", "llama-stack-k8s-operator-manager-rolebinding"];
@@ -28,11 +36,16 @@ pub(super) const SECRET_WATCH: [&str; 2] = [
     "llama-stack-k8s-operator-secret-watch-role",
     "llama-stack-k8s-operator-secret-watch-rolebinding",
 ];
+/// The role for registering the webhooks, and its binding.
+pub(super) const WEBHOOK_ROLE: [&str; 2] =
+    ["llama-stack-k8s-operator-webhook-role", "llama-stack-k8s-operator-webhook-rolebinding"];
 pub(super) const EDITOR: &str = "llama-stack-k8s-operator-llsd-editor-role";
 pub(super) const VIEWER: &str = "llama-stack-k8s-operator-llsd-viewer-role";
 pub(super) const METRICS_SERVICE: &str =
     "llama-stack-k8s-operator-controller-manager-metrics-service";
 pub(super) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
+/// The Secret with certificates of the webhooks that somebody else makes.
+pub(super) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
 pub(super) const SECRET_POLICY: &str = "llama-stack-k8s-operator-secrets";
 
 /// The name under which the API server knows an operator that runs in `namespace`.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::{EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, VIEWER, labels};
+use super::names::{EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, VIEWER, WEBHOOK_ROLE, labels};
 use super::rules;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
@@ -19,12 +19,17 @@ pub(super) enum Scope {
 /// The account, and all roles and bindings that the operator needs.
 pub(super) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
     let mut of_resources = rules::of_resources();
+    let mut of_the_operator = rules::of_the_operator();
     if scope == Scope::Cluster {
         of_resources.extend(rules::of_the_cluster());
+        of_the_operator.extend(rules::of_certificates());
     }
     let mut objects = vec![account(namespace)];
     objects.extend(granted(ROLE, &of_resources, namespace, scope));
-    objects.extend(granted(OWN_ROLE, &rules::of_the_operator(), namespace, Scope::Namespace));
+    objects.extend(granted(OWN_ROLE, &of_the_operator, namespace, Scope::Namespace));
+    if scope == Scope::Cluster {
+        objects.extend(granted(WEBHOOK_ROLE, &rules::of_registration(), namespace, scope));
+    }
     objects.extend(for_users(namespace, scope));
     objects
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::{CONFIG_MAP, KEY_SECRET, LEASE};
+use super::names::{CONFIG_MAP, DEFINITION, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET};
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
@@ -52,6 +52,26 @@ pub(super) fn of_the_operator() -> Vec<Value> {
         named("", "configmaps", CONFIG_MAP, &READ),
         rule("", &["secrets"], &["create"]),
         named("", "secrets", KEY_SECRET, &["get", "patch"]),
+    ]
+}
+
+/// What the webhooks need in the operator's own namespace: their certificates.
+pub(super) fn of_certificates() -> Vec<Value> {
+    vec![named("", "secrets", WEBHOOK_SECRET, &["get", "patch"])]
+}
+
+/// What registers the webhooks: their authorities, in two objects and no others. A watch of one
+/// object by its name begins with a list of it.
+pub(super) fn of_registration() -> Vec<Value> {
+    let verbs = ["list", "watch", "patch"];
+    vec![
+        named("apiextensions.k8s.io", "customresourcedefinitions", DEFINITION, &verbs),
+        named(
+            "admissionregistration.k8s.io",
+            "validatingwebhookconfigurations",
+            VALIDATING_WEBHOOK,
+            &verbs,
+        ),
     ]
 }
 

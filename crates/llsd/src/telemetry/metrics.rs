@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::outcome::{Generation, Lookup, PHASES, Reconcile, phase_name};
+use super::outcome::{Call, Generation, Lookup, PHASES, Reconcile, phase_name};
 
 /// What [`Metrics::text`] is, for the answer's header.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -36,6 +36,8 @@ pub struct Metrics {
     leader: Gauge,
     resources: Family<Labels<1>, Gauge>,
     problems: Counters<1>,
+    webhook_calls: Counters<2>,
+    webhook_duration: Histogram,
     resident_memory: Gauge,
 }
 
@@ -54,6 +56,9 @@ impl Metrics {
             leader: Gauge::default(),
             resources: Family::default(),
             problems: Family::default(),
+            webhook_calls: Family::default(),
+            // From 0.5 ms, which one object takes, to 16 s, where the API server soon gives up.
+            webhook_duration: Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
             resident_memory: Gauge::default(),
         };
         metrics.registry = Arc::new(metrics.registered(version));
@@ -82,6 +87,10 @@ impl Metrics {
         all.register("llsd_resources", "Resources by phase", self.resources.clone());
         let problems = self.problems.clone();
         all.register("llsd_problems", "Mistakes found in resources, by reason", problems);
+        let calls = self.webhook_calls.clone();
+        all.register("llsd_webhook_calls", "Calls of the webhooks, by path and result", calls);
+        let duration = self.webhook_duration.clone();
+        all.register("llsd_webhook_duration_seconds", "Time one call took", duration);
         let memory = self.resident_memory.clone();
         all.register("process_resident_memory_bytes", "Memory in use", memory);
         all
@@ -97,6 +106,11 @@ impl Metrics {
         }
         for result in Generation::ALL {
             let _ = self.config_generations.get_or_create(&label("result", result.name()));
+        }
+        for path in ["convert", "validate"] {
+            for result in Call::ALL {
+                let _ = self.webhook_calls.get_or_create(&call_labels(path, result));
+            }
         }
         self.resources([]);
     }
@@ -151,6 +165,12 @@ impl Metrics {
         self.problems.get_or_create(&label("reason", &format!("{reason:?}"))).inc();
     }
 
+    /// One call of a webhook, and how long it took.
+    pub fn webhook_call(&self, path: &'static str, result: Call, seconds: f64) {
+        self.webhook_calls.get_or_create(&call_labels(path, result)).inc();
+        self.webhook_duration.observe(seconds);
+    }
+
     /// All figures of this moment, in the text format of OpenMetrics.
     pub fn text(&self) -> String {
         self.resident_memory.set(resident_memory().unwrap_or(0));
@@ -172,6 +192,10 @@ impl Drop for InFlight {
 
 fn label(name: &'static str, value: &str) -> Labels<1> {
     [(name, value.to_owned())]
+}
+
+fn call_labels(path: &str, result: Call) -> Labels<2> {
+    [("path", path.to_owned()), ("result", result.name().to_owned())]
 }
 
 fn saturated(count: usize) -> i64 {

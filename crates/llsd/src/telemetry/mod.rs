@@ -8,4 +8,4 @@ mod outcome;
 
 pub use api_calls::client;
 pub use metrics::Metrics;
-pub use outcome::{Generation, Lookup, Reconcile};
+pub use outcome::{Call, Generation, Lookup, Reconcile};

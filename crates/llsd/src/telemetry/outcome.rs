@@ -77,6 +77,35 @@ impl Generation {
     }
 }
 
+/// How a call of a webhook ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Converted, or admitted.
+    Answered,
+    /// Not admitted, for problems of the resource.
+    Refused,
+    /// What was sent was no review, or could not be read.
+    NoReview,
+    /// There was no answer in time.
+    Late,
+    Bug,
+}
+
+impl Call {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Answered, Self::Refused, Self::NoReview, Self::Late, Self::Bug];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Refused => "refused",
+            Self::NoReview => "no_review",
+            Self::Late => "late",
+            Self::Bug => "bug",
+        }
+    }
+}
+
 pub(super) const PHASES: [Phase; 5] =
     [Phase::Pending, Phase::Initializing, Phase::Ready, Phase::Failed, Phase::Terminating];
 

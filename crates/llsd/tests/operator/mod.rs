@@ -11,3 +11,4 @@ pub mod install;
 pub mod replica;
 pub mod rights;
 pub mod stub_server;
+pub mod webhooks;

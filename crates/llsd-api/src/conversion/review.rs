@@ -1,0 +1,100 @@
+//! A whole `ConversionReview`, bytes in and bytes out: the conversion webhook without its server.
+//!
+//! Objects are read, converted and written one after the other, so that a page of large ones costs
+//! little more memory than its bytes. Whatever stands in `objects` gets an answer, in its place.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use super::deep::{self, Reading};
+use super::{Version, convert_reading};
+
+/// Why there is nothing to convert. The API server never sends such a thing.
+#[derive(Debug, Error)]
+pub enum Refused {
+    #[error("the body is no ConversionReview: {0}")]
+    NoReview(#[from] serde_json::Error),
+    #[error("the body is {kind} of {api_version}, not ConversionReview of {API_VERSION}")]
+    OtherKind { api_version: String, kind: String },
+}
+
+const API_VERSION: &str = "apiextensions.k8s.io/v1";
+const KIND: &str = "ConversionReview";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'b> {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(borrow)]
+    request: Request<'b>,
+}
+
+#[derive(Deserialize)]
+struct Request<'b> {
+    uid: String,
+    #[serde(rename = "desiredAPIVersion")]
+    desired: String,
+    #[serde(borrow, default)]
+    objects: Option<Vec<&'b RawValue>>,
+}
+
+/// The answer to a review. Only what is no review has none.
+pub fn answer(body: &[u8]) -> Result<Vec<u8>, Refused> {
+    let Review { api_version, kind, request } = serde_json::from_slice(body)?;
+    if api_version != API_VERSION || kind != KIND {
+        return Err(Refused::OtherKind { api_version, kind });
+    }
+    // What only one version has travels as escaped text, which is longer.
+    let mut answer = Vec::with_capacity(body.len() + body.len() / 4);
+    let begin = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":{{"uid":"#);
+    answer.extend_from_slice(begin.as_bytes());
+    write(&mut answer, &request.uid);
+    if let Some(version) = Version::from_api_version(&request.desired) {
+        answer.extend_from_slice(br#","result":{"status":"Success"},"convertedObjects":["#);
+        for (position, object) in request.objects.iter().flatten().enumerate() {
+            if position > 0 {
+                answer.push(b',');
+            }
+            write_converted(&mut answer, object.get(), version);
+        }
+        answer.push(b']');
+    } else {
+        let message = format!(
+            "this operator converts to {} and {}, not to {}",
+            Version::V1Alpha1.api_version(),
+            Version::V1Alpha2.api_version(),
+            request.desired,
+        );
+        answer.extend_from_slice(br#","result":{"status":"Failed","message":"#);
+        write(&mut answer, &message);
+        answer.push(b'}');
+    }
+    answer.extend_from_slice(b"}}");
+    Ok(answer)
+}
+
+fn write(answer: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    serde_json::to_writer(answer, value).expect("JSON can be written to memory");
+}
+
+/// Writes one object in the other version. What cannot be read is written as it is: the API server
+/// cannot hold it either.
+fn write_converted(answer: &mut Vec<u8>, object: &str, to: Version) {
+    let converted = match deep::reading(object) {
+        Some(Reading::Usual) => converted(object, to, Reading::Usual),
+        Some(Reading::Deep) => deep::on_a_large_stack(|| converted(object, to, Reading::Deep)),
+        None => None,
+    };
+    answer.extend_from_slice(converted.as_deref().unwrap_or(object.as_bytes()));
+}
+
+fn converted(object: &str, to: Version, reading: Reading) -> Option<Vec<u8>> {
+    let object = reading.read(object).ok()?;
+    let mut bytes = Vec::new();
+    write(&mut bytes, &convert_reading(object, to, reading));
+    Some(bytes)
+}

@@ -1,0 +1,164 @@
+//! What `llsd run` is told: its flags and variables, and what they mean for the parts of the
+//! operator.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, ValueEnum};
+use kube::Config;
+use llsd_registry::credentials::ProviderPlugins;
+use llsd_registry::credentials::provider_plugin::PluginConfig;
+
+use super::{GRACE, webhook_flags};
+use crate::controller::{Scope, Settings};
+use crate::health::BindAddress;
+use crate::telemetry::logs;
+
+const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/// The longest that one reconcile may take; a lookup in a slow registry alone may take two minutes.
+const TIME_LIMIT: Duration = Duration::from_secs(150);
+/// How often running servers are asked how they are.
+const SERVER_POLL: Duration = Duration::from_mins(1);
+
+/// Run the operator
+#[derive(Debug, Args)]
+pub(in crate::command) struct Arguments {
+    /// Namespaces to look after, with commas between them; without it the whole cluster
+    #[arg(long, env = "WATCH_NAMESPACE", default_value = "", value_name = "NAMESPACES")]
+    watch_namespace: String,
+
+    /// The operator's own namespace, for its lease and its configuration
+    #[arg(long, env = "OPERATOR_NAMESPACE", value_name = "NAMESPACE")]
+    operator_namespace: Option<String>,
+
+    /// The operator's own image, which the Redis sidecar runs
+    #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
+    operator_image: Option<String>,
+
+    /// The name of this replica; without it the host's
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    pod_name: Option<String>,
+
+    /// Where metrics are served; 0 switches them off
+    #[arg(long, default_value = ":8080", value_name = "ADDRESS")]
+    pub(super) metrics_bind_address: BindAddress,
+
+    /// Where /healthz and /readyz are served; 0 switches them off
+    #[arg(long, default_value = ":8081", value_name = "ADDRESS")]
+    pub(super) health_probe_bind_address: BindAddress,
+
+    /// Whether one of several replicas leads; without it this one works at once
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(super) leader_elect: bool,
+
+    /// Where servers are reached, with {name}, {namespace} and {port}; for an operator outside of
+    /// the cluster
+    #[arg(long, value_name = "URL")]
+    server_url_template: Option<String>,
+
+    /// Watch the metadata of Secrets, so that a change is noticed at once; needs the role of
+    /// deploy/secret-watch.yaml
+    #[arg(long)]
+    watch_secrets: bool,
+
+    /// Resources that are worked on at the same time
+    #[arg(long, default_value_t = 16, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    concurrency: u16,
+
+    /// How often a resource at rest is looked at, in seconds
+    #[arg(long, default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    resync: u64,
+
+    /// How often each referenced Secret is read again, in seconds
+    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    secret_refresh: u64,
+
+    /// The kubelet's configuration of credential-provider plugins
+    #[arg(long, value_name = "FILE", requires = "image_credential_provider_bin_dir")]
+    image_credential_provider_config: Option<PathBuf>,
+
+    /// The folder with the plugins' programs
+    #[arg(long, value_name = "DIR")]
+    image_credential_provider_bin_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    webhooks: webhook_flags::Flags,
+
+    /// How the log is written
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    log_format: Format,
+
+    /// What is logged: error, warn, info, debug or trace
+    #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    pub(super) log_level: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Arguments {
+    pub(super) fn log_format(&self) -> logs::Format {
+        match self.log_format {
+            Format::Text => logs::Format::Text,
+            Format::Json => logs::Format::Json,
+        }
+    }
+
+    /// Whether and how webhooks are served; what is wrong with the flags, otherwise.
+    pub(super) fn webhooks(&self) -> Result<Option<webhook_flags::Plan>, String> {
+        // A kubeconfig wins over the pod's own account, here as in kube.
+        let in_a_cluster = std::env::var_os("KUBECONFIG").is_none()
+            && std::path::Path::new(NAMESPACE_FILE).exists();
+        self.webhooks.plan(&self.scope(), in_a_cluster)
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::parse(&self.watch_namespace)
+    }
+
+    pub(super) fn settings(&self, namespace: &str) -> Settings {
+        let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Settings {
+            scope: self.scope(),
+            operator_namespace: namespace.to_owned(),
+            operator_image: self.operator_image.clone(),
+            operator_version: env!("CARGO_PKG_VERSION").to_owned(),
+            instance: self.pod_name.clone().unwrap_or_else(|| host().trim().to_owned()),
+            concurrency: self.concurrency.into(),
+            time_limit: TIME_LIMIT,
+            resync: Duration::from_secs(self.resync),
+            secret_refresh: Duration::from_secs(self.secret_refresh),
+            watch_secrets: self.watch_secrets,
+            server_poll: SERVER_POLL,
+            server_url: self.server_url_template.clone(),
+            grace: GRACE / 2,
+        }
+    }
+
+    /// The flag or variable, else the pod's own, else, outside of a cluster, the one that the
+    /// kubeconfig names.
+    pub(super) fn operator_namespace(&self, config: &Config) -> String {
+        let given = self.operator_namespace.clone();
+        let own =
+            || std::fs::read_to_string(NAMESPACE_FILE).ok().map(|text| text.trim().to_owned());
+        given.or_else(own).unwrap_or_else(|| config.default_namespace.clone())
+    }
+
+    /// The credential plugins; what is wrong with them, otherwise.
+    pub(super) fn plugins(&self) -> Result<ProviderPlugins, String> {
+        let (Some(config), Some(programs)) =
+            (&self.image_credential_provider_config, &self.image_credential_provider_bin_dir)
+        else {
+            return Ok(ProviderPlugins::default());
+        };
+        let read =
+            PluginConfig::read(config).and_then(|config| ProviderPlugins::new(config, programs));
+        read.map_err(|problems| {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            problems.join("; ")
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! `llsd run`: the operator. Health and metrics are served at once, webhooks before anything is
+//! watched, work begins with leadership, and a signal ends it within a deadline.
+
+mod arguments;
+mod webhook_flags;
+mod webhooks;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Config;
+use llsd_registry::credentials::ProviderPlugins;
+use tokio::task::JoinSet;
+
+use super::{Exit, Outcome};
+use crate::controller::{self, Context, Settings};
+use crate::health::{Alive, BindError, Health, Listeners, Ready};
+use crate::leadership::{self, Leadership};
+use crate::shutdown::Shutdown;
+use crate::telemetry::{self, Metrics, logs};
+
+pub(super) use arguments::Arguments;
+
+/// How long the process may take to end.
+const GRACE: Duration = Duration::from_secs(20);
+/// How soon a term that could not begin is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+/// A runtime that did nothing for so long will not do anything again.
+const STUCK: Duration = Duration::from_secs(30);
+/// How long calls of webhooks that are under way may take to end, when the work has ended.
+const LAST_CALLS: Duration = Duration::from_secs(8);
+
+/// Why the operator cannot start.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("there is no cluster to work in: {0}")]
+    NoCluster(#[source] Box<kube::Error>),
+    #[error("there is no cluster to work in: {0}")]
+    NoConfig(#[source] Box<kube::config::InferConfigError>),
+    #[error("the credential plugins cannot be used: {0}")]
+    Plugins(String),
+    #[error("health and metrics cannot be served: {0}")]
+    Address(#[from] BindError),
+    #[error("webhooks cannot be served: {0}")]
+    WebhookAddress(#[source] BindError),
+    #[error("webhooks cannot be served: {0}")]
+    Tls(#[from] tokio_rustls::rustls::Error),
+    #[error("no runtime: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
+    let webhooks = match arguments.webhooks() {
+        Ok(webhooks) => webhooks,
+        Err(why) => return Outcome::usage(&why).deliver(),
+    };
+    if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level) {
+        return Outcome::usage(&error.to_string()).deliver();
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let ended = runtime.map_err(Failure::from).and_then(|runtime| {
+        let ended = runtime.block_on(operate(arguments, webhooks));
+        // What still hangs must not keep the process.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        ended
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            tracing::error!("{failure}");
+            ExitCode::from(Exit::Unavailable as u8)
+        }
+    }
+}
+
+async fn operate(
+    arguments: &Arguments,
+    webhooks: Option<webhook_flags::Plan>,
+) -> Result<(), Failure> {
+    let (_trigger, shutdown) = Shutdown::on_signals(GRACE)?;
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let mut background = JoinSet::new();
+    let ready = Ready::default();
+    serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
+    let config = Config::infer().await.map_err(|error| Failure::NoConfig(Box::new(error)))?;
+    let namespace = arguments.operator_namespace(&config);
+    let client =
+        telemetry::client(config, &metrics).map_err(|error| Failure::NoCluster(Box::new(error)))?;
+    let settings = arguments.settings(&namespace);
+    let plugins = arguments.plugins().map_err(Failure::Plugins)?;
+    tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
+    let mut calls = JoinSet::new();
+    let mut certificates = None;
+    if let Some(plan) = webhooks {
+        let site = webhooks::Site {
+            client: client.clone(),
+            namespace: namespace.clone(),
+            metrics: metrics.clone(),
+            shutdown: shutdown.clone(),
+        };
+        certificates = webhooks::start(plan, site, &mut calls).await?;
+    }
+    // The lease is given back when the work has ended, not when it was asked to end.
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let mut leadership = None;
+    let mut campaigns = JoinSet::new();
+    if arguments.leader_elect {
+        let election = leadership::Settings::new(&namespace);
+        let (standing, campaign) =
+            leadership::campaign(client.clone(), election, async { drop(ended.await) });
+        campaigns.spawn(campaign);
+        leadership = Some(standing);
+    }
+    if let Some(certificates) = certificates {
+        certificates.keep(leadership.as_ref(), &mut background);
+    }
+    ready.set();
+    let plugins = Arc::new(plugins);
+    while !shutdown.is_requested() {
+        tokio::select! {
+            () = acquired(leadership.as_mut()) => {}
+            () = shutdown.requested() => break,
+        }
+        metrics.leading(true);
+        let term = term(&client, &settings, &plugins, &metrics, &shutdown);
+        let mut watching = leadership.clone();
+        tokio::select! {
+            () = term => {}
+            () = lost(watching.as_mut()) => {
+                tracing::warn!("leadership is lost; another replica works on");
+            }
+        }
+        metrics.leading(false);
+    }
+    drop(end);
+    let _ = tokio::time::timeout(Duration::from_secs(3), async {
+        while campaigns.join_next().await.is_some() {}
+    })
+    .await;
+    let _ = tokio::time::timeout(LAST_CALLS, async { while calls.join_next().await.is_some() {} })
+        .await;
+    Ok(())
+}
+
+/// Health and metrics, from the first moment.
+async fn serve(
+    arguments: &Arguments,
+    metrics: &Metrics,
+    ready: &Ready,
+    shutdown: &Shutdown,
+    background: &mut JoinSet<()>,
+) -> Result<(), Failure> {
+    let probes = &arguments.health_probe_bind_address;
+    let listeners = Listeners::bind(probes, &arguments.metrics_bind_address).await?;
+    tracing::info!(probes = ?listeners.probes(), metrics = ?listeners.metrics(), "serving");
+    let alive = Alive::new(STUCK);
+    let health = Health {
+        alive: alive.clone(),
+        ready: ready.clone(),
+        shutdown: shutdown.clone(),
+        metrics: metrics.clone(),
+    };
+    background.spawn(async move { alive.keep_beating().await });
+    background.spawn(async move {
+        if let Err(error) = listeners.serve(health).await {
+            tracing::error!(%error, "health and metrics are no longer served");
+        }
+    });
+    Ok(())
+}
+
+/// One term of leadership: everything is read anew, as another replica may have worked meanwhile.
+async fn term(
+    client: &kube::Client,
+    settings: &Settings,
+    plugins: &Arc<ProviderPlugins>,
+    metrics: &Metrics,
+    shutdown: &Shutdown,
+) {
+    let context =
+        Context::new(client.clone(), settings.clone(), Arc::clone(plugins), metrics.clone()).await;
+    match context {
+        Ok(context) => controller::run(Arc::new(context), shutdown.clone(), || {}).await,
+        Err(error) => {
+            tracing::error!("{error}; trying again");
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = shutdown.requested() => {}
+            }
+        }
+    }
+}
+
+async fn acquired(leadership: Option<&mut Leadership>) {
+    if let Some(leadership) = leadership {
+        tracing::info!("waiting for leadership");
+        leadership.acquired().await;
+        tracing::info!("leading");
+    }
+}
+
+async fn lost(leadership: Option<&mut Leadership>) {
+    match leadership {
+        Some(leadership) => leadership.lost().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,158 @@
+//! The flags of the webhooks, and what they come to: whether webhooks are served, with whose
+//! certificates, and at which address the API server calls them.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::controller::Scope;
+use crate::health::BindAddress;
+use crate::webhook::certificates::{AUTHORITY_LIFETIME, LEAF_LIFETIME, Times};
+
+const PORT: u16 = 9443;
+
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Where webhooks are served; 0 switches them off. Without it: :9443 inside of a cluster, or
+    /// with --webhook-url
+    #[arg(long, value_name = "ADDRESS")]
+    webhook_bind_address: Option<BindAddress>,
+
+    /// Where the API server reaches the webhooks of an operator outside of the cluster, such as
+    /// https://10.0.0.5:9443; without it through the Service
+    #[arg(long, value_name = "URL")]
+    webhook_url: Option<WebhookUrl>,
+
+    /// A folder with tls.crt and tls.key that somebody else renews; without it the operator makes
+    /// its own certificates
+    #[arg(long, value_name = "DIR")]
+    webhook_cert_dir: Option<PathBuf>,
+
+    /// How long a certificate of the operator's own is valid, in seconds; renewed at two thirds
+    #[arg(long, default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
+    webhook_certificate_lifetime: u64,
+
+    /// How long an authority of the operator's own is valid, in seconds; renewed at two thirds
+    #[arg(long, default_value_t = AUTHORITY_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
+    webhook_authority_lifetime: u64,
+}
+
+/// `https://HOST[:PORT]`, and nothing behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WebhookUrl {
+    /// Without a slash at its end.
+    pub text: String,
+    /// As a certificate names it: an address of IPv6 without its brackets.
+    pub host: String,
+}
+
+impl FromStr for WebhookUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let wrong = || format!("`{text}` is not https://HOST:PORT");
+        let url: http::Uri = text.parse().map_err(|_| wrong())?;
+        let host = url.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
+        let is_bare = url.path_and_query().is_none_or(|rest| rest.as_str() == "/");
+        let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        if url.scheme_str() != Some("https") || !is_bare || has_user {
+            return Err(wrong());
+        }
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Self { text: text.to_owned(), host })
+    }
+}
+
+/// How webhooks are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub address: BindAddress,
+    pub certificates: Source,
+    pub url: Option<WebhookUrl>,
+}
+
+/// Whose certificates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Own(Times),
+    Files(PathBuf),
+}
+
+impl Flags {
+    /// Nothing, if webhooks are not served.
+    pub(super) fn plan(&self, scope: &Scope, in_a_cluster: bool) -> Result<Option<Plan>, String> {
+        let asked_for = self.webhook_url.is_some() || self.webhook_bind_address.is_some();
+        let address = self.webhook_bind_address.clone().unwrap_or(BindAddress::Everywhere(PORT));
+        if address == BindAddress::Nowhere {
+            return Ok(None);
+        }
+        let certificates = match &self.webhook_cert_dir {
+            Some(folder) => Source::Files(folder.clone()),
+            // With rights in some namespaces the operator cannot tell the API server whom to trust.
+            None if *scope != Scope::Cluster && asked_for => {
+                return Err("an operator of some namespaces serves webhooks only with \
+                            --webhook-cert-dir; give it, or leave out --webhook-url and \
+                            --webhook-bind-address"
+                    .to_owned());
+            }
+            None if *scope != Scope::Cluster || !(in_a_cluster || asked_for) => return Ok(None),
+            None => Source::Own(Times::new(
+                Duration::from_secs(self.webhook_certificate_lifetime),
+                Duration::from_secs(self.webhook_authority_lifetime),
+            )),
+        };
+        Ok(Some(Plan { address, certificates, url: self.webhook_url.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+    }
+
+    fn plan(flags: &[&str], scope: &str, in_a_cluster: bool) -> Result<Option<Plan>, String> {
+        let line = ["llsd"].iter().chain(flags);
+        let flags = Line::try_parse_from(line).map_err(|error| error.to_string())?.flags;
+        flags.plan(&Scope::parse(scope), in_a_cluster)
+    }
+
+    #[test]
+    fn webhooks_are_on_in_a_cluster_and_elsewhere_when_asked_for() {
+        let inside = plan(&[], "", true).unwrap().unwrap();
+        assert_eq!(inside.address, BindAddress::Everywhere(9443));
+        assert_eq!(inside.certificates, Source::Own(Times::default()));
+        assert_eq!(plan(&["--webhook-bind-address=0"], "", true).unwrap(), None);
+        assert_eq!(plan(&[], "", false).unwrap(), None);
+        assert!(plan(&["--webhook-bind-address=:9443"], "", false).unwrap().is_some());
+        let outside = plan(&["--webhook-url=https://[::1]:9443/"], "", false).unwrap().unwrap();
+        let url = outside.url.unwrap();
+        assert_eq!((url.text.as_str(), url.host.as_str()), ("https://[::1]:9443", "::1"));
+    }
+
+    #[test]
+    fn an_operator_of_some_namespaces_takes_its_certificates_from_files() {
+        assert_eq!(plan(&[], "team", true).unwrap(), None);
+        let with_files = plan(&["--webhook-cert-dir=/certificates"], "team", true).unwrap();
+        assert_eq!(with_files.unwrap().certificates, Source::Files("/certificates".into()));
+        let refused = plan(&["--webhook-bind-address=:9443"], "team", true).unwrap_err();
+        assert!(refused.contains("--webhook-cert-dir"), "{refused}");
+    }
+
+    #[test]
+    fn an_address_is_https_and_has_no_path() {
+        for url in ["http://host:1", "host:1", "https://", "https://host/path", "https://u@host"] {
+            let refused = plan(&["--webhook-url", url], "", false).unwrap_err();
+            assert!(refused.contains("https://HOST:PORT"), "{url}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Serving webhooks in `llsd run`: first a certificate, then the server, and when it is known who
+//! leads, what keeps both up to date.
+
+use std::sync::Arc;
+
+use kube::Client;
+use llsd_api::crd::WEBHOOK_SERVICE;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::Failure;
+use super::webhook_flags::{Plan, Source};
+use crate::health;
+use crate::leadership::Leadership;
+use crate::shutdown::Shutdown;
+use crate::telemetry::Metrics;
+use crate::webhook::certificates::{self, Files, Keeper, server_config};
+use crate::webhook::install::{Installer, Target};
+use crate::webhook::{self, Webhooks};
+
+/// What the webhooks have around them.
+pub(super) struct Site {
+    pub client: Client,
+    pub namespace: String,
+    pub metrics: Metrics,
+    pub shutdown: Shutdown,
+}
+
+/// What keeps the certificates and their registration up to date.
+#[derive(Debug)]
+pub(super) struct Certificates {
+    keeper: Kept,
+    installer: Option<Installer>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Own(Box<Keeper>),
+    Files(Files),
+}
+
+/// Returns when the webhooks are served, or nothing if the end was asked for before.
+pub(super) async fn start(
+    plan: Plan,
+    site: Site,
+    calls: &mut JoinSet<()>,
+) -> Result<Option<Certificates>, Failure> {
+    let listener = health::bind(&plan.address).await.map_err(Failure::WebhookAddress)?;
+    let Some(listener) = listener else { return Ok(None) };
+    let mut certificates = prepare(&plan, &site);
+    tokio::select! {
+        () = certificates.keeper.obtain() => {}
+        () = site.shutdown.requested() => return Ok(None),
+    }
+    let tls = server_config(certificates.keeper.served())?;
+    let address = listener.local_addr().ok();
+    let mut webhooks = Webhooks::new(site.metrics);
+    webhooks.client = Some(site.client);
+    calls.spawn(async move {
+        let served = webhook::serve(listener, Arc::new(tls), webhooks, site.shutdown).await;
+        if let Err(error) = served {
+            tracing::error!(%error, "webhooks are no longer served");
+        }
+    });
+    tracing::info!(webhooks = ?address, "serving");
+    Ok(Some(certificates))
+}
+
+fn prepare(plan: &Plan, site: &Site) -> Certificates {
+    let (confirm, confirmed) = watch::channel(None);
+    let url = plan.url.as_ref();
+    let target = match url {
+        Some(url) => Target::Url(url.text.clone()),
+        None => Target::Service { namespace: site.namespace.clone() },
+    };
+    let install =
+        |bundle| Installer::new(site.client.clone(), target.clone(), bundle, confirm.clone());
+    match &plan.certificates {
+        Source::Own(times) => {
+            let host = url.map(|url| url.host.as_str());
+            let names = certificates::names(WEBHOOK_SERVICE, &site.namespace, host);
+            let keeper = Keeper::new(&site.client, &site.namespace, names, *times, confirmed);
+            let installer = Some(install(keeper.bundle()));
+            Certificates { keeper: Kept::Own(Box::new(keeper)), installer }
+        }
+        // Whoever makes the files also tells the API server whom to trust; only an address has to
+        // be told by us.
+        Source::Files(folder) => {
+            let files = Files::new(folder);
+            let installer = url.map(|_| install(files.bundle()));
+            Certificates { keeper: Kept::Files(files), installer }
+        }
+    }
+}
+
+impl Certificates {
+    /// From now on; the parts that only the leader does wait for leadership.
+    pub(super) fn keep(self, leadership: Option<&Leadership>, background: &mut JoinSet<()>) {
+        let leadership = leadership.cloned();
+        if let Some(installer) = self.installer {
+            background.spawn(installer.run(leadership.clone()));
+        }
+        match self.keeper {
+            Kept::Own(keeper) => background.spawn(keeper.keep(leadership)),
+            Kept::Files(files) => background.spawn(files.keep()),
+        };
+    }
+}
+
+impl Kept {
+    async fn obtain(&mut self) {
+        match self {
+            Self::Own(keeper) => keeper.obtain().await,
+            Self::Files(files) => files.obtain().await,
+        }
+    }
+
+    fn served(&self) -> Arc<certificates::Served> {
+        match self {
+            Self::Own(keeper) => keeper.served(),
+            Self::Files(files) => files.served(),
+        }
+    }
+}

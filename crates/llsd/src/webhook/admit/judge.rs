@@ -1,0 +1,191 @@
+//! Decides about one request from what stands in it, without a look at anything else.
+
+use std::collections::BTreeSet;
+
+use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
+use llsd_plan::problem::{FieldPath, Findings, Problem, Reason, Segment};
+use llsd_plan::validate::validate;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::remarks;
+use super::review::Request;
+
+/// How deep a resource may be nested. The operator and most programs that read resources give up at
+/// 128, with them a whole list that has one such object in it.
+const DEEPEST: usize = 100;
+
+/// What is found about a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Judgement {
+    pub(super) findings: Findings,
+    /// The resource, where it is worth a look at what it refers to.
+    pub(super) accepted: Option<Value>,
+}
+
+pub(super) fn judge(request: &Request<'_>, distributions: &BTreeSet<String>) -> Judgement {
+    let mut judgement = Judgement::default();
+    let (Some(new), "", "CREATE" | "UPDATE") =
+        (request.object, request.sub_resource.as_str(), request.operation.as_str())
+    else {
+        return judgement;
+    };
+    if nesting(new.get()) > DEEPEST {
+        if request.old_object.is_none_or(|old| nesting(old.get()) <= DEEPEST) {
+            judgement.findings.problems.push(too_deep());
+        }
+        return judgement;
+    }
+    let (Some(new), old) = (read(new), request.old_object.and_then(read)) else {
+        return judgement;
+    };
+    let Some(version) = Version::of(&new) else { return judgement };
+    let deleting = new.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
+    if deleting || old.as_ref().is_some_and(|old| says_the_same(old, &new)) {
+        return judgement;
+    }
+    let mut findings = validate(&new);
+    if let Some(old) = &old {
+        findings = ratcheted(findings, &validate(old).problems);
+    }
+    remarks::add(version, &new, old.as_ref(), distributions, &mut findings);
+    findings.warnings.dedup();
+    judgement.accepted = findings.problems.is_empty().then_some(new);
+    judgement.findings = findings;
+    judgement
+}
+
+fn read(object: &RawValue) -> Option<Value> {
+    serde_json::from_str(object.get()).ok()
+}
+
+/// Whether two objects of one version ask for the same server. On a v1alpha1 object the annotation
+/// holds a part of what is asked for.
+fn says_the_same(old: &Value, new: &Value) -> bool {
+    let carried = |object: &Value| object["metadata"]["annotations"].get(V1ALPHA2_EXTRAS).cloned();
+    old.get("spec") == new.get("spec") && carried(old) == carried(new)
+}
+
+/// What was wrong before becomes a warning. Problems are the same wherever in their list they stand
+/// now, and each old one excuses one new one.
+fn ratcheted(found: Findings, before: &[Problem]) -> Findings {
+    let same = |one: &Problem, other: &Problem| {
+        let keys = |problem: &Problem| {
+            let segments = problem.path.segments().iter();
+            segments.filter(|step| matches!(step, Segment::Key(_))).cloned().collect::<Vec<_>>()
+        };
+        (one.reason, &one.message, keys(one)) == (other.reason, &other.message, keys(other))
+    };
+    let mut excuses: Vec<&Problem> = before.iter().collect();
+    let mut ratcheted = Findings { problems: Vec::new(), warnings: found.warnings };
+    for problem in found.problems {
+        match excuses.iter().position(|old| same(old, &problem)) {
+            None => ratcheted.problems.push(problem),
+            Some(position) => {
+                excuses.swap_remove(position);
+                ratcheted.warnings.push(problem);
+            }
+        }
+    }
+    ratcheted
+}
+
+fn too_deep() -> Problem {
+    Problem {
+        path: FieldPath::spec(),
+        reason: Reason::Invalid,
+        message: format!("is nested more than {DEEPEST} levels deep"),
+        remedy: "shorten what stands in settings, params or metadata".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(operation: &str, new: &Value, old: Option<&Value>) -> Findings {
+        let body = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {"uid": "1", "operation": operation, "object": new, "oldObject": old},
+        });
+        let body = body.to_string().into_bytes();
+        judge(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
+    }
+
+    fn with(spec: Value) -> Value {
+        json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "metadata": {"name": "one"}, "spec": spec,
+        })
+    }
+
+    fn two_mistakes() -> Value {
+        with(json!({
+            "distribution": {"name": "starter"},
+            "networking": {"port": 80},
+            "providers": {"inference": [{"id": "a", "provider": "vllm", "endpont": "x"}]},
+        }))
+    }
+
+    fn paths(problems: &[Problem]) -> Vec<String> {
+        problems.iter().map(|problem| problem.path.to_string()).collect()
+    }
+
+    #[test]
+    fn all_problems_of_a_new_resource_refuse_it() {
+        let found = judged("CREATE", &two_mistakes(), None);
+        let expected = ["spec.networking.port", "spec.providers.inference[0].endpont"];
+        assert_eq!(paths(&found.problems), expected);
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_only_warned_of_wherever_it_stands_now() {
+        let mut new = two_mistakes();
+        new["spec"]["providers"]["inference"] = json!([
+            {"id": "b", "provider": "ollama"}, {"id": "a", "provider": "vllm", "endpont": "x"},
+        ]);
+        let found = judged("UPDATE", &new, Some(&two_mistakes()));
+        assert_eq!(paths(&found.problems), [""; 0]);
+        let expected = ["spec.networking.port", "spec.providers.inference[1].endpont"];
+        assert_eq!(paths(&found.warnings), expected);
+        // The same mistake once more is a new one.
+        new["spec"]["providers"]["inference"][0]["endpont"] = json!("x");
+        let found = judged("UPDATE", &new, Some(&two_mistakes()));
+        assert_eq!(paths(&found.problems), ["spec.providers.inference[1].endpont"]);
+    }
+
+    #[test]
+    fn nothing_is_said_of_writes_that_leave_the_spec_alone() {
+        let old = two_mistakes();
+        let mut labelled = old.clone();
+        labelled["metadata"]["labels"] = json!({"a": "b"});
+        let mut going = with(json!({"distribution": {}}));
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        for (operation, new) in [("UPDATE", &labelled), ("UPDATE", &going), ("DELETE", &old)] {
+            assert_eq!(judged(operation, new, Some(&old)), Findings::default());
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_read_again_is_refused_unless_it_is_there_already() {
+        let mut deep = json!({});
+        for _ in 0..150 {
+            deep = json!([deep]);
+        }
+        let deep = with(json!({"distribution": {"name": "starter"}, "disabled": deep}));
+        let found = judged("CREATE", &deep, None);
+        assert!(found.problems[0].message.contains("100 levels"));
+        assert_eq!(judged("UPDATE", &deep, Some(&deep)), Findings::default());
+    }
+
+    #[test]
+    fn objects_of_others_are_none_of_our_business() {
+        for object in
+            [json!({}), json!(null), json!([1]), json!({"kind": "Pod", "apiVersion": "v1"})]
+        {
+            assert_eq!(judged("CREATE", &object, None), Findings::default());
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! An `AdmissionReview` as bytes: what is read of it, and how it is answered. Nothing is read into
+//! types of ours, because what they cannot read has to be judged as well.
+
+use llsd_plan::problem::{Findings, Problem, Reason};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::shown::shown;
+
+const API_VERSION: &str = "admission.k8s.io/v1";
+const KIND: &str = "AdmissionReview";
+
+#[derive(Debug, Error)]
+pub(super) enum NoReview {
+    #[error("the body is no AdmissionReview: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("the body is {kind} of {api_version}, not {KIND} of {API_VERSION}")]
+    OtherKind { api_version: String, kind: String },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'b> {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(borrow)]
+    request: Request<'b>,
+}
+
+/// What a request says that is of interest here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request<'b> {
+    pub(super) uid: String,
+    #[serde(default)]
+    pub(super) operation: String,
+    #[serde(default)]
+    pub(super) sub_resource: String,
+    #[serde(default)]
+    pub(super) namespace: String,
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(borrow, default)]
+    pub(super) object: Option<&'b RawValue>,
+    #[serde(borrow, default)]
+    pub(super) old_object: Option<&'b RawValue>,
+}
+
+impl<'b> Request<'b> {
+    pub(super) fn read(body: &'b [u8]) -> Result<Self, NoReview> {
+        let Review { api_version, kind, request } = serde_json::from_slice(body)?;
+        if api_version != API_VERSION || kind != KIND {
+            return Err(NoReview::OtherKind { api_version, kind });
+        }
+        Ok(request)
+    }
+}
+
+/// The answer to the request of that uid, about the resource of that name. Any problem refuses.
+pub(super) fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
+    let mut response = json!({"uid": uid, "allowed": findings.problems.is_empty()});
+    if !findings.problems.is_empty() {
+        response["status"] = refusal(name, &findings.problems);
+    }
+    if !findings.warnings.is_empty() {
+        response["warnings"] = json!(shown(&findings.warnings));
+    }
+    json!({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+}
+
+/// As the API server itself says that fields are invalid. kubectl prints the causes one by one, and
+/// programs that know no causes have all of them in the message.
+fn refusal(name: &str, problems: &[Problem]) -> Value {
+    let said: Vec<String> =
+        problems.iter().map(|problem| format!("{}: {}", problem.path, told(problem))).collect();
+    let causes: Vec<Value> = problems
+        .iter()
+        .map(|problem| {
+            json!({
+                "reason": cause(problem.reason),
+                "message": told(problem),
+                "field": problem.path.to_string(),
+            })
+        })
+        .collect();
+    json!({
+        "status": "Failure",
+        "code": 422,
+        "reason": "Invalid",
+        "message": said.join("; "),
+        "details": {
+            "name": name, "group": llsd_api::GROUP, "kind": llsd_api::KIND, "causes": causes,
+        },
+    })
+}
+
+fn told(problem: &Problem) -> String {
+    format!("{}; {}", problem.message, problem.remedy)
+}
+
+/// The API server's own word for it.
+fn cause(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Required => "FieldValueRequired",
+        Reason::WrongType => "FieldValueTypeInvalid",
+        Reason::Duplicate => "FieldValueDuplicate",
+        Reason::UnknownField | Reason::Conflict => "FieldValueForbidden",
+        Reason::NotFound => "FieldValueNotFound",
+        _ => "FieldValueInvalid",
+    }
+}

@@ -1,0 +1,130 @@
+//! The Secret that all replicas share, at the API server: read, and written only as it was read.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use llsd_plan::objects::labels;
+use secrecy::ExposeSecret;
+use secrecy::zeroize::Zeroize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::material::{FIELDS, Found};
+use crate::manifests::names::WEBHOOK_SECRET as NAME;
+
+/// The longest that one request may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+const FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
+
+/// Why a request about the Secret had no effect that we know of.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("somebody else has just written it")]
+    Stale,
+    #[error("no answer within {PATIENCE:?}")]
+    NoAnswer,
+    #[error("{0}")]
+    Failed(#[source] Box<kube::Error>),
+}
+
+pub(super) struct Store {
+    api: Api<Secret>,
+    namespace: String,
+}
+
+/// What was read, and which version of it; none where there is no Secret.
+#[derive(Default)]
+pub(super) struct Read {
+    pub found: Found,
+    version: Option<String>,
+}
+
+impl Read {
+    pub fn exists(&self) -> bool {
+        self.version.is_some()
+    }
+}
+
+impl Store {
+    pub fn new(client: &Client, namespace: &str) -> Self {
+        let api = Api::namespaced(client.clone(), namespace);
+        Self { api, namespace: namespace.to_owned() }
+    }
+
+    /// For messages.
+    pub fn name(&self) -> String {
+        format!("{}/{NAME}", self.namespace)
+    }
+
+    pub async fn read(&self) -> Result<Read, Error> {
+        let secret = bounded(self.api.get_opt(NAME)).await?;
+        Ok(secret.map(read).unwrap_or_default())
+    }
+
+    /// Creates the Secret, or changes exactly the version that was read.
+    pub async fn write(&self, content: &Found, before: &Read) -> Result<Read, Error> {
+        let data = content.write();
+        let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
+        let labels = [(labels::MANAGED_BY, labels::OPERATOR)];
+        let written = if let Some(version) = &before.version {
+            let fields: BTreeMap<&str, Value> = FIELDS
+                .iter()
+                .map(|field| {
+                    let value = data.get(field).map(|text| json!(bytes(text.expose_secret())));
+                    (*field, value.unwrap_or(Value::Null))
+                })
+                .collect();
+            let patch = json!({"metadata": {"resourceVersion": version}, "data": fields});
+            let parameters =
+                PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..Default::default() };
+            bounded(self.api.patch(NAME, &parameters, &Patch::Merge(&patch))).await
+        } else {
+            let mut secret = Secret::default();
+            secret.metadata.name = Some(NAME.to_owned());
+            secret.metadata.namespace = Some(self.namespace.clone());
+            let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+            secret.metadata.labels = Some(labels.into_iter().map(owned).collect());
+            let fields = data.iter();
+            let fields = fields.map(|(key, text)| ((*key).into(), bytes(text.expose_secret())));
+            secret.data = Some(fields.collect());
+            let parameters =
+                PostParams { field_manager: Some(FIELD_MANAGER.into()), ..Default::default() };
+            bounded(self.api.create(&parameters, &secret)).await
+        };
+        written.map(read).map_err(Error::or_stale)
+    }
+}
+
+fn read(secret: Secret) -> Read {
+    let mut data = secret.data.unwrap_or_default();
+    let found = Found::read(&data);
+    for ByteString(bytes) in data.values_mut() {
+        bytes.zeroize();
+    }
+    Read { found, version: secret.metadata.resource_version }
+}
+
+async fn bounded<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
+    match timeout(PATIENCE, request).await {
+        Ok(answer) => answer.map_err(|error| Error::Failed(Box::new(error))),
+        Err(_) => Err(Error::NoAnswer),
+    }
+}
+
+impl Error {
+    /// Gone, changed, or made by another replica at the same time. A missing namespace is none of
+    /// these, and answers 404 to a create as well: the next read and write tell.
+    fn or_stale(self) -> Self {
+        match &self {
+            Self::Failed(error) => match &**error {
+                kube::Error::Api(status) if status.code == 409 => Self::Stale,
+                _ => self,
+            },
+            _ => self,
+        }
+    }
+}

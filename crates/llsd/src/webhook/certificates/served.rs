@@ -1,0 +1,69 @@
+//! The certificate that is served, which changes while connections are open: each handshake takes
+//! the one of its moment.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use secrecy::ExposeSecret;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{self, ServerConfig};
+
+use super::material::Leaf;
+
+/// What is served now; nothing at first, and then handshakes fail.
+#[derive(Default)]
+pub struct Served(RwLock<Option<Arc<CertifiedKey>>>);
+
+impl Served {
+    /// From now on this one.
+    pub fn serve(&self, leaf: &Leaf) -> Result<(), &'static str> {
+        let certified = certified(leaf)?;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(certified));
+        Ok(())
+    }
+
+    fn now(&self) -> Option<Arc<CertifiedKey>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Served({})", if self.now().is_some() { "a certificate" } else { "nothing" })
+    }
+}
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.now()
+    }
+}
+
+/// TLS 1.2 and later, with whatever is served at the time of a handshake. The API server speaks
+/// HTTP/1.1 to webhooks, so that its calls are spread over the replicas.
+pub fn server_config(served: Arc<Served>) -> Result<ServerConfig, rustls::Error> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(served);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// As rustls takes it, and proof that the key belongs to the certificate.
+pub(super) fn certified(leaf: &Leaf) -> Result<CertifiedKey, &'static str> {
+    let chain: Result<Vec<CertificateDer<'static>>, _> =
+        CertificateDer::pem_slice_iter(leaf.pem.as_bytes()).collect();
+    let chain = chain.map_err(|_| "no certificate")?;
+    let key = PrivateKeyDer::from_pem_slice(leaf.key.expose_secret().as_bytes());
+    let key = key.map_err(|_| "the key is none")?;
+    let key = aws_lc_rs::sign::any_supported_type(&key).map_err(|_| "the key is of no use")?;
+    let certified = CertifiedKey::new(chain, key);
+    certified.keys_match().map_err(|_| "the key belongs to another certificate")?;
+    Ok(certified)
+}

@@ -1,0 +1,220 @@
+//! The two objects at the API server that name the webhooks: the resource's definition and the
+//! validating webhook. Each is watched by its name, and changed as the version that was seen.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind, Object};
+use kube::runtime::watcher::{Config, Event};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::client_config::{Target, Verdict, judge};
+use super::{Bundle, FIELD_MANAGER};
+use crate::manifests::names::{DEFINITION, VALIDATING_WEBHOOK, WEBHOOK_NAME};
+
+/// The longest that one request may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One kind of object that names webhooks.
+pub(super) trait Kind {
+    type Object: Resource<DynamicType = ApiResource>
+        + Clone
+        + std::fmt::Debug
+        + DeserializeOwned
+        + Send
+        + 'static;
+    const NAME: &'static str;
+    /// In words, for the log.
+    const WHAT: &'static str;
+    const PATH: &'static str;
+
+    fn resource() -> ApiResource;
+    /// Its `clientConfig`; why it has none, otherwise.
+    fn client_config(object: &Self::Object) -> Result<Value, String>;
+    /// The patch that merges into it.
+    fn patch(change: &Value, version: &str) -> Patch<Value>;
+}
+
+/// The definition, of which only the conversion is kept: its schemas are a hundred times as large.
+#[derive(Clone, Debug)]
+pub(super) struct Definition;
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Conversion {
+    #[serde(default)]
+    conversion: Value,
+}
+
+impl Kind for Definition {
+    type Object = Object<Conversion, Ignored>;
+    const NAME: &'static str = DEFINITION;
+    const WHAT: &'static str = "the resource's definition";
+    const PATH: &'static str = "/convert";
+
+    fn resource() -> ApiResource {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        ApiResource::from_gvk(&kind)
+    }
+
+    fn client_config(object: &Self::Object) -> Result<Value, String> {
+        let conversion = &object.spec.conversion;
+        if conversion["strategy"] != "Webhook" {
+            return Err("it does not convert by webhook; install deploy/crd.yaml".to_owned());
+        }
+        Ok(conversion["webhook"]["clientConfig"].clone())
+    }
+
+    fn patch(change: &Value, version: &str) -> Patch<Value> {
+        Patch::Merge(json!({
+            "metadata": {"resourceVersion": version},
+            "spec": {"conversion": {"webhook": {"clientConfig": change}}},
+        }))
+    }
+}
+
+/// What is not of interest, whatever it is.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(super) struct Ignored {}
+
+#[derive(Clone, Debug)]
+pub(super) struct ValidatingWebhook;
+
+impl Kind for ValidatingWebhook {
+    type Object = DynamicObject;
+    const NAME: &'static str = VALIDATING_WEBHOOK;
+    const WHAT: &'static str = "the validating webhook";
+    const PATH: &'static str = "/validate";
+
+    fn resource() -> ApiResource {
+        let group = "admissionregistration.k8s.io";
+        let kind = GroupVersionKind::gvk(group, "v1", "ValidatingWebhookConfiguration");
+        ApiResource::from_gvk(&kind)
+    }
+
+    fn client_config(object: &Self::Object) -> Result<Value, String> {
+        let webhooks = object.data["webhooks"].as_array().into_iter().flatten();
+        let ours = webhooks.into_iter().find(|webhook| webhook["name"] == WEBHOOK_NAME);
+        let ours = ours.ok_or_else(|| format!("it has no webhook {WEBHOOK_NAME}"))?;
+        Ok(ours["clientConfig"].clone())
+    }
+
+    /// A strategic one: in any other the list of webhooks would be replaced, and then owned, as a
+    /// whole.
+    fn patch(change: &Value, version: &str) -> Patch<Value> {
+        Patch::Strategic(json!({
+            "metadata": {"resourceVersion": version},
+            "webhooks": [{"name": WEBHOOK_NAME, "clientConfig": change}],
+        }))
+    }
+}
+
+/// A write had no effect that we know of; the log says why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unwritten;
+
+/// One object as it was last seen.
+pub(super) struct Registration<K: Kind> {
+    api: Api<K::Object>,
+    target: Target,
+    seen: Option<K::Object>,
+    last_failure: Option<String>,
+    kind: PhantomData<K>,
+}
+
+impl<K: Kind> Registration<K> {
+    pub fn new(client: &Client, target: &Target) -> Self {
+        Self {
+            api: Api::all_with(client.clone(), &K::resource()),
+            target: target.clone(),
+            seen: None,
+            last_failure: None,
+            kind: PhantomData,
+        }
+    }
+
+    /// Everything that becomes of the object. Never ends; failures are told in the log.
+    pub fn watch(client: &Client) -> impl Stream<Item = Event<K::Object>> + use<K> {
+        let api: Api<K::Object> = Api::all_with(client.clone(), &K::resource());
+        let config = Config::default().fields(&format!("metadata.name={}", K::NAME));
+        let events = watcher(api, config).default_backoff();
+        events.filter_map(async |event| match event {
+            Ok(event) => Some(event),
+            Err(error) => {
+                tracing::warn!(name = K::NAME, %error, "{} cannot be watched", K::WHAT);
+                None
+            }
+        })
+    }
+
+    pub fn see(&mut self, event: Event<K::Object>) {
+        match event {
+            Event::Apply(object) | Event::InitApply(object) => self.seen = Some(object),
+            Event::Delete(_) | Event::Init => self.seen = None,
+            Event::InitDone => {}
+        }
+    }
+
+    /// Whether the object, as far as it is known, has what it should; writes it otherwise. An error
+    /// is worth another try; one that only somebody else can mend is not.
+    pub async fn register(&mut self, bundle: &Bundle) -> Result<bool, Unwritten> {
+        let Some(seen) = &self.seen else { return Ok(false) };
+        let config = match K::client_config(seen) {
+            Ok(config) => config,
+            Err(why) => return Ok(self.not_ours(why)),
+        };
+        let change = match judge(&config, &self.target, K::PATH, bundle) {
+            Verdict::AsItShould => {
+                self.last_failure = None;
+                return Ok(true);
+            }
+            Verdict::NotOurs(why) => return Ok(self.not_ours(why)),
+            Verdict::Change(change) => change,
+        };
+        let version = seen.meta().resource_version.clone().unwrap_or_default();
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
+        let patch = K::patch(&change, &version);
+        match timeout(PATIENCE, self.api.patch(K::NAME, &parameters, &patch)).await {
+            Ok(Ok(written)) => {
+                tracing::info!(
+                    name = K::NAME,
+                    "{} names the webhooks and their authorities",
+                    K::WHAT
+                );
+                self.seen = Some(written);
+                self.last_failure = None;
+                Ok(true)
+            }
+            // The watch will tell what it is now.
+            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => Ok(false),
+            Ok(Err(error)) => {
+                self.failed(error.to_string());
+                Err(Unwritten)
+            }
+            Err(_) => {
+                self.failed(format!("no answer within {PATIENCE:?}"));
+                Err(Unwritten)
+            }
+        }
+    }
+
+    fn not_ours(&mut self, why: String) -> bool {
+        self.failed(why);
+        false
+    }
+
+    /// The same again and again would bury what else is to be read.
+    fn failed(&mut self, failure: String) {
+        if self.last_failure.as_ref() != Some(&failure) {
+            tracing::warn!(name = K::NAME, failure, "{} cannot be told of the webhooks", K::WHAT);
+            self.last_failure = Some(failure);
+        }
+    }
+}
