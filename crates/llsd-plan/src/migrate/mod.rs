@@ -107,6 +107,8 @@ pub fn migrate(source: &Value) -> Migrated {
 
 fn finished(mut migrated: Migrated) -> Migrated {
     tidy::order(&mut migrated.object);
+    let Migrated { object, moves, .. } = &mut migrated;
+    moves.retain(|step| value_at(object, &step.to).is_some());
     migrated.decisions.sort_by(|left, right| left.path.cmp(&right.path));
     migrated
 }

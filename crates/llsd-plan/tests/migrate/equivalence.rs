@@ -28,7 +28,9 @@ fn value(name: &str) -> &'static str {
     match name {
         name if name.ends_with("_URL") || name.ends_with("_BASE") => "http://backend:9000/v1",
         name if name.ends_with("_PORT") => "6543",
-        name if name.ends_with("_TOKENS") || name.ends_with("_SIZE") || name.ends_with("_LEN") => "7",
+        name if name.ends_with("_TOKENS") || name.ends_with("_SIZE") || name.ends_with("_LEN") => {
+            "7"
+        }
         name if name.ends_with("_VERIFY") => "false",
         _ => "some/text",
     }

@@ -93,13 +93,12 @@ fn switch_off(config: &mut Value) {
     }
     for kind in ["models", "shields"] {
         let nested = config.pointer(&format!("/registered_resources/{kind}")).is_some();
-        let list = if nested {
-            &mut config["registered_resources"][kind]
-        } else {
-            &mut config[kind]
-        };
+        let list =
+            if nested { &mut config["registered_resources"][kind] } else { &mut config[kind] };
         let Some(list) = list.as_array_mut() else { continue };
-        list.retain(|entry| !entry["provider_id"].is_null() && !entry["model_id"].is_null() | (kind == "shields"));
+        list.retain(|entry| {
+            !entry["provider_id"].is_null() && !entry["model_id"].is_null() | (kind == "shields")
+        });
         for entry in list.iter_mut() {
             let entry = entry.as_object_mut().unwrap();
             if entry.get("metadata") == Some(&json!({})) {
