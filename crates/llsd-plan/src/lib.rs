@@ -7,6 +7,7 @@ pub mod distributions;
 pub mod document;
 pub mod facts;
 pub mod fingerprint;
+pub mod migrate;
 pub mod objects;
 pub mod plan;
 pub mod problem;

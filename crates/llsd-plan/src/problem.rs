@@ -44,10 +44,31 @@ impl FieldPath {
         &self.0
     }
 
+    /// What holds this; nothing for the resource itself.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(above.to_vec()))
+    }
+
+    /// The same place seen from outside of what holds the resource, such as a list.
+    #[must_use]
+    pub fn below(&self, outer: &Self) -> Self {
+        Self(outer.0.iter().chain(&self.0).cloned().collect())
+    }
+
     fn with(&self, segment: Segment) -> Self {
         let mut segments = self.0.clone();
         segments.push(segment);
         Self(segments)
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => f.write_str(key),
+            Self::Index(index) => write!(f, "{index}"),
+        }
     }
 }
 

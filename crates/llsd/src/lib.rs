@@ -10,5 +10,6 @@ pub mod operator_config;
 pub mod redis_proxy;
 pub mod report;
 pub mod shutdown;
+pub mod storage_migration;
 pub mod telemetry;
 pub mod webhook;

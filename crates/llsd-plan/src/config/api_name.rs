@@ -16,7 +16,7 @@ pub(super) fn in_config(era: &Era, written: &str) -> String {
 }
 
 /// The name of the field that the resource has for an API of config.yaml.
-pub(super) fn in_resource(api: &str) -> String {
+pub(crate) fn in_resource(api: &str) -> String {
     let mut words = api.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();
     for word in words {

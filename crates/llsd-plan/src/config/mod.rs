@@ -1,7 +1,7 @@
 //! Generation: the resource laid over the base configuration of its image, in the layout of the
 //! server that the image holds. Pure; the same inputs give the same bytes.
 
-mod api_name;
+pub(crate) mod api_name;
 mod base;
 pub mod catalogue;
 mod counts;
@@ -23,7 +23,7 @@ mod server;
 mod shields;
 mod storage;
 mod storage_inline;
-mod substitution;
+pub(crate) mod substitution;
 mod telemetry;
 mod tools;
 mod variables;

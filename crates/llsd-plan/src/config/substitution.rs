@@ -12,13 +12,13 @@ const DISABLED: &str = "__disabled__";
 
 /// One `${env.VARIABLE…}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reference<'a> {
-    pub(super) variable: &'a str,
-    pub(super) form: Form<'a>,
+pub(crate) struct Reference<'a> {
+    pub(crate) variable: &'a str,
+    pub(crate) form: Form<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form<'a> {
+pub(crate) enum Form<'a> {
     /// `${env.X}`: the server exits when X is not set.
     Required,
     /// `${env.X:=value}`, up to 0.2.12 `${env.X:value}`.
@@ -28,7 +28,7 @@ pub(super) enum Form<'a> {
 }
 
 /// All references of a text, in order, and what follows the last one.
-pub(super) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
+pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {
@@ -62,22 +62,22 @@ fn parse(inside: &str) -> Option<Reference<'_>> {
 }
 
 /// The reference that a text consists of, and nothing else.
-pub(super) fn whole(text: &str) -> Option<Reference<'_>> {
+pub(crate) fn whole(text: &str) -> Option<Reference<'_>> {
     let inside = text.strip_prefix("${env.")?.strip_suffix('}')?;
     if inside.contains('}') { None } else { parse(inside) }
 }
 
 /// The id that a provider or resource of the base has, and the variable it depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EffectiveId {
-    pub(super) id: String,
-    pub(super) condition: Option<String>,
+pub(crate) struct EffectiveId {
+    pub(crate) id: String,
+    pub(crate) condition: Option<String>,
 }
 
 impl EffectiveId {
     /// The effective id of a written one: `${env.OLLAMA_URL:+ollama}` is `ollama`, if `OLLAMA_URL`
     /// is set. `provider_type` names what an id is unknown of until a variable is set.
-    pub(super) fn of(written: &str, provider_type: &str) -> Option<Self> {
+    pub(crate) fn of(written: &str, provider_type: &str) -> Option<Self> {
         let always = |id: &str| Self { id: id.to_owned(), condition: None };
         let when = |id: &str, variable: &str| Self {
             id: id.to_owned(),
@@ -99,35 +99,35 @@ impl EffectiveId {
 
 /// The variables that the server will find set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variables {
+pub(crate) struct Variables {
     names: BTreeSet<String>,
     /// Whole Secrets or ConfigMaps become variables too, so any name may be set.
     open: bool,
 }
 
 impl Variables {
-    pub(super) fn new(names: BTreeSet<String>, open: bool) -> Self {
+    pub(crate) fn new(names: BTreeSet<String>, open: bool) -> Self {
         Self { names, open }
     }
 
     /// Whether somebody sets the variable.
-    pub(super) fn surely(&self, name: &str) -> bool {
+    pub(crate) fn surely(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
     /// Whether the variable could be set, as far as can be known here.
-    pub(super) fn possibly(&self, name: &str) -> bool {
+    pub(crate) fn possibly(&self, name: &str) -> bool {
         self.open || self.surely(name)
     }
 
     /// Whether an entry with this id is there when the server runs.
-    pub(super) fn admit(&self, id: &EffectiveId) -> bool {
+    pub(crate) fn admit(&self, id: &EffectiveId) -> bool {
         id.condition.as_deref().is_none_or(|variable| self.possibly(variable))
     }
 }
 
 /// Every variable that a document refers to.
-pub(super) fn variables_of(node: &Node, found: &mut BTreeSet<String>) {
+pub(crate) fn variables_of(node: &Node, found: &mut BTreeSet<String>) {
     match &node.content {
         Content::List(items) => items.iter().for_each(|item| variables_of(item, found)),
         Content::Map(fields) => fields.iter().for_each(|(_, node)| variables_of(node, found)),

@@ -16,6 +16,7 @@ mod image;
 mod image_config;
 mod inputs;
 mod manifests;
+mod migrate;
 mod offline;
 mod redis_proxy;
 mod render;
@@ -43,6 +44,7 @@ enum Command {
     Explain(explain::Arguments),
     Validate(validate::Arguments),
     Diff(diff::Arguments),
+    Migrate(migrate::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
@@ -59,6 +61,7 @@ impl Command {
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
+            Self::Migrate(arguments) => migrate::run(arguments),
             Self::Crd => crd::run(),
             Self::Manifests(arguments) => manifests::run(arguments),
             Self::Image(arguments) => image::run(arguments),

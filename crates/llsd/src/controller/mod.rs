@@ -1,7 +1,7 @@
 //! The operator at work: watches feed a cache and a queue, workers take resources from the queue and
 //! reconcile them. Only the leader does this.
 
-mod api_error;
+pub(crate) mod api_error;
 mod apply;
 mod bundles;
 mod cache;

@@ -39,7 +39,7 @@ pub fn documents(text: &str) -> Vec<Document> {
     reader.documents
 }
 
-fn yaml_options() -> Options {
+pub(super) fn yaml_options() -> Options {
     options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH }
 }
 
@@ -52,7 +52,7 @@ fn json_options(value: &str) -> Options {
 
 /// The JSON values of a text that is nothing but JSON, each with the place where it begins. Any
 /// other text is YAML, also JSON documents with `---` between them.
-fn json_values(text: &str) -> Option<Vec<(Position, &str)>> {
+pub(super) fn json_values(text: &str) -> Option<Vec<(Position, &str)>> {
     if !text.trim_start().starts_with('{') {
         return None;
     }

@@ -2,6 +2,7 @@
 //! It creates under the name of its program, and applies under that of the resource.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod crd;
 pub mod stage;
 
 use kube::api::{Patch, PatchParams, PostParams};

@@ -1,0 +1,148 @@
+//! From v1alpha1 to v1alpha2 as a person would write it: what `llsd migrate -f` does to one
+//! resource. Pure; texts, comments and files are the command's.
+//!
+//! It starts from the conversion that the API server asks for, so nothing is lost, and goes on where
+//! that must not: fields that nobody set go, the annotation goes where nothing in it means anything,
+//! and variables of the distribution's configuration become providers, models and shields.
+
+mod choice;
+mod draft;
+mod providers;
+mod resources;
+mod tidy;
+mod turning;
+mod uses;
+mod variables;
+
+use llsd_api::conversion::{self, Version};
+use serde_json::Value;
+
+use crate::facts::Facts;
+use crate::plan;
+use crate::problem::{FieldPath, Findings, Segment};
+use crate::validate::validate;
+
+/// A v1alpha1 resource as v1alpha2, and all that was decided on the way.
+#[derive(Clone, Debug)]
+pub struct Migrated {
+    pub object: Value,
+    pub decisions: Vec<Decision>,
+    /// Where each part of the source now stands; the most specific one counts. One part may stand
+    /// in several places.
+    pub moves: Vec<Move>,
+}
+
+/// A part of the source that is at `to` now, with the same value or as part of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    pub from: FieldPath,
+    pub to: FieldPath,
+}
+
+/// What became of one field or variable of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// In the fields of the source.
+    pub path: FieldPath,
+    pub kind: Kind,
+    /// Without the path, and never with the value of a variable.
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The same field under another name.
+    Moved,
+    /// A variable that is now a provider, a model or a shield.
+    Turned,
+    /// A variable that stays one.
+    Left,
+    /// Something without a place in v1alpha2 that the annotation goes on carrying.
+    Carried,
+    /// Something that meant nothing.
+    Dropped,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Moved => "moved",
+            Self::Turned => "turned",
+            Self::Left => "left",
+            Self::Carried => "carried",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// The v1alpha1 part of a draft, and where its other fields belong; nothing for a resource that
+/// uses only what v1alpha1 has. What is wrong with such a resource is told by validation.
+pub use draft::{Lifted, lift};
+
+/// Migrates a v1alpha1 resource that validation accepts.
+pub fn migrate(source: &Value) -> Migrated {
+    if Version::of(source) != Some(Version::V1Alpha1) {
+        return Migrated { object: source.clone(), decisions: Vec::new(), moves: Vec::new() };
+    }
+    let Lifted { rest, parts } = lift(source);
+    let mut plain =
+        Migrated { object: conversion::up(rest.clone()), decisions: Vec::new(), moves: Vec::new() };
+    draft::put(&mut plain, parts);
+    tidy::tidy(&mut plain, &rest);
+    let mut turned = plain.clone();
+    turning::turn(&mut turned);
+    if turned.object == plain.object {
+        return finished(turned);
+    }
+    match refusal(&turned.object) {
+        // What cannot be planned either way is for the caller to tell.
+        Some(_) if refusal(&plain.object).is_some() => finished(plain),
+        Some(why) => {
+            turning::leave_all(&mut plain, &why);
+            finished(plain)
+        }
+        None => finished(turned),
+    }
+}
+
+fn finished(mut migrated: Migrated) -> Migrated {
+    tidy::order(&mut migrated.object);
+    let Migrated { object, moves, .. } = &mut migrated;
+    moves.retain(|step| value_at(object, &step.to).is_some());
+    migrated.decisions.sort_by(|left, right| left.path.cmp(&right.path));
+    migrated
+}
+
+/// Why the operator would not take the resource, if it would not.
+fn refusal(object: &Value) -> Option<String> {
+    let first = |findings: &Findings| {
+        findings.problems.first().map(|problem| format!("{}: {}", problem.path, problem.message))
+    };
+    first(&validate(object)).or_else(|| match plan::plan(object, &Facts::default()) {
+        plan::Outcome::Refused(findings) => first(&findings),
+        _ => None,
+    })
+}
+
+impl Migrated {
+    fn decide(&mut self, path: FieldPath, kind: Kind, message: impl Into<String>) {
+        self.decisions.push(Decision { path, kind, message: message.into() });
+    }
+
+    fn moved(&mut self, from: FieldPath, to: FieldPath) {
+        self.moves.push(Move { from, to });
+    }
+}
+
+/// A path from a JSON pointer without lists in it.
+fn field_path(pointer: &str) -> FieldPath {
+    pointer.split('/').skip(1).fold(FieldPath::root(), |path, key| path.key(key))
+}
+
+/// The value at a path.
+pub fn value_at<'v>(root: &'v Value, path: &FieldPath) -> Option<&'v Value> {
+    path.segments().iter().try_fold(root, |value, segment| match segment {
+        Segment::Key(key) => value.as_object()?.get(key),
+        Segment::Index(index) => value.as_array()?.get(*index),
+    })
+}

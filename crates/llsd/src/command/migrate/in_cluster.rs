@@ -1,0 +1,83 @@
+//! `llsd migrate --in-cluster`: the storage migration of the cluster that the kubeconfig names,
+//! with a line for every page of objects.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use kube::Config;
+
+use crate::command::{Exit, Outcome};
+use crate::storage_migration::{Migrated, MigrationError, Progress, migrate_storage, rehearse};
+use crate::telemetry::{self, Metrics};
+
+pub(super) fn run(dry_run: bool) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => ended(runtime.block_on(Box::pin(migrate(dry_run))), dry_run),
+        Err(error) => Outcome::unavailable(&format!("cannot start: {error}")),
+    }
+}
+
+async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
+    fn unavailable(error: impl ToString) -> MigrationError {
+        MigrationError::Unavailable(error.to_string())
+    }
+    let config = Config::infer().await.map_err(unavailable)?;
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let client = telemetry::client(config, &metrics).map_err(unavailable)?;
+    if dry_run {
+        rehearse(&client, |progress| tell(&progress)).await
+    } else {
+        migrate_storage(&client, |progress| tell(&progress)).await
+    }
+}
+
+/// Written at once, because thousands of objects take minutes.
+fn tell(progress: &Progress) {
+    let line = match progress {
+        Progress::Begun { stored, storage } => {
+            format!("stored versions: {}; writing every object as {storage}", stored.join(", "))
+        }
+        Progress::Written { objects, remaining: Some(remaining) } => {
+            format!("{objects} objects written, about {remaining} to go")
+        }
+        Progress::Written { objects, remaining: None } => format!("{objects} objects written"),
+        Progress::Refused(refusal) => refusal.to_string(),
+    };
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Outcome {
+    match result {
+        Ok(migrated) if migrated.retired.is_empty() => {
+            Outcome::fine("nothing to do: only v1alpha2 is stored\n".to_owned())
+        }
+        Ok(Migrated { written, gone, retired }) => {
+            let retired = retired.join(", ");
+            let mut text = String::new();
+            let _ = match (dry_run, gone) {
+                (true, _) => writeln!(
+                    text,
+                    "dry run: {written} objects would be written as v1alpha2, and {retired} taken \
+                     off the stored versions"
+                ),
+                (false, 0) => writeln!(
+                    text,
+                    "{written} objects written as v1alpha2; {retired} is no longer stored"
+                ),
+                (false, gone) => writeln!(
+                    text,
+                    "{written} objects written as v1alpha2, {gone} deleted meanwhile; {retired} is \
+                     no longer stored"
+                ),
+            };
+            Outcome::fine(text)
+        }
+        Err(error @ MigrationError::Refused { .. }) => Outcome {
+            stdout: String::new(),
+            stderr: format!("error: {error}\n"),
+            exit: Exit::Problems,
+        },
+        Err(error) => Outcome::unavailable(&error.to_string()),
+    }
+}

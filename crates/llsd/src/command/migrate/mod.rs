@@ -1,0 +1,47 @@
+//! `llsd migrate`: v1alpha1 resources as v1alpha2, as a person would write them, with the comments
+//! and the documents around them; and with `--in-cluster` the objects that a cluster stores.
+
+mod files;
+mod in_cluster;
+mod layout;
+mod lines;
+mod outcome;
+mod rewrite;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Outcome;
+
+/// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Files with resources in YAML or JSON; `-` is stdin. The result goes to stdout, what was
+    /// decided to stderr
+    #[arg(
+        short = 'f',
+        long = "filename",
+        value_name = "FILE",
+        required_unless_present = "in_cluster",
+        num_args = 1..
+    )]
+    files: Vec<PathBuf>,
+
+    /// Write every object of the cluster back in the version that is stored today, and take
+    /// v1alpha1 off the list of stored versions
+    #[arg(long, conflicts_with = "files")]
+    in_cluster: bool,
+
+    /// Only say what would be done
+    #[arg(long, requires = "in_cluster")]
+    dry_run: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.in_cluster {
+        in_cluster::run(arguments.dry_run)
+    } else {
+        files::run(&arguments.files)
+    }
+}

@@ -1,0 +1,148 @@
+//! One resource of a file: migrated, judged before and after, and what there is to say about it in
+//! the fields and lines of the file.
+
+use std::fmt::Write;
+
+use llsd_api::GROUP;
+use llsd_api::conversion::Version;
+use llsd_plan::facts::Facts;
+use llsd_plan::migrate::{Decision, Kind, Migrated, Move, lift, migrate};
+use llsd_plan::plan::{self, plan};
+use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
+use llsd_plan::validate::{v1alpha1_path, validate};
+use serde_json::Value;
+
+use crate::input::{Finding, Position, Resource};
+use crate::report::Judged;
+
+#[derive(Debug)]
+pub(super) struct Migration {
+    /// The new object; nothing where the old one stays.
+    pub(super) object: Option<Value>,
+    pub(super) moves: Vec<Move>,
+    pub(super) judged: Judged,
+    decisions: Vec<(Position, Decision)>,
+}
+
+impl Migration {
+    pub(super) fn of(resource: Resource) -> Self {
+        let source = resource.to_json();
+        let mut findings = Findings::default();
+        let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
+        if let Some(version) = resource.version {
+            if version == Version::V1Alpha1 {
+                findings = validate(&lift(&migrated.object).rest);
+            }
+            if findings.problems.is_empty() {
+                migrated = migrate(&migrated.object);
+                findings.extend(told_of_the_source(judge(&migrated.object), &migrated, version));
+            }
+            regrouped(&resource, &mut migrated);
+        }
+        findings.sort();
+        Self::new(resource, migrated, findings)
+    }
+
+    fn new(resource: Resource, migrated: Migrated, findings: Findings) -> Self {
+        let located = |found: Vec<Problem>| {
+            found.into_iter().map(|problem| Finding::locate(problem, &resource.tree))
+        };
+        let (mut problems, mut warnings) = (resource.problems.clone(), Vec::new());
+        problems.extend(located(findings.problems));
+        warnings.extend(located(findings.warnings));
+        let decisions = migrated.decisions.into_iter();
+        let decisions: Vec<_> =
+            decisions.map(|decision| (resource.tree.position(&decision.path), decision)).collect();
+        let changed = migrated.object != resource.tree.to_json();
+        let Resource { file, document, namespace, name, api_version, .. } = resource;
+        Self {
+            object: changed.then_some(migrated.object),
+            moves: migrated.moves,
+            judged: Judged { file, document, namespace, name, api_version, problems, warnings },
+            decisions,
+        }
+    }
+}
+
+/// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
+fn judge(object: &Value) -> Findings {
+    let mut findings = validate(object);
+    match plan(object, &Facts::default()) {
+        plan::Outcome::Planned(plan) => findings.warnings.extend(plan.warnings),
+        plan::Outcome::Refused(found) => findings.extend(found),
+        plan::Outcome::Unavailable { warnings, .. } => findings.warnings.extend(warnings),
+    }
+    findings
+}
+
+/// Findings on the new object in the fields of the file.
+fn told_of_the_source(findings: Findings, migrated: &Migrated, version: Version) -> Findings {
+    if version == Version::V1Alpha2 {
+        return findings;
+    }
+    let own = |problem: Problem| Problem { path: own_path(&problem.path, migrated), ..problem };
+    Findings {
+        problems: findings.problems.into_iter().map(own).collect(),
+        warnings: findings.warnings.into_iter().map(own).collect(),
+    }
+}
+
+fn own_path(path: &FieldPath, migrated: &Migrated) -> FieldPath {
+    let mut holder = Some(path.clone());
+    while let Some(candidate) = holder {
+        if let Some(step) = migrated.moves.iter().find(|step| step.to == candidate) {
+            let rest = &path.segments()[candidate.segments().len()..];
+            return rest.iter().fold(step.from.clone(), |path, segment| match segment {
+                Segment::Key(key) => path.key(key),
+                Segment::Index(index) => path.index(*index),
+            });
+        }
+        holder = candidate.parent();
+    }
+    v1alpha1_path(path)
+}
+
+/// A resource of a group that no API server has comes into the one that it has.
+fn regrouped(resource: &Resource, migrated: &mut Migrated) {
+    let group = resource.api_version.split_once('/').map_or("", |(group, _)| group);
+    if group != GROUP {
+        let path = FieldPath::root().key("apiVersion");
+        let message = format!("the group {group} → {GROUP}, which API servers have");
+        migrated.decisions.insert(0, Decision { path, kind: Kind::Moved, message });
+    }
+}
+
+/// Every decision at its line, and a line that counts.
+pub(super) fn summary(migrations: &[Migration]) -> String {
+    let several = migrations.len() > 1;
+    let mut text = String::new();
+    for migration in migrations {
+        let mut decisions: Vec<_> = migration.decisions.iter().collect();
+        decisions.sort_by_key(|(at, _)| *at);
+        for (Position { line, column }, Decision { path, kind, message }) in decisions {
+            let title =
+                if several { format!("{}: ", migration.judged.title()) } else { String::new() };
+            let file = &migration.judged.file;
+            let word = kind.word();
+            let _ = writeln!(text, "{file}:{line}:{column}: {word}: {title}{path}: {message}");
+        }
+    }
+    let changed = migrations.iter().filter(|migration| migration.object.is_some()).count();
+    let count = |kind: Kind| {
+        let all = migrations.iter().flat_map(|migration| &migration.decisions);
+        let variables =
+            |path: &FieldPath| matches!(path.segments().last(), Some(Segment::Index(_)));
+        all.filter(|(_, decision)| decision.kind == kind)
+            .filter(|(_, decision)| kind == Kind::Moved || variables(&decision.path))
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "{changed} of {} resources migrated; {} fields moved, {} variables turned, {} left",
+        migrations.len(),
+        count(Kind::Moved),
+        count(Kind::Turned),
+        count(Kind::Left)
+    );
+    text
+}

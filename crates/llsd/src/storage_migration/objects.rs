@@ -1,0 +1,123 @@
+//! The objects, page by page: each is written back as it was read.
+
+use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
+use kube::{Api, Client, ResourceExt};
+use llsd_api::{GROUP, KIND, PLURAL};
+
+use super::Progress;
+use super::error::{MigrationError, Refusal, explained};
+
+/// Objects that are held in memory at once.
+const PAGE: u32 = 100;
+/// Every attempt but the last was overtaken by somebody else's write, which is rare.
+const ATTEMPTS: usize = 20;
+/// The API server forgets where a long list stands; it is then begun anew.
+const LISTS: usize = 5;
+
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) objects: usize,
+    pub(super) gone: usize,
+    pub(super) refused: Vec<Refusal>,
+}
+
+enum Fate {
+    Written,
+    Gone,
+    Refused(Refusal),
+}
+
+pub(super) async fn write_back(
+    client: &Client,
+    version: &str,
+    dry_run: bool,
+    progress: &impl Fn(Progress),
+) -> Result<Written, MigrationError> {
+    let mut lists = 1;
+    loop {
+        match all(client, version, dry_run, progress).await {
+            Err(MigrationError::ListExpired) if lists < LISTS => lists += 1,
+            other => return other,
+        }
+    }
+}
+
+async fn all(
+    client: &Client,
+    version: &str,
+    dry_run: bool,
+    progress: &impl Fn(Progress),
+) -> Result<Written, MigrationError> {
+    let resource = resource(version);
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let mut params = ListParams::default().limit(PAGE);
+    let mut written = Written::default();
+    loop {
+        let page = match api.list(&params).await {
+            Ok(page) => page,
+            Err(kube::Error::Api(status)) if status.code == 410 => {
+                return Err(MigrationError::ListExpired);
+            }
+            Err(error) => return Err(explained(&error, "list", PLURAL)),
+        };
+        for object in page.items {
+            match one(client, &resource, object, dry_run).await? {
+                Fate::Written => written.objects += 1,
+                Fate::Gone => written.gone += 1,
+                Fate::Refused(refusal) => {
+                    progress(Progress::Refused(refusal.clone()));
+                    written.refused.push(refusal);
+                }
+            }
+        }
+        let remaining = page.metadata.remaining_item_count;
+        progress(Progress::Written { objects: written.objects, remaining });
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(written),
+        }
+    }
+}
+
+fn resource(version: &str) -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, version, KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLURAL)
+}
+
+/// Writes one object; a conflict means that it has changed since, and it is read again.
+async fn one(
+    client: &Client,
+    resource: &ApiResource,
+    mut object: DynamicObject,
+    dry_run: bool,
+) -> Result<Fate, MigrationError> {
+    let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, resource);
+    let params = PostParams { dry_run, ..PostParams::default() };
+    for _ in 0..ATTEMPTS {
+        // Items of a list may come without them.
+        object.types = Some(TypeMeta {
+            api_version: resource.api_version.clone(),
+            kind: resource.kind.clone(),
+        });
+        match api.replace(&name, &params, &object).await {
+            Ok(_) => return Ok(Fate::Written),
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Fate::Gone),
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                object = match api.get_opt(&name).await {
+                    Ok(Some(object)) => object,
+                    Ok(None) => return Ok(Fate::Gone),
+                    Err(error) => return Err(explained(&error, "get", PLURAL)),
+                };
+            }
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
+                let reason = status.message.clone();
+                return Ok(Fate::Refused(Refusal { namespace, name, reason }));
+            }
+            Err(error) => return Err(explained(&error, "update", PLURAL)),
+        }
+    }
+    let reason = "it changes all the time".to_owned();
+    Ok(Fate::Refused(Refusal { namespace, name, reason }))
+}
