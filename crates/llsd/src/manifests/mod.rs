@@ -38,6 +38,11 @@ pub fn files() -> Vec<File> {
     let mut files = cluster_wide();
     files.push(kustomization("kustomization.yaml", &files));
     files.push(secret_watch(NAMESPACE, Scope::Cluster));
+    files.push(File {
+        name: "storage-migration.yaml",
+        purpose: "A choice: lets the operator rewrite what v0.9 stored.",
+        objects: roles::storage_migration(NAMESPACE),
+    });
     let namespaced = namespaced(NAMESPACE);
     files.push(kustomization("namespaced/kustomization.yaml", &namespaced));
     files.extend(namespaced);

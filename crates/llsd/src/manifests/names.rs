@@ -36,6 +36,11 @@ pub(super) const SECRET_WATCH: [&str; 2] = [
     "llama-stack-k8s-operator-secret-watch-role",
     "llama-stack-k8s-operator-secret-watch-rolebinding",
 ];
+/// The role for the storage migration, and its binding.
+pub(super) const STORAGE_MIGRATION: [&str; 2] = [
+    "llama-stack-k8s-operator-storage-migration-role",
+    "llama-stack-k8s-operator-storage-migration-rolebinding",
+];
 /// The role for registering the webhooks, and its binding.
 pub(super) const WEBHOOK_ROLE: [&str; 2] =
     ["llama-stack-k8s-operator-webhook-role", "llama-stack-k8s-operator-webhook-rolebinding"];

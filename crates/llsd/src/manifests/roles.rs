@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::names::{EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, VIEWER, WEBHOOK_ROLE, labels};
+use super::names::{
+    EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, STORAGE_MIGRATION, VIEWER, WEBHOOK_ROLE, labels,
+};
 use super::rules;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
@@ -37,6 +39,12 @@ pub(super) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
 /// The right to see at once that a Secret changed.
 pub(super) fn secret_watch(namespace: &str, scope: Scope) -> Vec<Value> {
     granted(SECRET_WATCH, &rules::of_secret_watch(), namespace, scope).into()
+}
+
+/// The rights to rewrite what v0.9 stored.
+pub(super) fn storage_migration(namespace: &str) -> Vec<Value> {
+    let rules = rules::of_storage_migration();
+    granted(STORAGE_MIGRATION, &rules, namespace, Scope::Cluster).into()
 }
 
 fn account(namespace: &str) -> Value {

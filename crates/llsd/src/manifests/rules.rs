@@ -75,6 +75,16 @@ pub(super) fn of_registration() -> Vec<Value> {
     ]
 }
 
+/// Writing every resource back as it is, and saying that v1alpha1 is no longer stored.
+pub(super) fn of_storage_migration() -> Vec<Value> {
+    let (group, definitions) = ("apiextensions.k8s.io", "customresourcedefinitions");
+    vec![
+        named(group, definitions, DEFINITION, &["get"]),
+        named(group, &format!("{definitions}/status"), DEFINITION, &["patch"]),
+        rule("llamastack.io", &["llamastackdistributions"], &["get", "list", "update"]),
+    ]
+}
+
 /// The opt-in watch. RBAC knows no right to the metadata alone.
 pub(super) fn of_secret_watch() -> Vec<Value> {
     vec![rule("", &["secrets"], &["list", "watch"])]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod crd;
+pub mod crd;
 pub mod stage;
 
 use kube::api::{Patch, PatchParams, PostParams};
@@ -26,6 +27,11 @@ impl<'a> Installation<'a> {
         let resource = namespace.get("LlamaStackDistribution", name).await.unwrap();
         let uid = resource["metadata"]["uid"].as_str().unwrap().to_owned();
         Self { namespace, name: name.to_owned(), uid }
+    }
+
+    /// Of a resource that only v1alpha1 can be asked for.
+    pub fn known(namespace: Namespace<'a>, name: &str, uid: &str) -> Self {
+        Self { namespace, name: name.to_owned(), uid: uid.to_owned() }
     }
 
     fn metadata(&self, suffix: &str, more: &[(&str, &str)]) -> Value {

@@ -61,6 +61,11 @@ pub(in crate::command) struct Arguments {
     #[arg(long)]
     watch_secrets: bool,
 
+    /// Write all resources back once when older ones may be stored as v1alpha1; needs the role of
+    /// deploy/storage-migration.yaml
+    #[arg(long)]
+    pub(super) migrate_storage: bool,
+
     /// Resources that are worked on at the same time
     #[arg(long, default_value_t = 16, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     concurrency: u16,

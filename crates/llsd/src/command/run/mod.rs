@@ -5,6 +5,7 @@ mod arguments;
 mod webhook_flags;
 mod webhooks;
 
+use std::convert::Infallible;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::controller::{self, Context, Settings};
 use crate::health::{Alive, BindError, Health, Listeners, Ready};
 use crate::leadership::{self, Leadership};
 use crate::shutdown::Shutdown;
+use crate::storage_migration::{self, Migrated};
 use crate::telemetry::{self, Metrics, logs};
 
 pub(super) use arguments::Arguments;
@@ -26,6 +28,8 @@ pub(super) use arguments::Arguments;
 const GRACE: Duration = Duration::from_secs(20);
 /// How soon a term that could not begin is tried again.
 const RETRY: Duration = Duration::from_secs(2);
+/// How soon a storage migration that did not succeed is tried again.
+const MIGRATION_RETRY: Duration = Duration::from_secs(10);
 /// A runtime that did nothing for so long will not do anything again.
 const STUCK: Duration = Duration::from_secs(30);
 /// How long calls of webhooks that are under way may take to end, when the work has ended.
@@ -128,6 +132,7 @@ async fn operate(
         let mut watching = leadership.clone();
         tokio::select! {
             () = term => {}
+            never = migrate_storage(&client, arguments.migrate_storage) => match never {},
             () = lost(watching.as_mut()) => {
                 tracing::warn!("leadership is lost; another replica works on");
             }
@@ -191,6 +196,22 @@ async fn term(
             }
         }
     }
+}
+
+/// Migrates what is stored, beside everything else; tried again until nothing is left to do.
+async fn migrate_storage(client: &kube::Client, asked: bool) -> Infallible {
+    while asked {
+        match storage_migration::migrate_storage(client, |_| {}).await {
+            Ok(Migrated { retired, .. }) if retired.is_empty() => break,
+            Ok(Migrated { written, .. }) => {
+                tracing::info!(written, "all resources are stored as v1alpha2");
+                break;
+            }
+            Err(error) => tracing::warn!("storage is not migrated yet: {error}"),
+        }
+        tokio::time::sleep(MIGRATION_RETRY).await;
+    }
+    std::future::pending().await
 }
 
 async fn acquired(leadership: Option<&mut Leadership>) {
