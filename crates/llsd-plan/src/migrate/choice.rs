@@ -175,7 +175,10 @@ impl<'a> Choice<'a> {
             }
         };
         (0..self.base.providers.len())
-            .filter(|index| self.turned.keys().any(|name| self.places[name].iter().any(of(*index))))
+            .filter(|index| {
+                let mut read = self.turned.keys().filter_map(|name| self.places.get(name));
+                read.any(|places| places.iter().any(of(*index)))
+            })
             .collect()
     }
 

@@ -37,7 +37,7 @@ fn every_v1alpha1_sample_migrates_and_then_stays_as_it_is() {
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let first = migrated(&text).stdout;
-        assert!(!first.contains("v1alpha1\n"), "{name}");
+        assert!(!first.contains("llamastack.io/v1alpha1\n"), "{name}");
         assert_eq!(migrated(&first).stdout, first, "{name}");
         if name.starts_with("v1alpha2") {
             assert_eq!(first, text, "{name}");

@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     in_cluster: bool,
 
     /// Only say what would be done
-    #[arg(long, requires = "in_cluster")]
+    #[arg(long, requires = "in_cluster", conflicts_with = "files")]
     dry_run: bool,
 }
 

@@ -278,27 +278,32 @@ impl<'c> Writer<'c> {
     }
 
     /// The field that stands for a part of the source, and whether its line is the one that does.
+    /// Of several, the first in the new document.
     fn home(&self, owner: &FieldPath) -> (FieldPath, bool) {
         let mut owner = owner.clone();
         loop {
-            let below = |path: &FieldPath| path.segments().starts_with(owner.segments());
-            let moved = self.change.moves.iter().filter(|step| below(&step.from));
-            let target = moved.map(|step| &step.to).find_map(|to| self.nearest(to));
-            let own = self.written.iter().find(|(_, source)| source.as_ref().is_some_and(below));
-            if let Some(target) = target {
+            if let Some(target) = self.first(|from| *from == owner) {
                 let inline = value_at(self.change.new, &target)
                     .is_some_and(|value| !value.is_object() && !value.is_array());
-                let exact = self.change.moves.iter().any(|step| step.from == owner);
-                return (target, exact && inline);
+                return (target, inline);
             }
-            if let Some((path, _)) = own.filter(|_| owner.segments().len() > 1) {
-                return (path.clone(), false);
+            if let Some(target) = self.first(|from| from.segments().starts_with(owner.segments())) {
+                return (target, false);
             }
             match owner.parent() {
                 Some(parent) if parent.segments().len() > 1 => owner = parent,
                 _ => return (self.top_of_the_spec(), false),
             }
         }
+    }
+
+    /// The first written field that comes from such a part of the source.
+    fn first(&self, from: impl Fn(&FieldPath) -> bool) -> Option<FieldPath> {
+        let moved = self.change.moves.iter().filter(|step| from(&step.from));
+        let moved = moved.filter_map(|step| self.nearest(&step.to));
+        let kept = self.written.iter().filter(|(_, source)| source.as_ref().is_some_and(&from));
+        let place = |path: &FieldPath| self.written.iter().position(|(other, _)| other == path);
+        moved.chain(kept.map(|(path, _)| path.clone())).min_by_key(|path| place(path))
     }
 
     /// A written field, or the nearest one that holds it.
