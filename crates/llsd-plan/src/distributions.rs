@@ -8,6 +8,7 @@ use llsd_api::v1alpha2::DistributionSpec;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::config::era::{self, Server};
 use crate::document::{self, Node, Origin};
 use crate::facts::{BaseFacts, BaseSource, OperatorFacts};
 use crate::problem::{FieldPath, Findings, Reason};
@@ -28,12 +29,15 @@ static TABLE: LazyLock<BTreeMap<String, Distribution>> = LazyLock::new(|| {
 });
 
 /// The files that the table names.
-const BASES: [(&str, &str); 5] = [
+const BASES: [(&str, &str); 8] = [
     ("starter/0.7.3.yaml", include_str!("distributions/starter/0.7.3.yaml")),
     ("starter-gpu/0.6.1.yaml", include_str!("distributions/starter-gpu/0.6.1.yaml")),
     ("postgres-demo/0.7.3.yaml", include_str!("distributions/postgres-demo/0.7.3.yaml")),
     ("meta-reference-gpu/0.4.7.yaml", include_str!("distributions/meta-reference-gpu/0.4.7.yaml")),
     ("remote-vllm/0.2.12.yaml", include_str!("distributions/remote-vllm/0.2.12.yaml")),
+    ("ogx-starter/1.5.0.yaml", include_str!("distributions/ogx-starter/1.5.0.yaml")),
+    ("ogx-nvidia/1.5.0.yaml", include_str!("distributions/ogx-nvidia/1.5.0.yaml")),
+    ("ogx-postgres-demo/1.5.0.yaml", include_str!("distributions/ogx-postgres-demo/1.5.0.yaml")),
 ];
 
 impl Distribution {
@@ -74,6 +78,14 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// The release of the server inside: see [`release_of`]. A name of the table also tells the
+    /// server where another image stands for it.
+    pub fn release(&self, label: Option<&str>) -> Option<String> {
+        let named = self.name.as_deref().and_then(|name| TABLE.get(name));
+        let is_ogx = named.is_some_and(|known| era::server_of(&known.release) == Some(Server::Ogx));
+        of_server(&self.image, label, is_ogx || speaks_of_ogx(&self.image))
+    }
+
     /// The base configuration that the operator itself has for the image, while it is the table's.
     pub fn embedded_base(&self) -> Option<BaseFacts> {
         let name = self.name.as_deref().filter(|_| self.embedded)?;
@@ -114,8 +126,32 @@ pub fn resolve(
     Some(Resolved { embedded: image == known.image, image, name: Some(name.to_owned()) })
 }
 
+/// The release of the server inside an image, as far as it is said: by `label`, what the image's
+/// version label says, else by its tag. A name that speaks of OGX tells the server, for a number
+/// alone may also be the image's own.
+pub fn release_of(image: &str, label: Option<&str>) -> Option<String> {
+    of_server(image, label, speaks_of_ogx(image))
+}
+
+fn of_server(image: &str, label: Option<&str>, is_ogx: bool) -> Option<String> {
+    let tag = release_of_tag(image);
+    if label.is_some_and(|label| era::server_of(label).is_some()) || !is_ogx {
+        return label.or(tag).map(str::to_owned);
+    }
+    let is_number = |release: &&str| era::of_ogx(Some(release)) != era::of_ogx(None);
+    Some(era::of_ogx(label.filter(is_number).or(tag)))
+}
+
+/// Whether a part of the image's path is a word that begins with `ogx`.
+fn speaks_of_ogx(image: &str) -> bool {
+    let name = image.split('@').next().unwrap_or_default();
+    let path = name.split_once('/').map_or(name, |(_, path)| path);
+    let path = path.rsplit_once(':').map_or(path, |(path, _)| path);
+    path.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.starts_with("ogx"))
+}
+
 /// The release that an image's tag names, if it is one: `0.6.1`, `v0.6.1-rc1`.
-pub fn release_of_tag(image: &str) -> Option<&str> {
+fn release_of_tag(image: &str) -> Option<&str> {
     let name = image.split('@').next()?;
     let tag = name.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/'))?;
     let numbers = tag.trim_start_matches('v').split(['-', '+']).next()?;
@@ -136,7 +172,7 @@ mod tests {
         assert_eq!(TABLE.len(), BASES.len());
         for distribution in TABLE.values() {
             assert!(!distribution.base().is_empty(), "{}", distribution.base);
-            assert_eq!(release_of_tag(&distribution.image), Some(distribution.release.as_str()));
+            assert_eq!(release_of(&distribution.image, None).as_ref(), Some(&distribution.release));
         }
     }
 
@@ -150,6 +186,23 @@ mod tests {
         assert_eq!(release_of_tag(image), release);
     }
 
+    #[rstest]
+    #[case("docker.io/ogxai/distribution-starter:1.5.0", None, Some("ogx-1.5.0"))]
+    #[case("quay.io/me/my-ogx:latest", None, Some("ogx"))]
+    #[case("quay.io/me/my-ogx:7", Some("v1.2.5"), Some("ogx-1.2.5"))]
+    #[case("quay.io/me/my-ogx:1.2.5", Some("ubi9"), Some("ogx-1.2.5"))]
+    #[case("quay.io/me/my-ogx:1.2.5", Some("0.7.3"), Some("0.7.3"))]
+    #[case("quay.io/me/stack:1.5.0", None, Some("1.5.0"))]
+    #[case("quay.io/me/stack:1.5.0", Some("ogx-1.4.1"), Some("ogx-1.4.1"))]
+    #[case("ogx.example.com/me/stack", None, None)]
+    fn an_images_name_may_tell_the_server(
+        #[case] image: &str,
+        #[case] label: Option<&str>,
+        #[case] release: Option<&str>,
+    ) {
+        assert_eq!(release_of(image, label).as_deref(), release);
+    }
+
     #[test]
     fn overrides_win_over_the_operators_environment_and_both_over_the_table() {
         let starter = DistributionSpec { name: Some("starter".into()), image: None };
@@ -161,6 +214,9 @@ mod tests {
         operator.image_overrides.insert("starter".into(), "override:1".into());
         let resolved = resolve(&starter, &operator, &mut findings).unwrap();
         assert_eq!((resolved.image.as_str(), resolved.embedded), ("override:1", false));
+        assert_eq!(resolved.release(None), None);
+        let ogx = Resolved { name: Some("ogx-starter".into()), ..resolved };
+        assert_eq!(ogx.release(None).as_deref(), Some("ogx"));
         assert!(findings.problems.is_empty());
         let unknown = DistributionSpec { name: Some("startr".into()), image: None };
         assert!(resolve(&unknown, &operator, &mut findings).is_none());

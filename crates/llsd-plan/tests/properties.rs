@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use llsd_api::conversion::{Version, convert};
-use llsd_plan::connection::Connection;
+use llsd_plan::connection::{Connection, Form};
 use llsd_plan::document;
 use llsd_plan::facts::{ExternalProviderFacts, Facts, SecretFacts, SecretKeyFacts};
 use llsd_plan::objects::VariableValue;
@@ -132,7 +132,7 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
             let facts = Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts() };
             let plan = planned(&resource, &facts).unwrap();
             let encoded = Connection::parse(&format!("postgresql://u:{password}@db/x"))
-                .map(|connection| connection.parts()["password"].clone())
+                .map(|connection| connection.values(Form::Encoded).unwrap()["password"].clone())
                 .unwrap();
             let mut inside = 0;
             for object in plan.objects.in_order() {

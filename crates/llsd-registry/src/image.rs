@@ -43,7 +43,7 @@ impl Image {
     }
 
     /// The server's release that the image's labels claim.
-    pub fn release(&self) -> Option<&str> {
+    pub fn release(&self) -> Option<String> {
         labels::release(&self.labels)
     }
 }

@@ -24,12 +24,17 @@ pub const VERSION: &str = "io.llamastack.config.version";
 /// `<prefix>.distribution.default-config` and `<prefix>.config.<file>`.
 pub const FILE_FAMILIES: [&str; 2] = ["com.llamastack", "com.ogx"];
 
-/// Where images say which release of the server they hold, in the order of trust.
+/// Where images say which release of the server they hold, in the order of trust. The second one's
+/// server is OGX.
 const RELEASES: [&str; 3] = [
     "com.llamastack.distribution.version",
     "com.ogx.distribution.version",
     "org.opencontainers.image.version",
 ];
+/// How the labels of images begin that hold the one server or the other. `io.llamastack.` tells
+/// nothing: the operator's own command writes such labels on images of both.
+const OF_LLAMA_STACK: &str = "com.llamastack.";
+const OF_OGX: &str = "com.ogx.";
 
 /// Where a configuration was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,10 +91,21 @@ pub fn config_version(labels: &Labels) -> Option<&str> {
     labels.get(VERSION).map(|version| version.trim()).filter(|version| !version.is_empty())
 }
 
-/// The server's release, if the image says.
-pub fn release(labels: &Labels) -> Option<&str> {
-    let mut named = RELEASES.iter().filter_map(|label| labels.get(*label));
-    named.find_map(|version| Some(version.trim()).filter(|version| !version.is_empty()))
+/// The server's release, if the image says: `0.7.3`, or `ogx-1.5.0` where a label of OGX says so,
+/// or `ogx` where such labels name no release.
+pub fn release(labels: &Labels) -> Option<String> {
+    let named = RELEASES.iter().filter_map(|label| labels.get(*label));
+    let named = named.map(|version| version.trim()).find(|version| !version.is_empty());
+    let has = |family: &str| labels.keys().any(|label| label.starts_with(family));
+    if !has(OF_OGX) || has(OF_LLAMA_STACK) {
+        return named.map(str::to_owned);
+    }
+    let is_number =
+        |version: &&str| version.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    Some(match named.filter(is_number) {
+        Some(version) => format!("ogx-{}", version.trim_start_matches('v')),
+        None => "ogx".to_owned(),
+    })
 }
 
 fn missing(label: &str, reason: &'static str) -> Error {
@@ -183,7 +199,21 @@ mod tests {
             ("org.opencontainers.image.version", "ubi9"),
             ("com.llamastack.distribution.version", "0.7.3"),
         ]);
-        assert_eq!((config_version(&all), release(&all)), (Some("2"), Some("0.7.3")));
+        assert_eq!((config_version(&all), release(&all).as_deref()), (Some("2"), Some("0.7.3")));
         assert_eq!((config_version(&labels(&[])), release(&labels(&[]))), (None, None));
+    }
+
+    #[test]
+    fn labels_of_ogx_tell_the_server_with_its_release() {
+        let of = |pairs: &[(&str, &str)]| release(&labels(pairs));
+        let version = "org.opencontainers.image.version";
+        assert_eq!(of(&[("com.ogx.distribution.version", "1.5.0")]).unwrap(), "ogx-1.5.0");
+        let family = ("com.ogx.distribution.default-config", "config.yaml");
+        assert_eq!(of(&[family, (version, "v1.2.5")]).unwrap(), "ogx-1.2.5");
+        assert_eq!(of(&[family, (version, "ubi9")]).unwrap(), "ogx");
+        assert_eq!(of(&[family]).unwrap(), "ogx");
+        let other = ("com.llamastack.distribution.version", "0.7.3");
+        assert_eq!(of(&[family, other]).unwrap(), "0.7.3");
+        assert_eq!(of(&[(VERSION, "2"), (version, "1.5.0")]).unwrap(), "1.5.0");
     }
 }

@@ -213,3 +213,36 @@ fn listening_addresses(port: u16) -> Vec<String> {
     };
     table.lines().skip(1).filter_map(socket).collect()
 }
+
+/// The successor's models are asked by the same program.
+#[test]
+fn the_successor_judges_by_its_own_models() {
+    let kvstore = "  batches:\n  - {provider_id: b, provider_type: inline::reference, config: {kvstore: {namespace: b, backend: kv_default}}}\nregistered";
+    let cases = [
+        (candidate("good", "", ""), None),
+        (
+            candidate("an API that is gone", "[inference]", "[inference, safety]"),
+            Some("apis[1]: API 'safety' does not exist"),
+        ),
+        (
+            candidate("a store of before", "registered", kvstore),
+            Some("providers.batches[0].config.sqlstore: Field required"),
+        ),
+    ];
+    let candidates: Vec<Candidate> = cases.iter().map(|(case, _)| case.clone()).collect();
+    for release in Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx()) {
+        if !release.install_or_skip("the_successor_judges_by_its_own_models") {
+            return;
+        }
+        let judgements = release.check(&candidates).unwrap();
+        for ((_, error), judgement) in cases.iter().zip(&judgements) {
+            match error {
+                None => assert!(judgement.is_clean(), "{release}: {judgement}"),
+                Some(start) => {
+                    let starts = |said: &String| said.starts_with(start);
+                    assert!(judgement.errors.iter().any(starts), "{release}: {judgement}");
+                }
+            }
+        }
+    }
+}

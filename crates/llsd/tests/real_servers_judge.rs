@@ -12,11 +12,12 @@ use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_testkit::{Candidate, Release, skip};
 use serde_json::{Map, Value, json};
 
-/// A base configuration of each release; 0.7.3's is the one that the operator carries.
+/// A base configuration of each release; the newest ones are those that the operator carries.
 fn base(release: &str) -> String {
     let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../llsd-plan");
     let file = match release {
         "0.7.3" => plan.join("src/distributions/starter/0.7.3.yaml"),
+        "ogx-1.5.0" => plan.join("src/distributions/ogx-starter/1.5.0.yaml"),
         older => plan.join(format!("tests/bases/starter-{older}.yaml")),
     };
     std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
@@ -65,7 +66,11 @@ fn candidate(name: &str, plan: &Plan) -> Candidate {
     let mut candidate =
         Candidate::new(name, &generated.text).with_env("PYTHONPATH", packages.to_string_lossy());
     for variable in &plan.environment {
-        let value = if variable.name.ends_with("_PORT") { "5432" } else { "a-value" };
+        let value = match variable.name.as_str() {
+            name if name.ends_with("_PORT") => "5432",
+            "LLSD_STORAGE_SQL_URL" => "postgresql://user:password@host:5432/db",
+            _ => "a-value",
+        };
         candidate = candidate.with_env(&variable.name, value);
     }
     candidate
@@ -124,6 +129,8 @@ fn every_api_disabled(catalogue: &Catalogue) -> Vec<(String, Value)> {
 
 fn everything_else(catalogue: &Catalogue) -> Vec<(String, Value)> {
     let vllm = json!({"provider": "vllm", "endpoint": "http://vllm:8000"});
+    let guard = json!([{"name": "guard", "provider": "llama-guard", "model": "vllm/guard"}]);
+    let shields = if catalogue.has_api("safety") { guard } else { json!([]) };
     let postgres = json!({"type": "postgres", "connectionString": {"name": "pg", "key": "url"}});
     let mut cases = vec![
         (
@@ -169,7 +176,7 @@ fn everything_else(catalogue: &Catalogue) -> Vec<(String, Value)> {
                 },
                 "resources": {
                     "tools": ["websearch", "rag", {"name": "mcp::orders", "mcpEndpoint": {"uri": "http://mcp:1/sse"}}],
-                    "shields": [{"name": "guard", "provider": "llama-guard", "model": "vllm/guard"}],
+                    "shields": shields,
                 },
             }),
         ),
@@ -201,7 +208,7 @@ fn judges() -> Vec<Release> {
     if Release::is_thorough_test() {
         Release::under_test().unwrap()
     } else {
-        vec![Release::V0_2_24, Release::NEWEST]
+        vec![Release::V0_2_24, Release::NEWEST, Release::NEWEST_OGX]
     }
 }
 
@@ -209,7 +216,7 @@ fn judges() -> Vec<Release> {
 #[test]
 fn the_servers_own_models_accept_every_generated_configuration() {
     for release in judges() {
-        let catalogue = Catalogue::of(release.version()).expect("a catalogue of each release");
+        let catalogue = Catalogue::of(release.name()).expect("a catalogue of each release");
         let mut cases = every_provider_type(catalogue);
         cases.extend(every_api_disabled(catalogue));
         cases.extend(everything_else(catalogue));
@@ -237,7 +244,7 @@ fn every_embedded_distribution_is_accepted_by_its_release() {
     for release in judges() {
         let of_release = Distribution::all()
             .iter()
-            .filter(|(_, distribution)| distribution.release == release.version());
+            .filter(|(_, distribution)| distribution.release == release.name());
         let mut candidates = Vec::new();
         for (name, distribution) in of_release {
             // The one variable that a distribution of 0.2.12 cannot do without.
@@ -361,7 +368,8 @@ fn the_servers_own_models_accept_every_sample() {
     }
     assert!(names.len() > 15, "{names:?}");
     for release in judges() {
-        let Some(candidates) = by_release.get(release.version()) else { continue };
+        let name = Catalogue::of(release.name()).map_or("", |catalogue| &catalogue.name);
+        let Some(candidates) = by_release.get(name) else { continue };
         match release.check(candidates) {
             Err(error) => return skip("the servers judge the samples", &error.to_string()),
             Ok(judgements) => {

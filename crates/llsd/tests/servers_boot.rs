@@ -4,11 +4,14 @@
 
 mod pod;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use llsd_testkit::{LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
+use llsd_plan::distributions::Distribution;
+use llsd_plan::objects::LAUNCH;
+use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
 use pod::{Pod, Secrets, free_port, with_certificate};
 use serde_json::{Value, json};
 
@@ -85,10 +88,14 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
             return;
         }
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
-        let spec = json!({
+        let mut spec = json!({
             "providers": {"inference": vllm(&stub)},
             "resources": {"models": models()},
         });
+        if release.is_ogx() {
+            let alias = json!({"name": "alias", "providerModelId": MODEL});
+            spec["resources"]["models"].as_array_mut().unwrap().push(alias);
+        }
         let pod = Pod::planned(release, spec.clone(), &secrets(KEY));
         let server = started(&pod).await;
         let health = server.get_json("/v1/health").await.unwrap();
@@ -121,6 +128,14 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
                 request.path.ends_with("/chat/completions") && request.authorised
             })
         );
+        if release.is_ogx() {
+            let question = json!({
+                "model": "vllm/alias",
+                "messages": [{"role": "user", "content": "hello"}],
+            });
+            let (status, body) = post(&server, "/v1/chat/completions", &question).await;
+            assert_eq!(status, 200, "{release}: {body}");
+        }
         assert!(!server.log().contains(KEY), "{release}: the key is in the log");
         drop(server);
 
@@ -138,7 +153,7 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
 struct Sidecar(Child);
 
 impl Sidecar {
-    fn start(pod: &Pod, port: u16, authority: &std::path::Path) -> Self {
+    fn start(pod: &Pod, port: u16, authority: &Path) -> Self {
         let containers = pod.spec().init_containers.as_ref().unwrap();
         let container =
             containers.iter().find(|container| container.name == "redis-proxy").unwrap();
@@ -330,8 +345,119 @@ async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
             let answer = server.get_json(&path).await.unwrap();
             assert_eq!(answer.status, 200, "{release}: {path}: {}", answer.body);
         }
-        assert!(volume.path().join(".llama").is_dir());
+        let state = if release.is_ogx() { ".ogx" } else { ".llama" };
+        assert!(volume.path().join(state).is_dir());
     }
+}
+
+/// Left to itself the server would move the folder of its predecessor away, off the volume too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
+    let test = "a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx";
+    let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+    let spec = json!({
+        "providers": {"inference": vllm(&stub)},
+        "resources": {"models": models()},
+        "workload": {"storage": {"mountPath": "/data/llama"}},
+    });
+    let volume = tempfile::tempdir().unwrap();
+    let start = async |release: Release| {
+        let pod = Pod::planned(release, spec.clone(), &secrets(KEY));
+        let boot = pod.boot(pod.config().to_owned()).with_home(volume.path());
+        let mut server = release.boot(boot).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap();
+        server
+    };
+    let ogx = Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx());
+    let releases: Vec<Release> = [Release::NEWEST].into_iter().chain(ogx).collect();
+    if releases.len() == 1 || !releases.iter().all(|release| release.install_or_skip(test)) {
+        return;
+    }
+    let mut server = start(Release::NEWEST).await;
+    let file = upload(&server).await;
+    server.stop().unwrap();
+    let before = files_below(&volume.path().join(".llama"));
+    assert!(!before.is_empty());
+    for release in releases.into_iter().skip(1) {
+        let mut server = start(release).await;
+        server.stop().unwrap();
+        assert_eq!(files_below(&volume.path().join(".llama")), before, "{release}");
+    }
+    let server = start(Release::NEWEST).await;
+    let answer = server.get_json(&format!("/v1/files/{file}")).await.unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+/// Every file below a folder, with its content.
+fn files_below(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// OGX's own command ends with success then, and the pod looks as if it were done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_that_fails_ends_with_an_error() {
+    let test = "a_start_that_fails_ends_with_an_error";
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip(test) {
+            return;
+        }
+        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
+        let spec = json!({
+            "providers": {"inference": vllm(&stub)},
+            "resources": {"models": models()},
+        });
+        let pod = Pod::planned(release, spec, &secrets(KEY));
+        let config = pod.config().replace("remote::vllm", "remote::nonesuch");
+        let mut server = release.boot(pod.boot(config)).unwrap();
+        let ended = server.wait_exit(PATIENCE).await.unwrap();
+        assert!(!ended.success(), "{release}: {ended}");
+        assert!(server.log().contains("remote::nonesuch"), "{release}: {}", server.log());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_named_distribution_of_ogx_starts_as_it_is() {
+    let test = "every_named_distribution_of_ogx_starts_as_it_is";
+    let release = Release::NEWEST_OGX;
+    if !Release::under_test().unwrap().contains(&release) || !release.install_or_skip(test) {
+        return;
+    }
+    let Some(postgres) = Postgres::builder("ogx", "ogx", "ogx").start_or_skip(test).await else {
+        return;
+    };
+    let stub = OpenAiStub::start(&[MODEL]).await.unwrap();
+    let of_ogx = Distribution::all().iter().filter(|(_, known)| known.release == release.name());
+    let mut started = 0;
+    for (name, distribution) in of_ogx {
+        let boot = Boot::new(distribution.base()).unwrap();
+        let port = boot.port().to_string();
+        let boot = boot
+            .with_env("LLS_PORT", port)
+            .with_env("LLS_HOST", "127.0.0.1")
+            .with_env("NVIDIA_BASE_URL", format!("{}/v1", stub.url()))
+            .with_env("POSTGRES_HOST", "127.0.0.1")
+            .with_env("POSTGRES_PORT", postgres.port().to_string())
+            .with_command(["python3", "-c", LAUNCH]);
+        let mut server = release.boot(boot).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap_or_else(|error| panic!("{name}: {error:#}"));
+        let providers = server.get_json("/v1/providers").await.unwrap();
+        let apis = |list: &Value| -> BTreeSet<String> {
+            let names = list.as_array().into_iter().flatten();
+            names.filter_map(|entry| entry["api"].as_str().map(str::to_owned)).collect()
+        };
+        assert!(apis(&providers.body["data"]).contains("inference"), "{name}");
+        started += 1;
+    }
+    assert_eq!(started, 3);
 }
 
 async fn upload(server: &LlamaStackServer) -> String {

@@ -29,14 +29,20 @@ struct Image {
 }
 
 impl Image {
+    /// The version may have a package before it, `ogx 1.5.0`; without one it is llama-stack's.
     fn of(test: &str, version: &str) -> Option<Self> {
         if !Release::NEWEST.install_or_skip(test) {
             return None;
         }
         let image =
             Self { venv: Release::NEWEST.install().unwrap(), folder: TempDir::new().unwrap() };
-        let metadata = format!("Metadata-Version: 2.1\nName: llama_stack\nVersion: {version}\n");
-        image.write(&format!("fake/llama_stack-{version}.dist-info/METADATA"), &metadata);
+        let (package, version) = match version.split_once(' ') {
+            Some((package, version)) => (package, version),
+            None => ("llama_stack", version),
+        };
+        let metadata = format!("Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n");
+        image.write(&format!("fake/{package}-{version}.dist-info/METADATA"), &metadata);
+        image.write("fake/ogx/__init__.py", "");
         image.write("fake/llama_stack/__init__.py", "");
         image.write("fake/llama_stack/core/server/server.py", CALLED);
         image.write("fake/llama_stack/distribution/server/server.py", CALLED);
@@ -176,6 +182,57 @@ fn a_release_is_started_with_what_it_honours() {
         };
         assert_eq!(image.call(config, &env), expected, "{version}");
     }
+}
+
+#[test]
+fn ogx_is_started_without_its_own_command() {
+    let test = "ogx_is_started_without_its_own_command";
+    let Some(image) = Image::of(test, "ogx 1.5.0") else { return };
+    let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
+    let app = "uvicorn ogx.core.server.server:create_app --factory --host ::1 --port 8400";
+    let call = image.call("server: {insecure: true}", &env);
+    assert_eq!(call, format!("{app} --workers 2 --timeout-worker-healthcheck 60"));
+    // The image's own file, where none is mounted.
+    image.write("fake/ogx/distributions/nvidia/config.yaml", "server: {workers: 1}");
+    let env = [("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "nvidia"), env[0], env[2]];
+    assert_eq!(image.call("version: 2", &env), format!("{app} --workers 1"));
+}
+
+/// Another prefix than llama-stack's, which has none in this kind of store, and other ids.
+#[test]
+fn what_configuration_registered_with_ogx_is_forgotten() {
+    let test = "what_configuration_registered_with_ogx_is_forgotten";
+    let Some(image) = Image::of(test, "ogx 1.5.0") else { return };
+    let record = |kind: &str, id: &str| {
+        let key = format!("registry:distributions:registry:v10::{kind}:{id}");
+        image.on_store(&format!(
+            "db.execute('REPLACE INTO kvstore (key, value) VALUES (?, ?)', ('{key}', '{{}}'))"
+        ));
+    };
+    for id in ["vllm/alias", "vllm/served", "vllm/own", "bare"] {
+        record("model", id);
+    }
+    record("vector_store", "vs_1");
+    // A llama-stack server kept this one in the same file.
+    image.store(&[["model", "vllm/alias", "vllm", "via_register_api"]]);
+    let config = image.config(
+        "  models:\n  \
+           - {model_id: alias, provider_model_id: served, provider_id: vllm}\n  \
+           - {model_id: vllm/own, provider_id: vllm}\n  \
+           - {model_id: bare, provider_id: all}",
+    );
+    image.call(&config, &[]);
+    let left = image.on_store(
+        "for row in db.execute(\"SELECT key FROM kvstore WHERE key LIKE '%v10%' ORDER BY key\"): print(row[0])",
+    );
+    assert_eq!(
+        left.lines().collect::<Vec<_>>(),
+        [
+            "distributions:registry:v10::model:vllm/alias",
+            "registry:distributions:registry:v10::model:vllm/served",
+            "registry:distributions:registry:v10::vector_store:vs_1",
+        ]
+    );
 }
 
 #[test]

@@ -124,6 +124,9 @@ pub struct ResolvedDistribution {
     /// The hash of the base configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_hash: Option<String>,
+    /// The server inside and its release, as far as the image tells: `OGX 1.5.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// The generated configuration.

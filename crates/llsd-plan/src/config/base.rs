@@ -13,6 +13,8 @@ use crate::problem::{FieldPath, Findings, Reason};
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
 
+const OTHER_IMAGE: &str = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
+
 /// A base configuration that can be built on.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
@@ -82,13 +84,20 @@ pub(super) fn open(
             Some(Base { document, era, version })
         }
         Err(no_era) => {
-            let message = match no_era {
-                NoEra::Foreign(what) => format!("{source} is for {what}"),
-                NoEra::Contradiction(marks) => format!(
-                    "{source} has the layout of no known release: these do not go together: {marks}"
+            let (message, remedy) = match no_era {
+                NoEra::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
+                NoEra::Contradiction(marks) => (
+                    format!(
+                        "{source} has the layout of no known release: these do not go together: \
+                         {marks}"
+                    ),
+                    OTHER_IMAGE,
+                ),
+                NoEra::OtherServer(marks) => (
+                    format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
+                    "correct the configuration that the image carries, or its labels",
                 ),
             };
-            let remedy = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
             findings.problem(&path, Reason::UnsupportedBase, message, remedy);
             None
         }

@@ -13,7 +13,11 @@ use crate::document;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
+    /// `0.7.3`, `ogx-1.5.0`.
     pub release: String,
+    /// How messages name the release: `0.7.3`, `OGX 1.5.0`.
+    #[serde(skip)]
+    pub name: String,
     providers: BTreeMap<String, BTreeMap<String, ProviderType>>,
 }
 
@@ -40,7 +44,7 @@ impl ProviderType {
     }
 }
 
-/// All catalogues, the oldest release first.
+/// All catalogues, the oldest release first, those of OGX after those of llama-stack.
 static ALL: LazyLock<Vec<Catalogue>> = LazyLock::new(|| {
     [
         include_str!("catalogue/0.2.12.yaml"),
@@ -50,11 +54,20 @@ static ALL: LazyLock<Vec<Catalogue>> = LazyLock::new(|| {
         include_str!("catalogue/0.5.4.yaml"),
         include_str!("catalogue/0.6.1.yaml"),
         include_str!("catalogue/0.7.3.yaml"),
+        include_str!("catalogue/ogx-1.0.4.yaml"),
+        include_str!("catalogue/ogx-1.1.3.yaml"),
+        include_str!("catalogue/ogx-1.2.5.yaml"),
+        include_str!("catalogue/ogx-1.3.1.yaml"),
+        include_str!("catalogue/ogx-1.4.1.yaml"),
+        include_str!("catalogue/ogx-1.5.0.yaml"),
     ]
     .into_iter()
     .map(|text| {
         let rows = document::read(text).expect("a catalogue is YAML");
-        serde_json::from_value(rows).expect("a catalogue has the fields of its head")
+        let mut catalogue: Catalogue =
+            serde_json::from_value(rows).expect("a catalogue has the fields of its head");
+        catalogue.name = catalogue.release.replace("ogx-", "OGX ");
+        catalogue
     })
     .collect()
 });
@@ -101,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_catalogue_is_read_and_a_short_name_prefers_the_remote_type() {
-        assert_eq!(Catalogue::all().len(), 7);
+        assert_eq!(Catalogue::all().len(), 13);
         let newest = Catalogue::of("0.7.3").unwrap();
         assert_eq!(newest.full_type("vector_io", "milvus"), Some("remote::milvus"));
         assert_eq!(newest.full_type("vector_io", "faiss"), Some("inline::faiss"));

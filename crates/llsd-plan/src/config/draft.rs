@@ -11,6 +11,7 @@ use super::disabled::Disabled;
 use super::environment::Environment;
 use super::era::Era;
 use super::substitution::{EffectiveId, Variables};
+use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
 use crate::objects::{RedisSidecar, Variable};
@@ -29,8 +30,8 @@ pub(super) struct Draft<'a> {
     /// Variables with a value of their own, such as those of OpenTelemetry.
     pub(super) plain_variables: Vec<Variable>,
     pub(super) redis: Option<RedisSidecar>,
-    /// The document refers to the parts of the resource's connection string.
-    pub(super) takes_connection_string: bool,
+    /// How the document refers to the resource's connection string, where it does.
+    pub(super) database: Option<Form>,
     pub(super) findings: Findings,
     /// What planning must know and nobody told.
     pub(super) unavailable: Vec<Problem>,

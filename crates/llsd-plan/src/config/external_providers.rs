@@ -3,7 +3,6 @@
 
 use super::api_name;
 use super::draft::{Draft, entry_id};
-use super::era::Layout;
 use super::providers::place;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Problem, Reason};
@@ -18,7 +17,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
                 ignored(draft, &path, field);
                 continue;
             }
-            if draft.era.layout == Layout::UpTo0_2_12 {
+            if !draft.era.takes_external_packages() {
                 draft.findings.problem(
                     &path,
                     Reason::Invalid,

@@ -48,11 +48,12 @@ fn resources(draft: &mut Draft<'_>) {
     // Benchmarks stay as the base has them.
     for Kind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);
+        let of_all = *list == "models" && draft.era.has_provider_all();
         let dangling = |resource: &Node| {
             resource
                 .get_str("provider_id")
                 .and_then(|id| EffectiveId::of(id, ""))
-                .is_some_and(|id| !ids.contains(&id.id))
+                .is_some_and(|id| !(ids.contains(&id.id) || of_all && id.id == "all"))
         };
         if draft.registered_now(list).iter().any(dangling) {
             draft.registered(list).retain(|resource| !dangling(resource));

@@ -10,6 +10,7 @@ mod draft;
 mod environment;
 pub mod era;
 mod external_providers;
+mod gone;
 mod integrity;
 mod models;
 mod provider_config;
@@ -32,6 +33,7 @@ use std::collections::BTreeSet;
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
+use crate::connection::Form;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{RedisSidecar, Variable};
@@ -42,6 +44,7 @@ pub use environment::Bound;
 
 use disabled::Disabled;
 use draft::{Draft, UserProvider};
+use era::Server;
 use substitution::Variables;
 
 /// A generated configuration and what the pod needs for it.
@@ -52,16 +55,18 @@ pub struct Generated {
     pub text: String,
     pub version: u64,
     pub counts: Counts,
-    /// How the server that the file is made for is named.
+    /// How the server that the file is made for is named: `0.7.3`, `OGX 1.5.0`, or the releases of
+    /// its layout.
     pub release: &'static str,
+    pub server: Server,
     /// Whether that server turns a variable that looks like a number into one.
     pub coerces_variables: bool,
     /// The secret references of the resource, each with its variable.
     pub secrets: Vec<Bound>,
     pub variables: Vec<Variable>,
     pub redis: Option<RedisSidecar>,
-    /// Whether the file refers to the parts of the resource's connection string.
-    pub takes_connection_string: bool,
+    /// How the file refers to the resource's connection string, where it does.
+    pub database: Option<Form>,
 }
 
 impl Generated {
@@ -105,13 +110,14 @@ pub fn generate(
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
-        takes_connection_string: false,
+        database: None,
         findings,
         unavailable: Vec::new(),
     };
     providers::apply(&mut draft);
     external_providers::apply(&mut draft);
     disabled::apply(&mut draft);
+    gone::apply(&mut draft);
     storage::apply(&mut draft);
     models::apply(&mut draft);
     tools::apply(&mut draft);
@@ -131,11 +137,12 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
         version,
         counts,
         release: draft.era.name(),
+        server: draft.era.server(),
         coerces_variables: draft.era.coerces_variables(),
         secrets: draft.environment.used(|name| used.contains(name)),
         variables: draft.plain_variables,
         redis: draft.redis,
-        takes_connection_string: draft.takes_connection_string,
+        database: draft.database,
         document: draft.document,
     };
     Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }

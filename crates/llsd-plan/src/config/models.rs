@@ -5,7 +5,6 @@ use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{ModelEntry, ModelType};
 
 use super::draft::Draft;
-use super::era::Layout;
 use super::resources::{self, Assigned};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
@@ -79,7 +78,7 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
         Some(kind) => (kind, Origin::Field(path.key("modelType"))),
         None => (ModelType::Llm, Origin::Rule("a model is an llm unless it says otherwise")),
     };
-    if kind == ModelType::Rerank && draft.era.layout < Layout::V0_4 {
+    if kind == ModelType::Rerank && !draft.era.knows_rerank_models() {
         draft.findings.problem(
             &path.key("modelType"),
             Reason::Invalid,
@@ -143,16 +142,16 @@ fn provider_model_id(
     Some((deployment, Origin::Field(of.path.key("deploymentName"))))
 }
 
-/// The name that must be one model's own: since 0.3 its provider's, before the resource's.
+/// The name that must be one model's own: where there are no aliases, its provider's.
 fn served_name(draft: &Draft<'_>, model: &Model<'_>, provider: &Assigned) -> String {
     let of_provider = || provider_model_id(draft, model, provider).map(|(id, _)| id);
-    let name = if draft.era.layout >= Layout::V0_3 { of_provider() } else { None };
+    let name = if draft.era.has_aliases() { None } else { of_provider() };
     name.unwrap_or_else(|| model.name.to_owned())
 }
 
-/// Since 0.3 a model is served by its provider's name alone.
+/// From 0.3 to 0.7 a model is served by its provider's name alone.
 fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, id: &str) {
-    if draft.era.layout >= Layout::V0_3 && id != model.name {
+    if !draft.era.has_aliases() && id != model.name {
         draft.findings.warning(
             &model.path,
             Reason::Ignored,

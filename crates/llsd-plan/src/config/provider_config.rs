@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use super::catalogue::{Catalogue, ProviderType};
 use super::draft::{Draft, UserProvider};
-use super::era::Layout;
 use super::provider_type::Resolved;
 use super::substitution::whole;
 use crate::document::{Content, Node, Origin};
@@ -74,8 +73,8 @@ impl Builder<'_, '_> {
     fn with_suffix(&self, endpoint: &str, field: &str) -> String {
         let suffix = match (self.resolved.name.as_str(), field) {
             ("remote::vllm", _) => "/v1",
-            ("remote::ollama", _) if self.draft.era.layout >= Layout::V0_4 => "/v1",
-            ("remote::azure", _) if self.draft.era.layout >= Layout::V0_4 => "/openai/v1",
+            ("remote::ollama", _) if !self.draft.era.adds_paths() => "/v1",
+            ("remote::azure", _) if !self.draft.era.adds_paths() => "/openai/v1",
             (_, "otel_trace_endpoint") => "/v1/traces",
             _ => return endpoint.to_owned(),
         };

@@ -56,7 +56,7 @@ pub(super) fn resolve(
             findings.warning(
                 path,
                 Reason::NotFound,
-                format!("`{name}` exists in {} but not in {}", catalogue.release, without.release),
+                format!("`{name}` exists in {} but not in {}", catalogue.name, without.name),
                 "make sure that the image has it; a version label on the image settles it",
             );
         }
@@ -64,7 +64,7 @@ pub(super) fn resolve(
             findings.warning(
                 path,
                 Reason::Deprecated,
-                format!("`{name}` is deprecated in {}", catalogue.release),
+                format!("`{name}` is deprecated in {}", catalogue.name),
                 format!("use {instead}"),
             );
         }
@@ -82,7 +82,7 @@ pub(super) fn resolve(
     let elsewhere: Vec<&str> = Catalogue::all()
         .iter()
         .filter(|catalogue| full(catalogue).is_some())
-        .map(|catalogue| catalogue.release.as_str())
+        .map(|catalogue| catalogue.name.as_str())
         .collect();
     if let (Some(first), Some(last)) = (elsewhere.first(), elsewhere.last()) {
         findings.problem(

@@ -3,7 +3,7 @@
 
 use super::draft::{Draft, UserProvider, entry_id};
 use super::provider_type::{self, Resolved};
-use super::{provider_config, telemetry};
+use super::{gone, provider_config, telemetry};
 use crate::document::{Node, Origin};
 use crate::problem::Reason;
 
@@ -20,12 +20,14 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 /// An API that the release does not have stops the server.
 fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
     let known = draft.era.candidates().any(|catalogue| catalogue.has_api(&provider.api));
-    if !known {
-        let path = &provider.path;
+    let (path, api) = (&provider.path, provider.api.as_str());
+    if draft.era.lacks_api(api) {
+        gone::problem(draft, api, path, &format!("remove these providers{}", gone::instead(api)));
+    } else if !known {
         draft.findings.problem(
             path,
             Reason::NotFound,
-            format!("{} has no API `{}`", draft.era.name(), provider.api),
+            format!("{} has no API `{api}`", draft.era.name()),
             "remove these providers, or use an image of a release that has the API",
         );
     }
@@ -93,10 +95,14 @@ pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
     serve(draft, api);
 }
 
-/// Switches an API on; an empty list of them means all that have providers.
+/// Switches an API on; no list of them means all that have providers, and so does an empty one in
+/// most releases.
 pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
-    if !apis.is_empty() && !apis.iter().any(|name| name.as_str() == Some(api)) {
+    let all = apis.is_empty()
+        && !(draft.document.get("apis").is_some_and(|apis| !apis.is_null())
+            && draft.era.serves_nothing_of_an_empty_list());
+    if !all && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
         draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));
     }

@@ -6,6 +6,17 @@ use crate::document::{Node, Origin};
 use crate::objects::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use crate::problem::{FieldPath, Reason};
 
+/// Where TLS ends before the server, or nowhere.
+fn plain_http(draft: &mut Draft<'_>, rule: &Origin) {
+    let own = draft.document.get("server");
+    let has =
+        |field: &str| own.and_then(|server| server.get(field)).is_some_and(|node| !node.is_null());
+    if draft.era.must_allow_plain_http() && !has("tls_certfile") && !has("insecure") {
+        let origin = Origin::Rule("the server's own command would refuse to serve plain HTTP");
+        draft.document.entry_map("server", rule).set("insecure", Node::scalar(true, origin));
+    }
+}
+
 /// The lowest port that the server's own schema takes.
 const LOWEST_PORT: i32 = 1024;
 
@@ -24,6 +35,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             server.set("tls_keyfile", Node::scalar(TLS_KEY_FILE, origin));
         }
     }
+    plain_http(draft, &rule);
     let workers = draft.spec.workload.as_ref().and_then(|workload| workload.workers);
     let Some(workers) = workers.filter(|workers| *workers > 1) else { return };
     let path = FieldPath::spec().key("workload").key("workers");

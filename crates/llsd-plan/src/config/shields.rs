@@ -4,8 +4,8 @@ use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ShieldEntry;
 
 use super::draft::{Draft, entry_id};
-use super::resources;
 use super::substitution::EffectiveId;
+use super::{gone, resources};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 
@@ -23,6 +23,13 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             },
         };
         if resources::dropped(draft, "safety", &path, "shield") {
+            continue;
+        }
+        if draft.era.lacks_api("safety") {
+            let remedy = format!("remove the shield{}", gone::instead("safety"));
+            let message =
+                format!("{} has no shields, which ended with llama-stack 0.7", draft.era.name());
+            draft.findings.problem(&path, Reason::NotFound, message, remedy);
             continue;
         }
         if register(draft, name, entry, &path) && first.is_none() {

@@ -5,9 +5,10 @@ use llsd_api::v1alpha2::{KvStorageSpec, KvType, SqlStorageSpec, SqlType};
 use serde_json::{Value, json};
 
 use super::draft::Draft;
-use super::era::Layout;
+use super::era::{Era, StoreKind};
 use super::redis_endpoint::RedisEndpoint;
 use super::storage_inline;
+use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::objects::{REDIS_SIDECAR_PORT, RedisSidecar};
 use crate::problem::{FieldPath, Reason};
@@ -95,7 +96,7 @@ fn sql_target(draft: &mut Draft<'_>, sql: &SqlStorageSpec) -> Target {
     if sql.kind.unwrap_or_default() == SqlType::Sqlite {
         return Target::Sqlite;
     }
-    draft.takes_connection_string = true;
+    draft.database = Some(draft.era.database_form());
     Target::Postgres
 }
 
@@ -105,7 +106,7 @@ fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
     }
     ensure_section(draft);
     let distro = distro_name(&draft.document);
-    let grammar = draft.era.layout;
+    let era = draft.era;
     let rule = Origin::Rule("storage needs a backend");
     let backends = draft.document.entry_map("storage", &rule).entry_map("backends", &rule);
     let mut names: Vec<String> = backends
@@ -124,7 +125,7 @@ fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
             && backends.get(&name).and_then(|backend| backend.get_str("type"))
                 == Some(&format!("{}sqlite", kind.prefix()));
         if !fits {
-            let mut backend = connection(kind, target, grammar, &distro, &name);
+            let mut backend = connection(kind, target, &era, &distro, &name);
             backend["type"] = format!("{}{}", kind.prefix(), target.name()).into();
             let backend = Node::from_value(backend, &Origin::Field(path.clone()));
             backends.set(&name, backend);
@@ -146,7 +147,7 @@ impl Target {
 pub(super) fn connection(
     kind: Kind,
     target: &Target,
-    layout: Layout,
+    era: &Era,
     distro: &str,
     name: &str,
 ) -> Value {
@@ -157,10 +158,13 @@ pub(super) fn connection(
                 (Kind::Sql, "sql_default") => "sql_store",
                 _ => name,
             };
-            let directory = with_default(layout, "SQLITE_STORE_DIR", &state_directory(distro));
+            let directory = with_default(era, "SQLITE_STORE_DIR", &state_directory(era, distro));
             json!({"type": null, "db_path": format!("{directory}/{file}.db")})
         }
         Target::Redis { host, port } => json!({"type": null, "host": host, "port": port}),
+        Target::Postgres if era.database_form() == Form::Whole => {
+            json!({"type": null, "connection_string": "${env.LLSD_STORAGE_SQL_URL}"})
+        }
         Target::Postgres => {
             let part = |part: &str| format!("${{env.LLSD_STORAGE_SQL_{part}}}");
             json!({
@@ -169,7 +173,7 @@ pub(super) fn connection(
                 "port": part("PORT"),
                 "db": part("DB"),
                 "user": part("USER"),
-                "password": with_default(layout, "LLSD_STORAGE_SQL_PASSWORD", ""),
+                "password": with_default(era, "LLSD_STORAGE_SQL_PASSWORD", ""),
             })
         }
     }
@@ -177,7 +181,7 @@ pub(super) fn connection(
 
 /// The section as the server itself would default it, where the base leaves it out.
 fn ensure_section(draft: &mut Draft<'_>) {
-    let layout = draft.era.layout;
+    let era = draft.era;
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);
     if storage.get("backends").is_none_or(|backends| backends.fields().is_empty()) {
@@ -185,7 +189,7 @@ fn ensure_section(draft: &mut Draft<'_>) {
         for kind in [Kind::Kv, Kind::Sql] {
             let name = kind.default_backend();
             // Its own files lie beside the distributions' folders, not in one of them.
-            let mut backend = connection(kind, &Target::Sqlite, layout, "", name);
+            let mut backend = connection(kind, &Target::Sqlite, &era, "", name);
             backend["type"] = format!("{}sqlite", kind.prefix()).into();
             backends.insert(name.to_owned(), backend);
         }
@@ -198,9 +202,15 @@ fn ensure_section(draft: &mut Draft<'_>) {
             "conversations": {"table_name": "openai_conversations", "backend": "sql_default"},
             "responses": {"table_name": "responses", "backend": "sql_default"},
         });
-        for (store, since) in [("prompts", Layout::V0_4), ("connectors", Layout::V0_5)] {
-            if layout >= since {
-                stores[store] = json!({"namespace": store, "backend": "kv_default"});
+        for store in ["prompts", "connectors"] {
+            match era.store(store) {
+                Some(StoreKind::Kv) => {
+                    stores[store] = json!({"namespace": store, "backend": "kv_default"});
+                }
+                Some(StoreKind::Sql) => {
+                    stores[store] = json!({"table_name": store, "backend": "sql_default"});
+                }
+                None => {}
             }
         }
         storage.set("stores", Node::from_value(stores, &rule));
@@ -265,12 +275,11 @@ pub(super) fn distro_name(document: &Node) -> String {
         .to_owned()
 }
 
-fn state_directory(distro: &str) -> String {
-    format!("~/.llama/distributions/{distro}").trim_end_matches('/').to_owned()
+fn state_directory(era: &Era, distro: &str) -> String {
+    format!("{}/distributions/{distro}", era.state_folder()).trim_end_matches('/').to_owned()
 }
 
-/// A reference to a variable with a default, in the grammar of the layout.
-fn with_default(layout: Layout, variable: &str, value: &str) -> String {
-    let sign = if layout == Layout::UpTo0_2_12 { ":" } else { ":=" };
-    format!("${{env.{variable}{sign}{value}}}")
+/// A reference to a variable with a default, in the grammar of the era.
+fn with_default(era: &Era, variable: &str, value: &str) -> String {
+    format!("${{env.{variable}{}{value}}}", era.default_sign())
 }

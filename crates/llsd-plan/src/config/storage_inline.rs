@@ -15,10 +15,10 @@ const PROVIDER_STORES: [(&str, Kind); 4] = [
 ];
 
 pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
-    let layout = draft.era.layout;
+    let era = draft.era;
     let distro = distro_name(&draft.document);
     let store = |name: &str| {
-        let mut store = connection(kind, target, layout, &distro, name);
+        let mut store = connection(kind, target, &era, &distro, name);
         store["type"] = target.name().into();
         if matches!(target, Target::Redis { .. }) {
             // In files of their own the stores could not meet; in one Redis they would.

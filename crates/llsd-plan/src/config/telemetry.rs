@@ -5,7 +5,7 @@ use llsd_api::provider_id::short_name;
 use serde_json::Value;
 
 use super::draft::{Draft, UserProvider};
-use super::era::{Era, Layout};
+use super::era::Era;
 use crate::document::{Node, Origin};
 use crate::objects::{Variable, VariableValue};
 use crate::problem::Reason;
@@ -57,7 +57,7 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
         }
     }
     // 0.3 sends nothing until it is switched on.
-    if draft.era.layout == Layout::V0_3 {
+    if draft.era.has_telemetry_section() {
         let origin = Origin::Field(provider.path.clone());
         let section = draft.document.entry_map("telemetry", &origin);
         section.set("enabled", Node::scalar(true, origin));

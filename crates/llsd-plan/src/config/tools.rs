@@ -1,5 +1,5 @@
-//! `resources.tools`: tool groups, as the era has them. Up to 0.6 they are registered; since 0.7
-//! the server finds them by their providers, and MCP servers are connectors.
+//! `resources.tools`: tool groups, as the era has them. Up to 0.6 they are registered; since 0.7 the
+//! server finds them by their providers, and MCP servers are connectors.
 
 use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ToolEntry;
@@ -11,7 +11,15 @@ use super::substitution::references;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 
-const SEARCH: [&str; 3] = ["remote::brave-search", "remote::tavily-search", "remote::bing-search"];
+/// What can search the web, as far as a release has it.
+const SEARCH: [&str; 6] = [
+    "remote::brave-search",
+    "remote::tavily-search",
+    "remote::bing-search",
+    "remote::exa-search",
+    "remote::nimble-search",
+    "remote::serply-search",
+];
 const MCP: &str = "remote::model-context-protocol";
 
 /// A tool of the resource, whichever way it is written.
@@ -60,7 +68,9 @@ fn group(draft: &Draft<'_>, tool: &Tool<'_>) -> Group {
     let plain = tool.name.strip_prefix("builtin::").unwrap_or(tool.name).replace('-', "_");
     match plain.as_str() {
         "websearch" | "web_search" => {
-            Group::BuiltIn { id: "builtin::websearch", types: SEARCH.to_vec() }
+            let known = |name: &&str| draft.era.catalogue.get("tool_runtime", name).is_some();
+            let types = SEARCH.into_iter().filter(known).collect();
+            Group::BuiltIn { id: "builtin::websearch", types }
         }
         "rag" | "file_search" if draft.era.has_tool_groups() => {
             Group::BuiltIn { id: "builtin::rag", types: vec!["inline::rag-runtime"] }

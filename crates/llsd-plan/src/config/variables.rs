@@ -10,7 +10,7 @@ use crate::problem::{FieldPath, Reason};
 const KINDS: [&str; 3] = ["models", "shields", "tool_groups"];
 
 /// Variables that every pod has, from the operator or from the kubelet.
-const ALWAYS: [&str; 8] = [
+const ALWAYS: [&str; 11] = [
     "HOME",
     "HF_HOME",
     "HOSTNAME",
@@ -19,6 +19,9 @@ const ALWAYS: [&str; 8] = [
     "LLS_WORKERS",
     "LLAMA_STACK_PORT",
     "LLAMA_STACK_CONFIG",
+    "OGX_CONFIG",
+    "OGX_CONFIG_DIR",
+    "OGX_PORT",
 ];
 
 /// A variable that nothing sets, and who refers to it.

@@ -1,6 +1,7 @@
 //! What the server's container runs. The user's command and arguments win, each by itself.
 
 use super::{Blueprint, ConfigSource};
+use crate::config::era::Server;
 
 /// The start program, which knows how each release of the server takes its configuration.
 pub const LAUNCH: &str = include_str!("launch.py");
@@ -8,8 +9,9 @@ pub const LAUNCH: &str = include_str!("launch.py");
 /// `None` leaves the image's own entrypoint in place.
 pub(super) fn command(blueprint: &Blueprint) -> Option<Vec<String>> {
     given(blueprint.overrides().command.as_ref()).or_else(|| match blueprint.config {
-        ConfigSource::Default => None,
-        ConfigSource::Generated { .. } | ConfigSource::Override { .. } => {
+        // The entrypoint of OGX's images ends with success when the server does not start.
+        ConfigSource::Default if blueprint.server == Server::LlamaStack => None,
+        ConfigSource::Default | ConfigSource::Generated { .. } | ConfigSource::Override { .. } => {
             Some(vec!["python3".into(), "-c".into(), escaped(LAUNCH)])
         }
     })

@@ -7,10 +7,11 @@ use llsd_api::secret_ref::SecretKey;
 
 use super::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 use super::{Blueprint, ConfigSource, VariableValue, external_providers};
+use crate::config::era::Server;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// Variables that the Service, the probes and the start program rely on.
-const PORTS: [&str; 2] = ["LLS_PORT", "LLAMA_STACK_PORT"];
+const PORTS: [&str; 3] = ["LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];
 const PYTHON_PATH: &str = "PYTHONPATH";
 
 /// The environment of the server's container. No name appears twice, as server-side apply demands.
@@ -53,10 +54,18 @@ pub(super) fn mount_path<'a>(blueprint: &Blueprint<'a>) -> &'a str {
     given.filter(|path| !path.is_empty()).unwrap_or(DEFAULT_MOUNT_PATH)
 }
 
-/// The server keeps its state under `~/.llama`; this is the home for which that lies on the volume.
-fn home(mount_path: &str) -> &str {
+/// The folder under its home in which a server keeps its state.
+fn state_folder(server: Server) -> &'static str {
+    match server {
+        Server::LlamaStack => "/.llama",
+        Server::Ogx => "/.ogx",
+    }
+}
+
+/// The home for which the server's state lies on the volume.
+fn home(server: Server, mount_path: &str) -> &str {
     let path = mount_path.trim_end_matches('/');
-    match path.strip_suffix("/.llama") {
+    match path.strip_suffix(state_folder(server)) {
         Some("") => "/",
         Some(parent) => parent,
         None => mount_path,
@@ -66,7 +75,8 @@ fn home(mount_path: &str) -> &str {
 fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
     let mount_path = mount_path(blueprint);
     let port = blueprint.port().to_string();
-    let mut variables = vec![literal("HF_HOME", mount_path), literal("HOME", home(mount_path))];
+    let home = home(blueprint.server, mount_path);
+    let mut variables = vec![literal("HF_HOME", mount_path), literal("HOME", home)];
     if blueprint.ca_bundle.is_some() {
         variables.push(literal("SSL_CERT_FILE", TRUST_FILE));
         // Clients built on `requests` look at nothing else.
@@ -78,6 +88,15 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
     variables.push(literal("LLAMA_STACK_PORT", &port));
     if blueprint.config != ConfigSource::Default {
         variables.push(literal("LLAMA_STACK_CONFIG", CONFIG_FILE));
+    }
+    if blueprint.server == Server::Ogx {
+        // Without it the server takes what it finds in `~/.llama` for its own and moves it away.
+        let state = format!("{}{}", home.trim_end_matches('/'), state_folder(Server::Ogx));
+        variables.push(literal("OGX_CONFIG_DIR", state));
+        variables.push(literal("OGX_PORT", &port));
+        if blueprint.config != ConfigSource::Default {
+            variables.push(literal("OGX_CONFIG", CONFIG_FILE));
+        }
     }
     if blueprint.server_tls().is_some() {
         // A generated file says it too; a file of the user's need not.
@@ -136,16 +155,20 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("/.llama", "/")]
-    #[case("/.llama/", "/")]
-    #[case("/home/lls/.llama", "/home/lls")]
-    #[case("/home/lls/.lls", "/home/lls/.lls")]
-    #[case("/data", "/data")]
-    #[case("/my.llama", "/my.llama")]
+    #[case("/.llama", "/", "/.llama")]
+    #[case("/.llama/", "/", "/.llama/")]
+    #[case("/home/lls/.llama", "/home/lls", "/home/lls/.llama")]
+    #[case("/home/lls/.ogx", "/home/lls/.ogx", "/home/lls")]
+    #[case("/.ogx/", "/.ogx/", "/")]
+    #[case("/home/lls/.lls", "/home/lls/.lls", "/home/lls/.lls")]
+    #[case("/data", "/data", "/data")]
+    #[case("/my.llama", "/my.llama", "/my.llama")]
     fn what_the_server_keeps_in_its_home_lies_on_the_volume(
         #[case] mount_path: &str,
-        #[case] expected: &str,
+        #[case] of_llama_stack: &str,
+        #[case] of_ogx: &str,
     ) {
-        assert_eq!(home(mount_path), expected);
+        assert_eq!(home(Server::LlamaStack, mount_path), of_llama_stack);
+        assert_eq!(home(Server::Ogx, mount_path), of_ogx);
     }
 }

@@ -4,13 +4,18 @@ Runs as `python3 -c <this text>` in the server's container and becomes the serve
 Before that it forgets what an earlier configuration registered: the server does not start when its metadata store
 remembers a model, shield or tool group otherwise than the file says now. What users registered stays.
 
-Environment: LLAMA_STACK_CONFIG (the file), LLS_PORT, LLS_WORKERS, LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the
-file has none), LLS_HOST (optional; by default every address). Arguments are passed on to the server.
+The server is llama-stack, or OGX, its successor, whichever the image has installed.
+
+Environment: LLAMA_STACK_CONFIG (the file; without it, one of OGX has its image's own), LLS_PORT, LLS_WORKERS,
+LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST (optional; by default every address).
+Arguments are passed on to the server.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
 """
 
+import asyncio
 import importlib.metadata
+import importlib.util
 import inspect
 import json
 import os
@@ -23,10 +28,12 @@ import threading
 
 import yaml
 
-CONFIG_FILE = os.environ.setdefault("LLAMA_STACK_CONFIG", "/etc/llama-stack/config.yaml")
+MOUNTED_FILE = "/etc/llama-stack/config.yaml"
 STORE_SECONDS = 10
 Release = tuple[int, int, int]
-NEWEST = (99, 0, 0)
+OGX = (1, 0, 0)  # llama-stack ended with 0.7
+NEWEST = (0, 99, 0)
+NEWEST_OGX = (99, 0, 0)
 REGISTRY = "distributions:registry:"
 RECORD = re.compile(REGISTRY + r"v\d+::([a-z_]+):(.+)", re.DOTALL)  # v9 in 0.2, v10 since 0.3
 MEMORY = "llama-stack-operator:registered-by-configuration"  # in no range of keys that a server reads
@@ -54,12 +61,35 @@ def fail(message: str) -> None:
 
 def installed_release() -> Release:
     """0.3.0rc1, 0.3.0.dev7 and 0.3.0+vendor.1 behave as 0.3.0; a build without a number as the newest."""
-    try:
-        number = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", importlib.metadata.version("llama_stack"))
-    except importlib.metadata.PackageNotFoundError:
-        number = None
-    release = tuple(int(part or 0) for part in number.groups()) if number else NEWEST
-    return NEWEST if release[:2] == (0, 0) else release
+    for package, newest in (("ogx", NEWEST_OGX), ("llama_stack", NEWEST)):
+        try:
+            number = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", importlib.metadata.version(package))
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        release = tuple(int(part or 0) for part in number.groups()) if number else newest
+        return newest if release[:2] == (0, 0) else release
+    return NEWEST
+
+
+def config_file(release: Release) -> str:
+    """The file that is mounted; without one, OGX starts with its image's own, as the image would."""
+    given = os.environ.get("LLAMA_STACK_CONFIG")
+    if given or release < OGX or os.path.exists(MOUNTED_FILE):
+        return given or MOUNTED_FILE
+    own = os.environ.get("RUN_CONFIG_PATH")
+    if own and os.path.exists(own):
+        return own
+    package = os.path.dirname(importlib.util.find_spec("ogx").origin)
+    return os.path.join(package, "distributions", os.environ.get("DISTRO_NAME") or "starter", "config.yaml")
+
+
+def prepare_ogx(file: str) -> None:
+    """What it reads at its start. Without a folder of its own it would move what it finds in ~/.llama, also off the
+    volume; HF_HOME is where the volume is mounted."""
+    os.environ["OGX_CONFIG"] = file
+    if not os.environ.get("OGX_CONFIG_DIR"):
+        home = os.environ.get("HF_HOME") or os.path.expanduser("~")
+        os.environ["OGX_CONFIG_DIR"] = os.path.join(home, ".ogx")
 
 
 def resolved(node, pattern: str):
@@ -94,8 +124,12 @@ def registered_ids(config: dict, release: Release) -> dict[str, set[str]]:
             if not name or provider in (None, "__disabled__"):  # the server leaves it out without a word
                 continue
             if kind == "model":
-                ids[kind].add(f"{provider}/{entry.get('provider_model_id') or name}")
-            if kind != "model" or release < (0, 3):  # 0.2 also has models under their bare names
+                # From 0.3 to 0.7 the provider's own name counts; OGX has aliases, and does not repeat the provider.
+                own = name if release >= OGX else entry.get("provider_model_id") or name
+                repeated = release >= OGX and own.startswith(f"{provider}/")
+                ids[kind].add(own if repeated else f"{provider}/{own}")
+            # 0.2 also has models under their bare names, and OGX those of every provider.
+            if kind != "model" or release < (0, 3) or provider == "all":
                 ids[kind].add(name)
     if release < (0, 4):  # there the section is never read, so nothing would come back
         ids["vector_store"].clear()
@@ -145,7 +179,8 @@ def revise(records: dict[str, str], config: dict, release: Release) -> tuple[lis
 
 
 def metadata_store(config: dict, release: Release) -> dict:
-    folder = os.path.join(os.environ.get("LLAMA_STACK_CONFIG_DIR") or os.path.expanduser("~/.llama"), "distributions")
+    state = os.environ.get("LLAMA_STACK_CONFIG_DIR") or os.path.expanduser("~/.llama")
+    folder = os.path.join(os.environ["OGX_CONFIG_DIR"] if release >= OGX else state, "distributions")
     if release < (0, 3):
         path = os.path.join(folder, str(config.get("image_name")), "kvstore.db")
         return config.get("metadata_store") or {"type": "sqlite", "db_path": path}
@@ -153,7 +188,10 @@ def metadata_store(config: dict, release: Release) -> dict:
     reference = (storage.get("stores") or {}).get("metadata") or {"backend": "kv_default", "namespace": "registry"}
     path = os.path.join(os.environ.get("SQLITE_STORE_DIR") or folder, "kvstore.db")
     backends = storage.get("backends") or {"kv_default": {"type": "kv_sqlite", "db_path": path}}
-    return {**backends[reference["backend"]], "namespace": reference.get("namespace")}
+    store = {**backends[reference["backend"]], "namespace": reference.get("namespace")}
+    if release < OGX and store.get("type") == "kv_sqlite":
+        store["namespace"] = None  # there the server prefixes nothing
+    return store
 
 
 def revise_table(cursor, table: str, mark: str, prefix: str, revision) -> None:
@@ -170,12 +208,12 @@ def revise_table(cursor, table: str, mark: str, prefix: str, revision) -> None:
     cursor.execute(f"INSERT INTO {table} (key, value) VALUES ({mark}, {mark})", (prefix + MEMORY, memory))
 
 
-def revise_sqlite(store: dict, _prefix: str, revision) -> None:
+def revise_sqlite(store: dict, prefix: str, revision) -> None:
     os.makedirs(os.path.dirname(store["db_path"]) or ".", exist_ok=True)
     database = sqlite3.connect(store["db_path"], timeout=STORE_SECONDS, isolation_level=None)
     cursor = database.cursor()
     cursor.execute("BEGIN IMMEDIATE")
-    revise_table(cursor, "kvstore", "?", "", revision)  # here the server prefixes nothing
+    revise_table(cursor, "kvstore", "?", prefix, revision)
     cursor.execute("COMMIT")
 
 
@@ -189,6 +227,42 @@ def revise_postgres(store: dict, prefix: str, revision) -> None:
     with psycopg2.connect(**settings) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (MEMORY,))  # two pods, and no table yet
         revise_table(cursor, store.get("table_name") or "llamastack_kvstore", "%s", prefix, revision)
+
+
+def revise_postgres_of_ogx(store: dict, prefix: str, revision) -> None:
+    """The only driver in an image of OGX is an asynchronous one."""
+    import asyncpg
+
+    table = store.get("table_name") or "ogx_kvstore"
+    if store.get("connection_string"):
+        settings = {"dsn": store["connection_string"]}
+    else:
+        names = {"host": "host", "port": "port", "db": "database", "user": "user", "password": "password"}
+        settings = {"host": "localhost", "database": "ogx"}
+        settings |= {name: store[key] for key, name in names.items() if store.get(key) is not None}
+        settings |= {name: str(settings[name]) for name in ("user", "password", "database") if name in settings}
+        settings |= {"port": int(settings.get("port") or 5432)}
+    if store.get("ssl_mode") not in (None, "disable"):
+        settings["ssl"] = store["ssl_mode"]
+
+    async def work() -> None:
+        connection = await asyncpg.connect(**settings, timeout=STORE_SECONDS)
+        try:
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock(hashtext($1))", MEMORY)
+                columns = "(key TEXT PRIMARY KEY, value TEXT, expiration TIMESTAMPTZ)"  # as the server makes it
+                await connection.execute(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
+                found = f"SELECT key, value FROM {table} WHERE starts_with(key, $1) OR key = $2"
+                rows = await connection.fetch(found, prefix + REGISTRY, prefix + MEMORY)
+                going, memory = revision({row["key"][len(prefix) :]: row["value"] for row in rows})
+                keys = [prefix + key for key in [*going, MEMORY]]
+                await connection.execute(f"DELETE FROM {table} WHERE key = ANY($1::text[])", keys)
+                added = f"INSERT INTO {table} (key, value) VALUES ($1, $2)"
+                await connection.execute(added, prefix + MEMORY, memory)
+        finally:
+            await connection.close()
+
+    asyncio.run(work())
 
 
 def revise_redis(store: dict, prefix: str, revision) -> None:
@@ -212,7 +286,8 @@ def forget_configuration(config: dict, release: Release) -> None:
     try:
         store = metadata_store(config, release)
         kind = str(store.get("type")).removeprefix("kv_")
-        work = {"sqlite": revise_sqlite, "redis": revise_redis, "postgres": revise_postgres}.get(kind)
+        postgres = revise_postgres_of_ogx if release >= OGX else revise_postgres
+        work = {"sqlite": revise_sqlite, "redis": revise_redis, "postgres": postgres}.get(kind)
         if not work:
             return say(f"the registry is left as it is, in a store of type {kind}: changed registrations may clash")
         prefix = f"{store['namespace']}:" if store.get("namespace") else ""
@@ -241,7 +316,7 @@ def number(name: str, configured, default: int) -> int:
     return int(text) if text.isdecimal() and int(text) else fail(f"{name} is no positive number: {text}")
 
 
-def server_command(config: dict, release: Release) -> list[str]:
+def server_command(config: dict, release: Release, file: str) -> list[str]:
     server = config.get("server") or {}
     port = number("LLS_PORT", server.get("port"), 8321)
     workers = number("LLS_WORKERS", server.get("workers"), 1)
@@ -256,14 +331,16 @@ def server_command(config: dict, release: Release) -> list[str]:
         if workers > 1:
             say(f"this release of the server knows no workers: 1 instead of {workers}")
         if release < (0, 2, 17):
-            return [*python, "llama_stack.distribution.server.server", "--config", CONFIG_FILE, "--port", str(port)]
-        return [*python, "llama_stack.core.server.server", CONFIG_FILE, "--port", str(port)]
+            return [*python, "llama_stack.distribution.server.server", "--config", file, "--port", str(port)]
+        return [*python, "llama_stack.core.server.server", file, "--port", str(port)]
     if server.get("host") and not os.environ.get("LLS_HOST"):
         say("server.host is not used: probes and Service need the pod's own addresses; LLS_HOST decides otherwise")
     if all(asked) and not certificate:  # a file of the user's own need not speak of it
         certificate, key = asked
-    # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file.
-    command = [*python, "uvicorn", "llama_stack.core.server.server:create_app", "--factory"]
+    # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file. `ogx
+    # run` ends with success when the server does not start, replaces variables in secrets, and leaves a copy of them.
+    package = "ogx" if release >= OGX else "llama_stack"
+    command = [*python, "uvicorn", f"{package}.core.server.server:create_app", "--factory"]
     command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]
     command += ["--port", str(port), "--workers", str(workers)]
     if certificate:
@@ -278,17 +355,22 @@ def server_command(config: dict, release: Release) -> list[str]:
 
 
 def main() -> None:
-    try:
-        with open(CONFIG_FILE) as file:
-            document = yaml.safe_load(file)
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        fail(f"{CONFIG_FILE} cannot be read: {type(error).__name__}")
-    if not isinstance(document, dict):
-        fail(f"{CONFIG_FILE} is not a mapping")
     release = installed_release()
+    file = config_file(release)
+    if release >= OGX:
+        prepare_ogx(file)
+    else:
+        os.environ["LLAMA_STACK_CONFIG"] = file
+    try:
+        with open(file) as opened:
+            document = yaml.safe_load(opened)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        fail(f"{file} cannot be read: {type(error).__name__}")
+    if not isinstance(document, dict):
+        fail(f"{file} is not a mapping")
     operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
     config = resolved(document, r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}")
-    command = server_command(config, release) + sys.argv[1:]  # the resource's `args`
+    command = server_command(config, release, file) + sys.argv[1:]  # the resource's `args`
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)
     work.start()
     work.join(STORE_SECONDS)

@@ -39,7 +39,8 @@ mod volumes;
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 
-use crate::connection::Connection;
+use crate::config::era::Server;
+use crate::connection::{Connection, Form};
 use crate::facts::Facts;
 
 pub use command::LAUNCH;
@@ -60,6 +61,8 @@ pub struct Blueprint<'a> {
     /// `llama-stack`, unless a v1alpha1 object named its container otherwise.
     pub container_name: String,
     pub config: ConfigSource,
+    /// The server that the image holds.
+    pub server: Server,
     /// Environment that generation asks for: secrets, telemetry, storage.
     pub environment: Vec<Variable>,
     /// The sidecar that logs in to Redis for the server.
@@ -108,14 +111,9 @@ pub enum VariableValue {
 /// The database that a connection string names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Database {
-    Known(Connection),
+    Known(Connection, Form),
     /// Only the cluster knows the connection string.
-    Unknown,
-}
-
-impl Database {
-    /// The keys of the owned Secret.
-    pub const KEYS: [&str; 5] = ["host", "port", "db", "user", "password"];
+    Unknown(Form),
 }
 
 /// The Redis that the sidecar connects to.

@@ -1,4 +1,4 @@
-//! The Secret with the parts of the database's connection string. The server has no place for a
+//! The Secret with the database's connection string as the server takes it: most have no place for a
 //! whole one, so its parts become environment variables that point here.
 
 use std::collections::BTreeMap;
@@ -14,13 +14,15 @@ const UNKNOWN: &str = "(from the connection string, which only the cluster knows
 
 pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
     let (data, unknown) = match blueprint.database.as_ref()? {
-        Database::Known(connection) => {
+        Database::Known(connection, form) => {
             let part = |(key, value): (&str, String)| (key.to_owned(), ByteString(value.into()));
-            (connection.parts().into_iter().map(part).collect(), BTreeMap::new())
+            // What a server cannot take was refused when it was planned.
+            let values = connection.values(*form).unwrap_or_default();
+            (values.into_iter().map(part).collect(), BTreeMap::new())
         }
-        Database::Unknown => {
-            let unknown = Database::KEYS.map(|key| (key.to_owned(), UNKNOWN.to_owned()));
-            (BTreeMap::new(), BTreeMap::from(unknown))
+        Database::Unknown(form) => {
+            let unknown = form.keys().iter().map(|key| ((*key).to_owned(), UNKNOWN.to_owned()));
+            (BTreeMap::new(), unknown.collect())
         }
     };
     let mut metadata = owner::owned(blueprint, names::storage_secret(blueprint.name));

@@ -12,12 +12,14 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::config::era::{self, Server};
 use crate::config::{self, Generated};
 use crate::distributions::{self, Resolved};
+use crate::document;
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
-    Blueprint, ConfigSource, Database, ExternalInstall, Objects, Variable, VariableValue,
-    certificates, config_map::content_hash, labels, names, objects, service,
+    Blueprint, ConfigSource, ExternalInstall, Objects, Variable, VariableValue, certificates,
+    config_map::content_hash, labels, names, objects, service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -34,6 +36,9 @@ pub struct Plan {
     pub base: Option<BaseFacts>,
     /// Variables that generation gives the server.
     pub environment: Vec<Variable>,
+    /// The server that the image holds and its release, as far as they are known: `llama-stack
+    /// 0.7.3`, `OGX 1.5.0`.
+    pub server: Option<String>,
     /// How many fields of the resource refer to a secret that the server reads.
     pub secret_references: usize,
     /// Where the server is reached inside the cluster.
@@ -109,10 +114,9 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         config_source::choose(&spec, &image, facts, &mut findings, &mut unavailable);
 
     let mut generated = None;
+    let release = image.release(facts.image.release.as_deref());
     if let Some(base) = &base {
-        let release =
-            facts.image.release.as_deref().or(distributions::release_of_tag(&image.image));
-        let outcome = config::generate(&spec, facts, base, release);
+        let outcome = config::generate(&spec, facts, base, release.as_deref());
         findings.extend(outcome.findings);
         unavailable.extend(outcome.unavailable);
         generated = outcome.generated;
@@ -121,8 +125,8 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     secrets::check(&references, facts, namespace, &mut findings);
     let database = generated
         .as_ref()
-        .filter(|generated| generated.takes_connection_string)
-        .and_then(|_| secret_references::database(&spec, facts, &mut findings));
+        .and_then(|generated| generated.database)
+        .and_then(|form| secret_references::database(&spec, facts, form, &mut findings));
     let (ca_bundle, remarks) = certificates::bundle(&spec, namespace, facts);
     findings.extend(remarks);
     let config = match (&generated, source) {
@@ -131,6 +135,10 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     };
     let Some(config) = config else { return stop(findings, unavailable) };
 
+    let server = match &generated {
+        Some(generated) => generated.server,
+        None => server(&config, facts, release.as_deref()),
+    };
     let environment = environment(generated.as_ref(), &metadata.name);
     let container_name = carried_container_name(resource);
     let blueprint = Blueprint {
@@ -141,6 +149,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         image: pinned(&image.image, facts.image.digest.as_deref()),
         container_name: container_name.unwrap_or_else(|| CONTAINER_NAME.to_owned()),
         config,
+        server,
         environment: environment.clone(),
         redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
         database,
@@ -151,6 +160,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     };
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);
+    let generated_name = generated.as_ref().map(|generated| generated.release);
     if !findings.problems.is_empty() || !unavailable.is_empty() {
         return stop(findings, unavailable);
     }
@@ -161,6 +171,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         generated,
         base,
         environment,
+        server: named_server(generated_name, server, release.as_deref()),
         secret_references: secret_references::fields(&references),
         url: service::url(&blueprint),
         warnings: findings.warnings,
@@ -179,6 +190,7 @@ pub fn account(resource: &Value, facts: &Facts) -> Option<Value> {
         image: String::new(),
         container_name: String::new(),
         config: ConfigSource::Default,
+        server: Server::default(),
         environment: Vec::new(),
         redis: None,
         database: None,
@@ -190,6 +202,31 @@ pub fn account(resource: &Value, facts: &Facts) -> Option<Value> {
     let (objects, _) = objects(&blueprint);
     let mut objects = objects.in_order().into_iter();
     objects.find(|object| object["kind"] == "ServiceAccount")
+}
+
+/// The server's name with its release: the one that the file was generated for, else the one said.
+fn named_server(of_file: Option<&str>, server: Server, said: Option<&str>) -> Option<String> {
+    let said = said.filter(|said| era::server_of(said).is_some());
+    match server {
+        Server::Ogx => Some(match of_file.or(said.and_then(|said| said.strip_prefix("ogx-"))) {
+            Some(release) => format!("OGX {}", release.trim_start_matches("OGX ")),
+            None => "OGX".to_owned(),
+        }),
+        Server::LlamaStack => of_file.or(said).map(|release| format!("llama-stack {release}")),
+    }
+}
+
+/// The server inside an image whose configuration is not generated: as its release says, else as a
+/// file of the user's own shows.
+fn server(config: &ConfigSource, facts: &Facts, release: Option<&str>) -> Server {
+    let said = release.and_then(era::server_of);
+    let shown = || {
+        let ConfigSource::Override { config_map, key, .. } = config else { return None };
+        let text = facts.config_maps.get(config_map)?.data.get(key)?;
+        let era = era::detect(&document::read(text).ok()?, release).ok()?;
+        Some(era.server())
+    };
+    said.or_else(shown).unwrap_or_default()
 }
 
 fn refuse(mut findings: Findings) -> Outcome {
@@ -224,9 +261,9 @@ fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
             value: VariableValue::Secret(bound.secret.clone()),
         })
         .collect();
-    if generated.takes_connection_string {
-        for key in Database::KEYS {
-            let secret = SecretKey { name: names::storage_secret(name), key: key.to_owned() };
+    if let Some(form) = generated.database {
+        for key in form.keys() {
+            let secret = SecretKey { name: names::storage_secret(name), key: (*key).to_owned() };
             variables.push(Variable {
                 name: format!("LLSD_STORAGE_SQL_{}", key.to_uppercase()),
                 value: VariableValue::Secret(secret),

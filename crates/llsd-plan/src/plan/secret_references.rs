@@ -7,6 +7,7 @@ use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use crate::config::Generated;
+use crate::connection::Form;
 use crate::facts::Facts;
 use crate::objects::Database;
 use crate::problem::{FieldPath, Findings, Reason};
@@ -70,12 +71,22 @@ fn certificate(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
 pub(super) fn database(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
+    form: Form,
     findings: &mut Findings,
 ) -> Option<Database> {
     let (secret, path) = connection_string(spec)?;
     let value = facts.secrets.get(&secret.name).and_then(|found| found.keys.get(&secret.key));
+    let refuse = |wrong: &str, findings: &mut Findings| {
+        findings.problem(
+            &path,
+            Reason::SecretValueRejected,
+            format!("the value of `{}` in Secret {} {wrong}", secret.key, secret.name),
+            "write postgresql://USER:PASSWORD@HOST:PORT/DB",
+        );
+        None
+    };
     match value.and_then(|value| value.connection.as_ref()) {
-        None => Some(Database::Unknown),
+        None => Some(Database::Unknown(form)),
         Some(Ok(connection)) => {
             for parameter in connection.ignored() {
                 findings.warning(
@@ -85,16 +96,11 @@ pub(super) fn database(
                     "remove it from the connection string",
                 );
             }
-            Some(Database::Known(connection.clone()))
+            match connection.values(form) {
+                Ok(_) => Some(Database::Known(connection.clone(), form)),
+                Err(wrong) => refuse(wrong, findings),
+            }
         }
-        Some(Err(wrong)) => {
-            findings.problem(
-                &path,
-                Reason::SecretValueRejected,
-                format!("the value of `{}` in Secret {} {wrong}", secret.key, secret.name),
-                "write postgresql://USER:PASSWORD@HOST:PORT/DB",
-            );
-            None
-        }
+        Some(Err(wrong)) => refuse(wrong, findings),
     }
 }

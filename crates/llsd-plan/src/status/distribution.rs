@@ -60,6 +60,7 @@ pub(super) fn resolved(
     if runs == planned {
         resolved.config_source = Some(config_source(plan, observed).to_owned());
         resolved.config_hash = plan.base.as_ref().map(|base| content_hash(&base.text));
+        resolved.server.clone_from(&plan.server);
     }
     Some(resolved)
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
-use llsd_plan::connection::Connection;
+use llsd_plan::config::era::Server;
+use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{
     Blueprint, ConfigSource, Database, ExternalInstall, Objects, RedisSidecar, Variable,
@@ -25,6 +26,9 @@ pub struct Case {
     pub namespace: Option<String>,
     pub container_name: Option<String>,
     pub spec: LlamaStackDistributionSpec,
+    /// Whether the image holds OGX.
+    #[serde(default)]
+    pub ogx: bool,
     #[serde(default)]
     pub facts: Facts,
     /// The generated configuration, if it is generated.
@@ -119,6 +123,10 @@ impl Case {
         (objects, findings)
     }
 
+    fn server(&self) -> Server {
+        if self.ogx { Server::Ogx } else { Server::LlamaStack }
+    }
+
     fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or(NAMESPACE)
     }
@@ -143,14 +151,18 @@ impl Case {
             image: format!("docker.io/llamastack/distribution-starter@{digest}"),
             container_name: self.container_name.clone().unwrap_or("llama-stack".into()),
             config,
+            server: self.server(),
             environment: self.environment.iter().map(variable).collect(),
             redis: self.redis.as_ref().map(|redis| RedisSidecar {
                 target: redis.target.clone(),
                 password: redis.password.clone(),
             }),
             database: self.database.as_deref().map(|text| match text {
-                "unknown" => Database::Unknown,
-                known => Database::Known(Connection::parse(known).expect("a connection string")),
+                "unknown" => Database::Unknown(Form::Encoded),
+                known => {
+                    let connection = Connection::parse(known).expect("a connection string");
+                    Database::Known(connection, Form::Encoded)
+                }
             }),
             secret_hash: self.secret_hash.clone(),
             ca_bundle,

@@ -39,7 +39,7 @@ pub struct Boot {
 
 impl Boot {
     /// With a free port, a home folder of its own that goes away with the server, and the command
-    /// of the images: `llama stack run <config file> --port <port>`.
+    /// of the images: `llama stack run <config file> --port <port>`, or `ogx run`.
     pub fn new(config: impl Into<String>) -> anyhow::Result<Self> {
         let private = tempfile::Builder::new().prefix("llsd-llama-stack-").tempdir()?;
         let home = private.path().join("home");
@@ -98,7 +98,7 @@ impl Boot {
         &self.home
     }
 
-    /// Where the configuration will stand; `LLAMA_STACK_CONFIG` names it too.
+    /// Where the configuration will stand; `LLAMA_STACK_CONFIG` and `OGX_CONFIG` name it too.
     pub fn config_file(&self) -> PathBuf {
         self.home.join("config.yaml")
     }
@@ -117,7 +117,10 @@ impl Release {
         fs::write(python.join("sitecustomize.py"), include_str!("loopback_only.py"))?;
 
         let run = || {
-            let words = ["llama", "stack", "run", &config.display().to_string(), "--port"];
+            let file = config.display().to_string();
+            let llama_stack = ["llama", "stack", "run", &file, "--port"];
+            let ogx = ["ogx", "run", &file, "--port"];
+            let words = if self.is_ogx() { &ogx[..] } else { &llama_stack[..] };
             words.iter().map(ToString::to_string).chain([boot.port.to_string()]).collect()
         };
         let words: Vec<String> = if boot.command.is_empty() { run() } else { boot.command.clone() };
@@ -131,6 +134,7 @@ impl Release {
             .env("LANG", "C.UTF-8")
             .env("HOME", boot.home())
             .env("LLAMA_STACK_CONFIG", &config)
+            .env("OGX_CONFIG", &config)
             .env("TIKTOKEN_CACHE_DIR", venv.tokenizers())
             // Releases up to 0.2 would fetch a list of prices from the network.
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")

@@ -54,6 +54,7 @@ name_as_text = getattr(stack, "cast_distro_name_to_string", None) or getattr(
 ROUTERS = {pair.routing_table_api: pair.router_api for pair in distribution.builtin_automatically_routed_apis()}
 Api = type(next(iter(ROUTERS)))
 INTERNAL = getattr(distribution, "INTERNAL_APIS", {Api("inspect"), Api("providers")})
+OGX = datatypes.__name__.startswith("ogx.")
 REFERENCES = (storage.KVStoreReference, storage.SqlStoreReference) if storage else ()
 # Up to 0.2.12 the only provider of an API takes a resource that names none.
 SKIPS_WITHOUT_PROVIDER = "__disabled__" in inspect.getsource(stack.register_resources)
@@ -205,7 +206,7 @@ class Judgement:
             self.refuse(f"apis: {error.args[0]} is needed and not there")
         except Exception as error:
             self.refuse(str(error))
-        for index, name in enumerate(config.apis):
+        for index, name in enumerate(config.apis or []):
             api = self.api(name, join("apis", index))
             if api and api not in served | INTERNAL:
                 self.errors.append(f"{join('apis', index)}: {name} has no provider")
@@ -227,6 +228,8 @@ class Judgement:
                 skipped = SKIPS_WITHOUT_PROVIDER and "provider_id" not in entry.model_fields_set
                 if api not in served or skipped:
                     self.dropped.append(path)
+                elif provider == "all" and kind == "models" and OGX:
+                    pass  # whichever inference provider comes first
                 elif provider and provider != "__disabled__" and provider not in served[api]:
                     self.errors.append(f"{path}.provider_id: {ROUTERS[api].value} has no provider {provider!r}")
                 if kind == "models" and entry.model_type == "embedding" and "embedding_dimension" not in entry.metadata:

@@ -1,4 +1,4 @@
-//! Installs a release into `<cache>/llama-stack/<version>`, once for all checkouts and processes of
+//! Installs a release into `<cache>/llama-stack/<release>`, once for all checkouts and processes of
 //! one user. Checkouts that install it differently have a folder each below that one: nobody takes
 //! away what somebody else is running.
 
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::{
     Release,
     python::{self, run},
-    release::{LEFT_OUT, NEWEST_UPLOAD},
+    release::LEFT_OUT,
 };
 use crate::{
     announce::announce,
@@ -101,7 +101,7 @@ impl Release {
             "{}\nwithout {}\nuploaded before {}\n",
             self.requirements().join("\n"),
             LEFT_OUT.join(", "),
-            NEWEST_UPLOAD,
+            self.newest_upload(),
         )
     }
 }
@@ -109,7 +109,7 @@ impl Release {
 fn find_or_make(release: Release) -> anyhow::Result<Venv> {
     let cache = Cache::from_env()?;
     let folder = cache.root().join("llama-stack");
-    let root = folder.join(release.version()).join(short_digest(&release.recipe()));
+    let root = folder.join(release.name()).join(short_digest(&release.recipe()));
     let venv = Venv { root, tokenizers: folder.join("tokenizers") };
     let there = || venv.root.join(MARKER).is_file();
     if there() {
@@ -148,7 +148,7 @@ fn make(cache: &Cache, lock: &CacheLock, release: Release, venv: &Venv) -> anyho
     run(Command::new(&uv)
         .args(["pip", "install", "--quiet", "--python"])
         .arg(venv.python())
-        .args(["--exclude-newer", NEWEST_UPLOAD, "--overrides"])
+        .args(["--exclude-newer", release.newest_upload(), "--overrides"])
         .arg(&overrides)
         .args(release.requirements()))?;
     // Without compiled files every start takes twice as long. Some packages carry templates that

@@ -4,18 +4,14 @@ use std::{env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
 
-/// Nothing uploaded later is installed. The releases name few upper bounds, and with what came out
-/// after the last of them they no longer start.
-pub(super) const NEWEST_UPLOAD: &str = "2026-07-29";
-
 /// Dependencies of the packages that are left out: half a gigabyte for one cloud's models.
 pub(super) const LEFT_OUT: [&str; 2] = ["oci", "oracledb"];
 
 /// See [`Release::under_test`].
 const UNDER_TEST: &str = "LLSD_TEST_SERVERS";
 
-/// A release of the server: the newest of each line that a distribution image may carry, and the
-/// last one before `version` became a number (0.2.12).
+/// A release of the server: the newest of each line of llama-stack that a distribution image may
+/// carry, the last one before `version` became a number (0.2.12), and some of OGX, the successor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Release {
     V0_2_12,
@@ -25,11 +21,14 @@ pub enum Release {
     V0_5_4,
     V0_6_1,
     V0_7_3,
+    Ogx1_0_4,
+    Ogx1_2_5,
+    Ogx1_5_0,
 }
 
 impl Release {
     /// From the oldest to the newest.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::V0_2_12,
         Self::V0_2_24,
         Self::V0_3_5,
@@ -37,16 +36,21 @@ impl Release {
         Self::V0_5_4,
         Self::V0_6_1,
         Self::V0_7_3,
+        Self::Ogx1_0_4,
+        Self::Ogx1_2_5,
+        Self::Ogx1_5_0,
     ];
 
-    /// The last release under this name.
+    /// The last release of llama-stack.
     pub const NEWEST: Self = Self::V0_7_3;
+    /// The newest release of its successor.
+    pub const NEWEST_OGX: Self = Self::Ogx1_5_0;
 
-    /// Those that a test which covers several is to run against: the newest, unless
-    /// `LLSD_TEST_SERVERS` says `all` or names some, divided by commas.
+    /// Those that a test which covers several is to run against: the newest of either server,
+    /// unless `LLSD_TEST_SERVERS` says `all` or names some, divided by commas.
     pub fn under_test() -> anyhow::Result<Vec<Self>> {
         match env::var(UNDER_TEST).as_deref().map(str::trim) {
-            Err(_) | Ok("") => Ok(vec![Self::NEWEST]),
+            Err(_) | Ok("") => Ok(vec![Self::NEWEST, Self::NEWEST_OGX]),
             Ok("all") => Ok(Self::ALL.to_vec()),
             Ok(some) => some.split(',').map(|release| release.trim().parse()).collect(),
         }
@@ -70,7 +74,26 @@ impl Release {
         thorough
     }
 
-    /// For example `0.7.3`.
+    pub fn is_ogx(self) -> bool {
+        self >= Self::Ogx1_0_4
+    }
+
+    /// The package that the server's code is in.
+    pub fn package(self) -> &'static str {
+        if self.is_ogx() { "ogx" } else { "llama_stack" }
+    }
+
+    /// How the operator's data and its command line name it: `0.7.3`, `ogx-1.5.0`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ogx1_0_4 => "ogx-1.0.4",
+            Self::Ogx1_2_5 => "ogx-1.2.5",
+            Self::Ogx1_5_0 => "ogx-1.5.0",
+            llama_stack => llama_stack.version(),
+        }
+    }
+
+    /// What the server says of itself, for example `0.7.3`.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V0_2_12 => "0.2.12",
@@ -80,18 +103,30 @@ impl Release {
             Self::V0_5_4 => "0.5.4",
             Self::V0_6_1 => "0.6.1",
             Self::V0_7_3 => "0.7.3",
+            Self::Ogx1_0_4 => "1.0.4",
+            Self::Ogx1_2_5 => "1.2.5",
+            Self::Ogx1_5_0 => "1.5.0",
         }
+    }
+
+    /// Nothing uploaded later is installed. The releases name few upper bounds, and with what came
+    /// out after the last of them they no longer start.
+    pub(super) fn newest_upload(self) -> &'static str {
+        if self.is_ogx() { "2026-11-01" } else { "2026-07-29" }
     }
 
     /// What to install, in the words of pip.
     pub(super) fn requirements(self) -> Vec<String> {
-        let mut requirements = vec![format!("llama-stack=={}", self.version())];
+        let package = if self.is_ogx() { "ogx" } else { "llama-stack" };
+        let mut requirements = vec![format!("{package}=={}", self.version())];
         if self >= Self::V0_4_7 {
             // A package of its own since 0.4, without an upper bound in the server's.
-            requirements.push(format!("llama-stack-api=={}", self.version()));
+            requirements.push(format!("{package}-api=={}", self.version()));
         }
-        // The server imports names that went away with the second major version.
-        requirements.push("mcp<2".to_owned());
+        if self <= Self::Ogx1_0_4 {
+            // The server imports names that went away with the second major version.
+            requirements.push("mcp<2".to_owned());
+        }
         // What an image adds to the package for the providers that need no service outside.
         requirements
             .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
@@ -112,7 +147,8 @@ impl Release {
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "llama-stack {}", self.version())
+        let server = if self.is_ogx() { "OGX" } else { "llama-stack" };
+        write!(f, "{server} {}", self.version())
     }
 }
 
@@ -121,11 +157,11 @@ impl FromStr for Release {
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
         for known in Self::ALL {
-            if text == known.version() {
+            if text == known.name() {
                 return Ok(known);
             }
         }
-        let known = Self::ALL.map(Self::version).join(", ");
-        bail!("llama-stack {text:?} is not known here; choose one of {known}")
+        let known = Self::ALL.map(Self::name).join(", ");
+        bail!("the server {text:?} is not known here; choose one of {known}")
     }
 }

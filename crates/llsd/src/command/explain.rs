@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use clap::Args;
 use llsd_plan::config::Generated;
+use llsd_plan::config::era::Server;
 use llsd_plan::document::{self, Origin};
 
 use super::Outcome;
@@ -50,8 +51,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> String {
     let title = examined.title();
     let mut out = format!(
-        "# config.yaml of {}, for Llama Stack {}\n# {}\n",
+        "# config.yaml of {}, for {}{}\n# {}\n",
         comment(&title),
+        if generated.server == Server::LlamaStack { "Llama Stack " } else { "" },
         generated.release,
         comment(base),
     );

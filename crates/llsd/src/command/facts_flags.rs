@@ -23,7 +23,7 @@ pub(super) struct FactsFlags {
     #[arg(long, value_name = "FILE")]
     image_config: Option<PathBuf>,
 
-    /// The release of the server inside the image, for example 0.7.3
+    /// The release of the server inside the image: 0.7.3 is llama-stack's, ogx-1.5.0 is OGX's
     #[arg(long, value_name = "RELEASE", value_parser = release)]
     release: Option<String>,
 
@@ -117,6 +117,8 @@ fn release(text: &str) -> Result<String, String> {
     if llsd_plan::config::era::is_known(text) {
         Ok(text.to_owned())
     } else {
-        Err("known are the releases up to 0.7, for example 0.7.3".to_owned())
+        Err("known are llama-stack up to 0.7, for example 0.7.3, and OGX 1.0 to 1.5, for example \
+             ogx-1.5.0"
+            .to_owned())
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn look_into(image: Image, base_wanted: bool) -> Result<Found, Findin
     let labels = &image.labels;
     let mut found = Found {
         variables: image.variables,
-        release: labels::release(labels).map(str::to_owned),
+        release: labels::release(labels),
         base: None,
         unavailable: None,
     };

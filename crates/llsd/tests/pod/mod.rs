@@ -16,8 +16,15 @@ use serde_json::{Value, json};
 pub type Secrets = BTreeMap<(&'static str, &'static str), String>;
 
 /// Paths and the like belong to the machine, not to the pod.
-const OF_THE_MACHINE: [&str; 5] =
-    ["HOME", "HF_HOME", "LLAMA_STACK_CONFIG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"];
+const OF_THE_MACHINE: [&str; 7] = [
+    "HOME",
+    "HF_HOME",
+    "LLAMA_STACK_CONFIG",
+    "OGX_CONFIG",
+    "OGX_CONFIG_DIR",
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+];
 
 /// A pod that can be started.
 pub struct Pod {
@@ -40,7 +47,7 @@ impl Pod {
             "spec": spec,
         });
         let mut facts = Facts { complete: true, ..Facts::default() };
-        facts.image.release = Some(release.version().to_owned());
+        facts.image.release = Some(release.name().to_owned());
         let text = small_base(release).to_owned();
         facts.image.base = Some(BaseFacts { text, source: BaseSource::Labels, found_in: None });
         for ((name, key), value) in secrets {
@@ -125,6 +132,9 @@ fn small_base(release: Release) -> &'static str {
         Release::V0_4_7 => include_str!("bases/0.4.yaml"),
         Release::V0_5_4 | Release::V0_6_1 | Release::V0_7_3 => {
             include_str!("bases/0.5-to-0.7.yaml")
+        }
+        Release::Ogx1_0_4 | Release::Ogx1_2_5 | Release::Ogx1_5_0 => {
+            include_str!("bases/ogx.yaml")
         }
     }
 }

@@ -2,7 +2,7 @@
 //! operator would use.
 
 use clap::{Args, ValueEnum};
-use llsd_plan::distributions::{Distribution, release_of_tag};
+use llsd_plan::distributions::{Distribution, release_of};
 use llsd_plan::facts::{BaseFacts, BaseSource};
 use llsd_registry::{Image, Reference, Source};
 
@@ -61,7 +61,7 @@ pub(super) async fn run(
 
 fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
     let name = reference.to_string();
-    let release = read.release().or_else(|| release_of_tag(&name));
+    let release = release_of(&name, read.release().as_deref());
     let platforms = opened.image.parts().iter().map(|part| Platform {
         name: part.platform.clone(),
         digest: part.digest.to_string(),
@@ -75,7 +75,7 @@ fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
         other_entries: opened.image.others().len(),
         read_platform: read.platform.clone(),
         labels: read.labels.iter().filter_map(|(key, value)| label(key, value)).collect(),
-        release: release.map(str::to_owned),
+        release: release.clone(),
         configuration: None,
         embedded_for: embedded_for(reference),
         differing_platforms: read.differing_platforms.clone(),
@@ -89,7 +89,7 @@ fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
             message: error.to_string(),
             remedy: "write the labels anew with llsd image label".to_owned(),
         }),
-        Ok(base) => judged(&mut report, release, base.as_ref()),
+        Ok(base) => judged(&mut report, release.as_deref(), base.as_ref()),
     }
     if !report.differing_platforms.is_empty() {
         report.warnings.push(format!(

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_plan::distributions::release_of_tag;
+use llsd_plan::distributions::release_of;
 use llsd_plan::facts::{BaseFacts, BaseSource};
 use llsd_registry::labels::{Change, INLINE, INLINE_BELOW, LAYER, PATH, release};
 use llsd_registry::{FoundFile, Limits, Part, Pushed, Reference};
@@ -134,13 +134,13 @@ fn check(
 ) -> Result<Usable, Failure> {
     let labels = part.labels();
     let image = arguments.image.to_string();
-    let release = release(&labels).or_else(|| release_of_tag(&image));
+    let release = release_of(&image, release(&labels).as_deref());
     let base = BaseFacts {
         text: text.to_owned(),
         source: BaseSource::File,
         found_in: Some(from.to_owned()),
     };
-    let usable = judge(&image, release, Some(base)).map_err(|problems| {
+    let usable = judge(&image, release.as_deref(), Some(base)).map_err(|problems| {
         for problem in problems {
             remarks.problem(from, &problem.message, &problem.remedy);
         }

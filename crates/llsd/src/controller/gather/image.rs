@@ -135,7 +135,7 @@ fn unavailable(error: &Error, live: Option<&Running>) -> Learnt {
 fn learnt(image: &Image) -> Learnt {
     let mut facts = ImageFacts {
         digest: Some(image.digest.to_string()),
-        release: image.release().map(str::to_owned),
+        release: image.release(),
         variables: Some(image.variables.clone()),
         inspected: true,
         differing_platforms: image.differing_platforms.clone(),

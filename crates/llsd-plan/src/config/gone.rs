@@ -1,0 +1,79 @@
+//! What ended with llama-stack and is not in OGX: the APIs that would stop the server, and the stores
+//! that providers of the base keep their state in under other names there.
+
+use super::draft::Draft;
+use super::era::Server;
+use super::{api_name, storage};
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Reason};
+
+/// Looks at the base, once everything that the resource switches off is out of it.
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    if draft.era.server() != Server::Ogx {
+        return;
+    }
+    let listed = draft.document.get("apis").map(Node::items).unwrap_or_default();
+    let listed = listed.iter().filter_map(|api| api.as_str().map(str::to_owned));
+    let mut apis: Vec<String> = listed.chain(draft.provider_apis()).collect();
+    apis.sort();
+    apis.dedup();
+    let (era, users) = (draft.era, draft.user_providers());
+    for api in apis.iter().filter(|api| era.lacks_api(api)) {
+        // A provider of the resource was refused already.
+        if users.iter().all(|user| user.api != *api) {
+            let remedy = format!(
+                "add {} to spec.disabled, or use an image whose configuration is of OGX",
+                api_name::in_resource(api)
+            );
+            problem(draft, api, &FieldPath::spec().key("distribution"), &remedy);
+        }
+    }
+    fill_stores(draft);
+}
+
+/// A problem that names an API which is gone.
+pub(super) fn problem(draft: &mut Draft<'_>, api: &str, path: &FieldPath, remedy: &str) {
+    let message = format!(
+        "{} has no API `{api}`, which ended with llama-stack 0.7, and does not start with it",
+        draft.era.name()
+    );
+    draft.findings.problem(path, Reason::NotFound, message, remedy);
+}
+
+/// What a user of a gone API can do.
+pub(super) fn instead(api: &str) -> &'static str {
+    match api {
+        "safety" => {
+            ", or use an image of llama-stack 0.7; OGX asks a judge of its own, \
+             settings.moderation_endpoint of providers.responses"
+        }
+        _ => ", or use an image of llama-stack 0.7",
+    }
+}
+
+/// Stores that a provider of the base cannot do without, such as `sqlstore` of batches, which is
+/// called `kvstore` in a file for 0.7.
+fn fill_stores(draft: &mut Draft<'_>) {
+    let catalogue = draft.era.catalogue;
+    let mut missing = Vec::new();
+    for api in draft.provider_apis() {
+        for (index, entry) in draft.providers(&api).iter().enumerate() {
+            let known = entry.get_str("provider_type").and_then(|name| catalogue.get(&api, name));
+            let Some(known) = known else { continue };
+            for field in known.required.iter().filter(|field| known.fill.contains_key(*field)) {
+                if entry.at(&["config", field]).is_none_or(Node::is_null) {
+                    let value = storage::companion(&draft.document, &known.fill[field], None);
+                    missing.push((api.clone(), index, field.clone(), value));
+                }
+            }
+        }
+    }
+    let origin = Origin::Rule("the provider needs it");
+    for (api, index, field, value) in missing {
+        let entries = draft.document.entry_map("providers", &origin).entry_list(&api, &origin);
+        if let Some(entry) = entries.get_mut(index) {
+            let value = Node::from_value(value, &origin);
+            entry.entry_map("config", &origin).set(&field, value);
+        }
+    }
+}
