@@ -31,11 +31,11 @@ pub(super) struct Flags {
     cert_dir: Option<PathBuf>,
 
     /// How long a certificate of the operator's own is valid, in seconds; renewed at two thirds
-    #[arg(long = "webhook-certificate-lifetime", default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
+    #[arg(long = "webhook-certificate-lifetime", default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_153_600_000))]
     certificate_lifetime: u64,
 
     /// How long an authority of the operator's own is valid, in seconds; renewed at two thirds
-    #[arg(long = "webhook-authority-lifetime", default_value_t = AUTHORITY_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
+    #[arg(long = "webhook-authority-lifetime", default_value_t = AUTHORITY_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_153_600_000))]
     authority_lifetime: u64,
 }
 
@@ -146,6 +146,13 @@ mod tests {
         assert_eq!(with_files.unwrap().certificates, Source::Files("/certificates".into()));
         let refused = plan(&["--webhook-bind-address=:9443"], "team", true).unwrap_err();
         assert!(refused.contains("--webhook-cert-dir"), "{refused}");
+    }
+
+    #[test]
+    fn a_life_that_no_certificate_can_hold_is_refused() {
+        for lifetime in ["18446744073709551615", "4", "a day"] {
+            assert!(plan(&["--webhook-certificate-lifetime", lifetime], "", true).is_err());
+        }
     }
 
     #[test]
