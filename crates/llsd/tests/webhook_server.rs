@@ -97,7 +97,8 @@ async fn garbage_gets_a_refusal_and_the_next_call_an_answer() {
         assert_eq!(code, expected, "{path} {body}");
         assert!(code == 404 || answer["message"].as_str().unwrap().contains("Review"), "{answer}");
     }
-    let invalid = [&b"{\"a\": \"\xff\xfe"[..], &[b'['; 500_000]].concat();
+    let mut invalid = b"{\"a\": \"\xff\xfe".to_vec();
+    invalid.resize(500_000, b'[');
     assert_eq!(post(&server, &identity, "/convert", &invalid).await.0, 400);
     let mut plain = TcpStream::connect(server.address).await.unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();

@@ -16,8 +16,9 @@ const USUAL: usize = 100;
 /// What the API server reads is 10,000 levels; one more annotation around it must fit too.
 const DEEPEST: usize = 10_100;
 
-/// A level takes up to 2 KiB in an unoptimised build. Only pages that are used cost memory.
-const STACK: usize = 256 << 20;
+/// Several times what the deepest object takes in an unoptimised build. Only pages that are used
+/// cost memory.
+const STACK: usize = 64 << 20;
 
 /// How deep texts may be nested where conversion reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The rules of `spec.providers`: ids, and fields that exclude each other.
 
+use std::collections::BTreeMap;
+
 use llsd_api::provider_id::short_name;
 use llsd_api::rules::{self, Words};
 use llsd_api::v1alpha2::PROVIDER_APIS;
@@ -97,26 +99,29 @@ fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
     }
 }
 
+/// How many users of one id a message lists; each of them gets the message.
+const LISTED: usize = 10;
+
 /// An id that was left out where it is required is that problem alone, not a duplicate too.
 fn unique_ids(entries: &[Entry<'_>], findings: &mut Findings) {
-    let named: Vec<(&Entry<'_>, &str)> = entries
-        .iter()
-        .filter(|entry| !entry.several || present(entry.value, "id").is_some())
-        .filter_map(|entry| entry.id().map(|id| (entry, id)))
-        .collect();
-    for (position, (entry, id)) in named.iter().enumerate() {
-        if named[..position].iter().any(|(_, earlier)| earlier == id) {
-            let users: Vec<String> = named
-                .iter()
-                .filter(|(_, other)| other == id)
-                .map(|(user, id)| format!("{}/{id}", user.api))
-                .collect();
-            findings.problem(
-                &entry.path.key("id"),
-                Reason::Duplicate,
-                format!("{}: {}", rules::IDS_UNIQUE.message, users.join(", ")),
-                rules::IDS_UNIQUE.remedy,
-            );
+    let mut named: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+    for entry in entries {
+        if (!entry.several || present(entry.value, "id").is_some())
+            && let Some(id) = entry.id()
+        {
+            named.entry(id).or_default().push(entry);
+        }
+    }
+    for (id, users) in named.iter().filter(|(_, users)| users.len() > 1) {
+        let mut listed: Vec<String> =
+            users.iter().take(LISTED).map(|user| format!("{}/{id}", user.api)).collect();
+        if users.len() > LISTED {
+            listed.push(format!("and {} more", users.len() - LISTED));
+        }
+        let message = format!("{}: {}", rules::IDS_UNIQUE.message, listed.join(", "));
+        for entry in &users[1..] {
+            let path = entry.path.key("id");
+            findings.problem(&path, Reason::Duplicate, message.clone(), rules::IDS_UNIQUE.remedy);
         }
     }
 }

@@ -2,6 +2,8 @@
 //! by hand because no JSON Schema crate speaks the API server's dialect (`null` as absent, list
 //! keys, fields of two shapes), and because every finding needs a remedy.
 
+use std::collections::HashSet;
+
 use llsd_api::rules::{
     EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, UNKNOWN_FIELDS,
 };
@@ -169,9 +171,9 @@ fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut 
         Some("map") => Some(keys.iter().map(|key| item[key].clone()).collect()),
         _ => None,
     };
-    let identities: Vec<Option<Value>> = items.iter().map(identity).collect();
-    for (index, identity) in identities.iter().enumerate() {
-        if identity.is_some() && identities[..index].contains(identity) {
+    let mut seen = HashSet::new();
+    for (index, item) in items.iter().enumerate() {
+        if identity(item).is_some_and(|identity| !seen.insert(identity.to_string())) {
             let named = if keys.is_empty() { "this value".to_owned() } else { keys.join(" and ") };
             findings.problem(
                 &path.index(index),

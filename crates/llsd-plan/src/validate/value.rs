@@ -10,15 +10,15 @@ use crate::problem::{FieldPath, Findings, Reason};
 pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
     check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
     let pattern = schema["pattern"].as_str();
-    if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64())) {
-        if !pattern::matches(pattern, text) {
-            findings.problem(
-                path,
-                Reason::Invalid,
-                format!("`{}` is not well-formed", shortened(text)),
-                format!("write a value that matches {pattern}"),
-            );
-        }
+    if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64()))
+        && !pattern::matches(pattern, text)
+    {
+        findings.problem(
+            path,
+            Reason::Invalid,
+            format!("`{}` is not well-formed", shortened(text)),
+            format!("write a value that matches {pattern}"),
+        );
     }
     if let Some(allowed) = schema["enum"].as_array()
         && !allowed.iter().any(|value| value == text)

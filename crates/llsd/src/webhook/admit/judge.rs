@@ -1,6 +1,6 @@
 //! Decides about one request from what stands in it, without a look at anything else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Reason, Segment};
@@ -69,25 +69,22 @@ fn says_the_same(old: &Value, new: &Value) -> bool {
 /// What was wrong before becomes a warning. Problems are the same wherever in their list they stand
 /// now, and each old one excuses one new one.
 fn ratcheted(found: Findings, before: &[Problem]) -> Findings {
-    let same = |one: &Problem, other: &Problem| {
-        let keys = |problem: &Problem| {
-            let segments = problem.path.segments().iter();
-            segments.filter(|step| matches!(step, Segment::Key(_))).cloned().collect::<Vec<_>>()
-        };
-        (one.reason, &one.message, keys(one)) == (other.reason, &other.message, keys(other))
-    };
-    let mut excuses: Vec<&Problem> = before.iter().collect();
-    let mut ratcheted = Findings { problems: Vec::new(), warnings: found.warnings };
-    for problem in found.problems {
-        match excuses.iter().position(|old| same(old, &problem)) {
-            None => ratcheted.problems.push(problem),
-            Some(position) => {
-                excuses.swap_remove(position);
-                ratcheted.warnings.push(problem);
-            }
-        }
+    let mut excuses: HashMap<_, usize> = HashMap::new();
+    for problem in before {
+        *excuses.entry(what(problem)).or_default() += 1;
     }
-    ratcheted
+    let excused = |problem: &Problem| {
+        excuses.get_mut(&what(problem)).filter(|left| **left > 0).map(|left| *left -= 1).is_some()
+    };
+    let (excused, problems): (Vec<_>, Vec<_>) = found.problems.into_iter().partition(excused);
+    Findings { problems, warnings: found.warnings.into_iter().chain(excused).collect() }
+}
+
+/// A problem without its place in a list.
+fn what(problem: &Problem) -> (Reason, String, Vec<Segment>) {
+    let steps = problem.path.segments().iter();
+    let keys = steps.filter(|step| matches!(step, Segment::Key(_))).cloned().collect();
+    (problem.reason, problem.message.clone(), keys)
 }
 
 fn too_deep() -> Problem {
@@ -178,6 +175,23 @@ mod tests {
         let found = judged("CREATE", &deep, None);
         assert!(found.problems[0].message.contains("100 levels"));
         assert_eq!(judged("UPDATE", &deep, Some(&deep)), Findings::default());
+    }
+
+    /// Ten times as many fit into one request, and whoever sends them must not stop the operator.
+    #[test]
+    fn a_mountain_of_mistakes_is_judged_in_time() {
+        let many = |mistake: Value| vec![mistake; 5_000];
+        let hostile = with(json!({
+            "distribution": {"name": "starter"},
+            "providers": {"inference": many(json!({"id": "a", "provider": "vllm", "x": 1}))},
+            "workload": {"overrides": {"env": many(json!({"name": "A", "value": "1"}))}},
+        }));
+        let began = std::time::Instant::now();
+        let found = judged("UPDATE", &hostile, Some(&two_mistakes()));
+        assert!(found.problems.len() > 10_000);
+        let answer = super::super::review::answer("1", "one", &found).to_string();
+        assert!(answer.len() < 50_000, "{}", answer.len());
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -12,6 +12,9 @@ use super::shown::shown;
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
+/// More than anybody reads; an answer must not grow beyond measure.
+const CAUSES: usize = 100;
+
 #[derive(Debug, Error)]
 pub(super) enum NoReview {
     #[error("the body is no AdmissionReview: {0}")]
@@ -75,18 +78,18 @@ pub(super) fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
 /// As the API server itself says that fields are invalid. kubectl prints the causes one by one, and
 /// programs that know no causes have all of them in the message.
 fn refusal(name: &str, problems: &[Problem]) -> Value {
-    let said: Vec<String> =
-        problems.iter().map(|problem| format!("{}: {}", problem.path, told(problem))).collect();
-    let causes: Vec<Value> = problems
-        .iter()
-        .map(|problem| {
-            json!({
-                "reason": cause(problem.reason),
-                "message": told(problem),
-                "field": problem.path.to_string(),
-            })
-        })
-        .collect();
+    let (mut said, mut causes) = (Vec::new(), Vec::new());
+    for problem in problems.iter().take(CAUSES) {
+        let (field, message) = (problem.path.to_string(), told(problem));
+        said.push(format!("{field}: {message}"));
+        let reason = cause(problem.reason);
+        causes.push(json!({"reason": reason, "message": message, "field": field}));
+    }
+    if problems.len() > CAUSES {
+        let more = format!("{} more problems", problems.len() - CAUSES);
+        said.push(more.clone());
+        causes.push(json!({"reason": cause(Reason::Invalid), "message": more}));
+    }
     json!({
         "status": "Failure",
         "code": 422,
