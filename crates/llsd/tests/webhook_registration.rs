@@ -59,7 +59,7 @@ async fn applying_the_install_files_again_shows_no_drift_and_takes_nothing_away(
 fn leaves(fields: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (name, below) in fields.as_object().into_iter().flatten() {
-        if below.as_object().is_some_and(|below| below.is_empty()) {
+        if below.as_object().is_some_and(serde_json::Map::is_empty) {
             found.push(name.clone());
         }
         found.extend(leaves(below));

@@ -17,26 +17,26 @@ const PORT: u16 = 9443;
 pub(super) struct Flags {
     /// Where webhooks are served; 0 switches them off. Without it: :9443 inside of a cluster, or
     /// with --webhook-url
-    #[arg(long, value_name = "ADDRESS")]
-    webhook_bind_address: Option<BindAddress>,
+    #[arg(long = "webhook-bind-address", value_name = "ADDRESS")]
+    bind_address: Option<BindAddress>,
 
     /// Where the API server reaches the webhooks of an operator outside of the cluster, such as
     /// https://10.0.0.5:9443; without it through the Service
-    #[arg(long, value_name = "URL")]
-    webhook_url: Option<WebhookUrl>,
+    #[arg(long = "webhook-url", value_name = "URL")]
+    url: Option<WebhookUrl>,
 
     /// A folder with tls.crt and tls.key that somebody else renews; without it the operator makes
     /// its own certificates
-    #[arg(long, value_name = "DIR")]
-    webhook_cert_dir: Option<PathBuf>,
+    #[arg(long = "webhook-cert-dir", value_name = "DIR")]
+    cert_dir: Option<PathBuf>,
 
     /// How long a certificate of the operator's own is valid, in seconds; renewed at two thirds
-    #[arg(long, default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
-    webhook_certificate_lifetime: u64,
+    #[arg(long = "webhook-certificate-lifetime", default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_153_600_000))]
+    certificate_lifetime: u64,
 
     /// How long an authority of the operator's own is valid, in seconds; renewed at two thirds
-    #[arg(long, default_value_t = AUTHORITY_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..))]
-    webhook_authority_lifetime: u64,
+    #[arg(long = "webhook-authority-lifetime", default_value_t = AUTHORITY_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_153_600_000))]
+    authority_lifetime: u64,
 }
 
 /// `https://HOST[:PORT]`, and nothing behind it.
@@ -84,12 +84,12 @@ pub(super) enum Source {
 impl Flags {
     /// Nothing, if webhooks are not served.
     pub(super) fn plan(&self, scope: &Scope, in_a_cluster: bool) -> Result<Option<Plan>, String> {
-        let asked_for = self.webhook_url.is_some() || self.webhook_bind_address.is_some();
-        let address = self.webhook_bind_address.clone().unwrap_or(BindAddress::Everywhere(PORT));
+        let asked_for = self.url.is_some() || self.bind_address.is_some();
+        let address = self.bind_address.clone().unwrap_or(BindAddress::Everywhere(PORT));
         if address == BindAddress::Nowhere {
             return Ok(None);
         }
-        let certificates = match &self.webhook_cert_dir {
+        let certificates = match &self.cert_dir {
             Some(folder) => Source::Files(folder.clone()),
             // With rights in some namespaces the operator cannot tell the API server whom to trust.
             None if *scope != Scope::Cluster && asked_for => {
@@ -100,11 +100,11 @@ impl Flags {
             }
             None if *scope != Scope::Cluster || !(in_a_cluster || asked_for) => return Ok(None),
             None => Source::Own(Times::new(
-                Duration::from_secs(self.webhook_certificate_lifetime),
-                Duration::from_secs(self.webhook_authority_lifetime),
+                Duration::from_secs(self.certificate_lifetime),
+                Duration::from_secs(self.authority_lifetime),
             )),
         };
-        Ok(Some(Plan { address, certificates, url: self.webhook_url.clone() }))
+        Ok(Some(Plan { address, certificates, url: self.url.clone() }))
     }
 }
 
@@ -146,6 +146,13 @@ mod tests {
         assert_eq!(with_files.unwrap().certificates, Source::Files("/certificates".into()));
         let refused = plan(&["--webhook-bind-address=:9443"], "team", true).unwrap_err();
         assert!(refused.contains("--webhook-cert-dir"), "{refused}");
+    }
+
+    #[test]
+    fn a_life_that_no_certificate_can_hold_is_refused() {
+        for lifetime in ["18446744073709551615", "4", "a day"] {
+            assert!(plan(&["--webhook-certificate-lifetime", lifetime], "", true).is_err());
+        }
     }
 
     #[test]

@@ -193,9 +193,10 @@ mod tests {
         let mut scene = Scene::started();
         let authority = scene.authority();
         let leaf = scene.found.leaf.clone().unwrap();
-        scene.pass(scene.times.leaf * 2 / 3 - Duration::from_secs(1));
+        let begun = scene.now;
+        scene.pass(scene.times.leaf * 3 / 5);
         assert_eq!(scene.decide(LEADING, Some(&authority)), Step::Keep);
-        scene.pass(Duration::from_secs(1));
+        scene.now = begun + scene.times.leaf * 2 / 3;
         assert_eq!(scene.decide(Standing::Starting, None), Step::Keep, "the leader does it");
         assert_eq!(scene.decide(Standing::Following, Some(&authority)), Step::Keep);
         assert_eq!(scene.step(LEADING, Some(&authority)), Step::MakeLeaf);
@@ -224,9 +225,10 @@ mod tests {
         let new = scene.authority();
         assert_ne!(new, old);
         assert_eq!(scene.found.previous, std::slice::from_ref(&old));
-        scene.pass(scene.times.retire - Duration::from_secs(1));
+        let handed_over = scene.now;
+        scene.pass(scene.times.retire * 9 / 10);
         assert_eq!(scene.decide(LEADING, Some(&new)), Step::Keep);
-        scene.pass(Duration::from_secs(1));
+        scene.now = handed_over + scene.times.retire;
         assert_eq!(scene.decide(LEADING, Some(&old)), Step::Keep, "this replica still serves it");
         assert_eq!(scene.step(LEADING, Some(&new)), Step::Retire);
         assert_eq!(scene.found.bundle(), new.pem);
