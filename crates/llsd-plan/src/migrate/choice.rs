@@ -107,7 +107,7 @@ impl<'a> Choice<'a> {
                     .find(|provider| provider.api == "inference" && provider.id == id);
                 let switch = provider.and_then(|provider| provider.switch.as_deref());
                 if switch.is_some_and(|switch| !self.is_set(switch)) {
-                    return Err(self.off(switch, &id));
+                    return Err(off(switch, &id));
                 }
                 text("a model's name")
             }
@@ -158,12 +158,8 @@ impl<'a> Choice<'a> {
             Some(name) if self.is_set(name) => {
                 Err(format!("{name} stays, and it switches the provider `{id}` on"))
             }
-            switch => Err(self.off(switch, id)),
+            switch => Err(off(switch, id)),
         }
-    }
-
-    fn off(&self, switch: Option<&str>, id: &str) -> String {
-        format!("its provider `{id}` is off without {}", switch.unwrap_or_default())
     }
 
     /// The providers that are declared, in the order of the configuration.
@@ -232,4 +228,8 @@ fn elsewhere(path: &str) -> String {
     } else {
         format!("`{path}` of the configuration reads it, and no field says the same")
     }
+}
+
+fn off(switch: Option<&str>, id: &str) -> String {
+    format!("its provider `{id}` is off without {}", switch.unwrap_or_default())
 }

@@ -40,12 +40,15 @@ pub(super) fn field(
         Given::Secret { .. } if !alone => {
             Err(format!("no field takes `{key}` of the provider `{}` from a Secret", provider.id))
         }
-        Given::Secret { .. } if is_key => Ok(Field::ApiKey),
+        // A password is a key to the catalogue, but nobody would call it one.
+        Given::Secret { .. } if is_key && key != "password" => Ok(Field::ApiKey),
         Given::Secret { .. } if known.is_some_and(|known| known.knows(key)) => {
             Ok(Field::SecretRef(key.to_owned()))
         }
         Given::Secret { .. } => Err(format!("the provider `{}` has no such field", provider.id)),
-        Given::Text(_) if is_key || is_secret(key) => Err(in_a_secret(provider, is_key, key)),
+        Given::Text(_) if is_key || is_secret(key) => {
+            Err(in_a_secret(provider, is_key && key != "password", key))
+        }
         Given::Text(text) => Ok(plain_field(base, provider, known, key, text, alone)),
     }
 }
@@ -64,10 +67,10 @@ fn plain_field(
         return Field::Setting(key.to_owned());
     }
     let region = REGIONS.into_iter().find(|region| known.is_some_and(|known| known.knows(region)));
-    if endpoint == Some(key) {
-        Field::Endpoint
-    } else if key == "host" && known.is_some_and(|known| known.knows("host")) {
+    if key == "host" && known.is_some_and(|known| known.knows("host")) {
         Field::Host
+    } else if endpoint == Some(key) {
+        Field::Endpoint
     } else if region == Some(key) {
         Field::Region
     } else {

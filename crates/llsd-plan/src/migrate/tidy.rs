@@ -69,8 +69,8 @@ fn annotation(migrated: &mut Migrated, source: &Value) {
         let fates = entries.into_iter().filter_map(|entry| {
             let fate = fate(&entry, namespace.as_ref());
             let keep = matches!(fate, Fate::Carried(_));
-            if let (Some(path), Some(decision)) = (path_of(&entry), decision(fate)) {
-                decisions.push((path, decision));
+            if let Some(decision) = decision(&fate) {
+                decisions.push((path_of(&entry), decision));
             }
             keep.then_some(entry)
         });
@@ -136,22 +136,22 @@ fn fate(entry: &Value, namespace: Option<&Value>) -> Fate {
     }
 }
 
-fn path_of(entry: &Value) -> Option<FieldPath> {
+fn path_of(entry: &Value) -> FieldPath {
     let Some(path) = entry.get("path").and_then(Value::as_str) else {
-        return Some(FieldPath::root().key("metadata").key("annotations").key(V1ALPHA1_EXTRAS));
+        return FieldPath::root().key("metadata").key("annotations").key(V1ALPHA1_EXTRAS);
     };
-    Some(match (path, entry.pointer("/is/configMapNamespace")) {
+    match (path, entry.pointer("/is/configMapNamespace")) {
         (USER_CONFIG, Some(_)) => field_path(path).key("configMapNamespace"),
         _ => field_path(path),
-    })
+    }
 }
 
-fn decision(fate: Fate) -> Option<(Kind, String)> {
+fn decision(fate: &Fate) -> Option<(Kind, String)> {
     match fate {
         Fate::Carried(why) => {
             Some((Kind::Carried, format!("in the annotation {V1ALPHA1_EXTRAS}: {why}")))
         }
-        Fate::Dropped(why) => Some((Kind::Dropped, why.to_owned())),
+        Fate::Dropped(why) => Some((Kind::Dropped, (*why).to_owned())),
         Fate::Silent => None,
     }
 }

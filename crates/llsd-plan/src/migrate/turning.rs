@@ -246,19 +246,18 @@ impl Choice<'_> {
 
     fn turned_message(&self, variable: &Variable<'_>, places: &[(FieldPath, bool)]) -> String {
         let to: Vec<String> = places.iter().map(|(path, _)| path.to_string()).collect();
-        let mut message = format!("{} → {}", variable.name, to.join(", "));
         let title = &self.base.title;
-        if real_name(variable.name) != variable.name {
-            message.push_str(&format!(
-                "; {title} does not read the variable, so the key takes effect now"
-            ));
-        } else if !self.places.contains_key(variable.name) {
-            message.push_str(&format!(
+        let effect = if real_name(variable.name) != variable.name {
+            format!("; {title} does not read the variable, so the key takes effect now")
+        } else if self.places.contains_key(variable.name) {
+            String::new()
+        } else {
+            format!(
                 "; {title} does not read the variable, so the model is registered now, and its \
                  provider must serve it"
-            ));
-        }
-        message
+            )
+        };
+        format!("{} → {}{effect}", variable.name, to.join(", "))
     }
 }
 

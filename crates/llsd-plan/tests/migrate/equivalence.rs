@@ -85,9 +85,10 @@ fn any_set_of_variables_of_any_distribution_has_the_same_effect_after() {
             let mut env = needed(name);
             for (variable, from_secret) in names.iter().zip(secrets) {
                 env.retain(|other| other["name"] != variable.as_str());
-                env.push(match from_secret {
-                    true => secret(variable, "kept", "here"),
-                    false => text(variable, value(variable)),
+                env.push(if from_secret {
+                    secret(variable, "kept", "here")
+                } else {
+                    text(variable, value(variable))
                 });
             }
             seen.borrow_mut().extend(same_effect(name, &env));

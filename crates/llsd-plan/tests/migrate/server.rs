@@ -97,7 +97,7 @@ fn switch_off(config: &mut Value) {
             if nested { &mut config["registered_resources"][kind] } else { &mut config[kind] };
         let Some(list) = list.as_array_mut() else { continue };
         list.retain(|entry| {
-            !entry["provider_id"].is_null() && !entry["model_id"].is_null() | (kind == "shields")
+            !entry["provider_id"].is_null() && (kind == "shields" || !entry["model_id"].is_null())
         });
         for entry in list.iter_mut() {
             let entry = entry.as_object_mut().unwrap();

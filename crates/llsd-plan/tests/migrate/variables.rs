@@ -18,7 +18,7 @@ use crate::{secret, spec_of, text, told, with_env};
         "settings": {"db": "v"}}}))]
 #[case::two_readers("starter", secret("OPENAI_API_KEY", "openai", "key"), json!({
     "inference": {"provider": "openai", "apiKey": {"name": "openai", "key": "key"}},
-    "scoring": {"provider": "braintrust", "secretRefs": {"openai_api_key": {"name": "openai", "key": "key"}}},
+    "scoring": {"provider": "braintrust", "apiKey": {"name": "openai", "key": "key"}},
 }))]
 #[case::several_have_ids("starter", json!([text("OLLAMA_URL", "http://o:1"), text("VLLM_URL", "http://v:2/v1")]),
     json!({"inference": [

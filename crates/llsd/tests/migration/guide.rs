@@ -8,11 +8,10 @@ fn sample(name: &str) -> String {
     let text = std::fs::read_to_string(repository(&format!("deploy/samples/{name}.yaml"))).unwrap();
     let names = text.lines().filter(|line| line.starts_with("  name: ")).count();
     assert_eq!(names, 1, "{name}");
-    let renamed = text.lines().map(|line| match line.starts_with("  name: ") {
-        true => "  name: my-llsd\n".to_owned(),
-        false => format!("{line}\n"),
-    });
-    renamed.collect()
+    let renamed = text
+        .lines()
+        .map(|line| if line.starts_with("  name: ") { "  name: my-llsd" } else { line });
+    renamed.collect::<Vec<&str>>().join("\n") + "\n"
 }
 
 #[test]

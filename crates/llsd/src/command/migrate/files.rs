@@ -118,17 +118,17 @@ fn rewritten_part(text: &str, old: &Value, new: &Value, moves: &[Move], json: bo
     if json {
         return manifest(new);
     }
-    match layout(text) {
-        Some(layout) => rewrite(&Change { layout: &layout, old, new, moves }),
-        // Brackets from the first line on: only comments are worth keeping of the form.
-        None => {
-            let kept = text
-                .lines()
-                .filter(|line| line.trim_start().starts_with('#') || line.starts_with("---"));
-            let kept: String = kept.map(|line| format!("{line}\n")).collect();
-            format!("{kept}{}", manifest(new))
-        }
+    if let Some(layout) = layout(text) {
+        return rewrite(&Change { layout: &layout, old, new, moves });
     }
+    // Brackets from the first line on: only comments are worth keeping of the form.
+    let mut kept: Vec<&str> = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with('#') || line.starts_with("---"))
+        .collect();
+    let manifest = manifest(new);
+    kept.push(&manifest);
+    kept.join("\n")
 }
 
 /// Texts as one, with separators where they have none of their own.

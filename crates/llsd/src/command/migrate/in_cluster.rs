@@ -19,12 +19,12 @@ pub(super) fn run(dry_run: bool) -> Outcome {
 }
 
 async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
-    fn unavailable(error: impl ToString) -> MigrationError {
+    fn unavailable(error: &impl ToString) -> MigrationError {
         MigrationError::Unavailable(error.to_string())
     }
-    let config = Config::infer().await.map_err(unavailable)?;
+    let config = Config::infer().await.map_err(|error| unavailable(&error))?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let client = telemetry::client(config, &metrics).map_err(unavailable)?;
+    let client = telemetry::client(config, &metrics).map_err(|error| unavailable(&error))?;
     if dry_run {
         rehearse(&client, |progress| tell(&progress)).await
     } else {

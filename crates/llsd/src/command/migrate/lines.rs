@@ -11,7 +11,7 @@ pub(super) struct Lines(Vec<String>);
 impl Lines {
     /// The document: the old head, these lines, the old foot, in the old kind of line ends.
     pub(super) fn text(&self, layout: &Layout<'_>) -> String {
-        let body: String = self.0.iter().map(|line| format!("{line}\n")).collect();
+        let body = self.0.join("\n") + "\n";
         let newline = if layout.text.contains("\r\n") { "\r\n" } else { "\n" };
         let (head, foot) = (&layout.text[layout.head.clone()], &layout.text[layout.foot.clone()]);
         format!("{head}{}{foot}", body.replace('\n', newline))
