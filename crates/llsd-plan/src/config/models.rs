@@ -40,6 +40,22 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         registered.push(key);
     }
     deployments(draft, &registered);
+    if draft.era.lists_over_aliases() {
+        own_names_last(draft);
+    }
+}
+
+/// A model that its provider lists must be registered under the provider's name for it after all
+/// its aliases: by the last registration the server knows it again, and over any other it stumbles
+/// at its start.
+fn own_names_last(draft: &mut Draft<'_>) {
+    let has_own_name = |model: &Node| match model.get_str("provider_model_id") {
+        Some(id) => model.get_str("model_id") == Some(id),
+        None => true,
+    };
+    if !draft.registered_now("models").is_empty() {
+        draft.registered("models").sort_by_key(has_own_name);
+    }
 }
 
 fn models<'a>(draft: &Draft<'a>) -> Vec<Model<'a>> {

@@ -130,6 +130,10 @@ impl Release {
         // What an image adds to the package for the providers that need no service outside.
         requirements
             .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
+        if self == Self::NEWEST_OGX {
+            // For NVIDIA's models, which one of its distributions serves.
+            requirements.push("aiohttp".to_owned());
+        }
         if self <= Self::V0_3_5 {
             // The databases, which the package itself brings later.
             let stores = ["aiosqlite", "sqlalchemy[asyncio]", "asyncpg", "psycopg2-binary"];

@@ -170,6 +170,12 @@ impl Era {
         self.layout >= Ogx1_0
     }
 
+    /// The server lists the models of its providers beside those of the file, and stops where a
+    /// name meets another registration than the last one of the same model.
+    pub fn lists_over_aliases(&self) -> bool {
+        self.layout >= Ogx1_0
+    }
+
     /// An empty list of APIs serves none; in other layouts it serves all that have providers.
     pub fn serves_nothing_of_an_empty_list(&self) -> bool {
         self.layout >= Ogx1_5
