@@ -31,7 +31,7 @@ fn every_v1alpha1_sample_migrates_and_then_stays_as_it_is() {
     for entry in std::fs::read_dir(repository("deploy/samples")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.ends_with(".yaml") {
+        if path.extension().is_none_or(|extension| extension != "yaml") {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
