@@ -10,7 +10,7 @@ async fn a_configuration_that_the_operator_could_not_use_is_never_written() {
     let server = RegistryServer::builder().start().await.unwrap();
     let person = Person::new();
     let layer = TestLayer::files(&[
-        ("app/foreign.yaml", b"version: 2\nproviders: {messages: []}\n"),
+        ("app/foreign.yaml", b"version: 2\nrouting_table: {}\n"),
         ("app/binary", b"\xff\xfe"),
         ("app/gone/x", b""),
     ]);
@@ -30,7 +30,7 @@ async fn a_configuration_that_the_operator_could_not_use_is_never_written() {
         ),
         (vec!["--config", &no_yaml], "cannot be read: line"),
         (vec!["--config", &no_server], "is for no server that is known here"),
-        (vec!["--from-layer", "/app/foreign.yaml"], "is for an OGX server"),
+        (vec!["--from-layer", "/app/foreign.yaml"], "is for a Llama Stack server of 2024"),
         (vec!["--from-layer", "/app/binary"], "is not UTF-8 text"),
         (vec!["--from-layer", "/app/nothing"], "no layer of the image holds a file /app/nothing"),
         (vec!["--from-layer", "/app/gone/x"], "deletes /app/gone/x"),
