@@ -132,7 +132,7 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             }
             Err(error) => return Err(unavailable(error)),
         };
-        let preview = looking.preview(&key, &stored).await.map_err(unavailable)?;
+        let preview = Box::pin(looking.preview(&key, &stored)).await.map_err(unavailable)?;
         for change in &preview.changes {
             found.text.push_str(&difference(change));
         }

@@ -198,20 +198,26 @@ async fn term(
     }
 }
 
-/// Migrates what is stored, beside everything else; tried again until nothing is left to do.
+/// Migrates what is stored, beside everything else.
 async fn migrate_storage(client: &kube::Client, asked: bool) -> Infallible {
-    while asked {
+    if asked {
+        migrate_until_done(client).await;
+    }
+    std::future::pending().await
+}
+
+async fn migrate_until_done(client: &kube::Client) {
+    loop {
         match storage_migration::migrate_storage(client, |_| {}).await {
-            Ok(Migrated { retired, .. }) if retired.is_empty() => break,
+            Ok(Migrated { retired, .. }) if retired.is_empty() => return,
             Ok(Migrated { written, .. }) => {
                 tracing::info!(written, "all resources are stored as v1alpha2");
-                break;
+                return;
             }
             Err(error) => tracing::warn!("storage is not migrated yet: {error}"),
         }
         tokio::time::sleep(MIGRATION_RETRY).await;
     }
-    std::future::pending().await
 }
 
 async fn acquired(leadership: Option<&mut Leadership>) {

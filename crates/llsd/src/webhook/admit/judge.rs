@@ -111,7 +111,7 @@ mod tests {
         judge(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
     }
 
-    fn with(spec: Value) -> Value {
+    fn with(spec: &Value) -> Value {
         json!({
             "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
             "metadata": {"name": "one"}, "spec": spec,
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn two_mistakes() -> Value {
-        with(json!({
+        with(&json!({
             "distribution": {"name": "starter"},
             "networking": {"port": 80},
             "providers": {"inference": [{"id": "a", "provider": "vllm", "endpont": "x"}]},
@@ -158,7 +158,7 @@ mod tests {
         let old = two_mistakes();
         let mut labelled = old.clone();
         labelled["metadata"]["labels"] = json!({"a": "b"});
-        let mut going = with(json!({"distribution": {}}));
+        let mut going = with(&json!({"distribution": {}}));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         for (operation, new) in [("UPDATE", &labelled), ("UPDATE", &going), ("DELETE", &old)] {
             assert_eq!(judged(operation, new, Some(&old)), Findings::default());
@@ -171,7 +171,7 @@ mod tests {
         for _ in 0..150 {
             deep = json!([deep]);
         }
-        let deep = with(json!({"distribution": {"name": "starter"}, "disabled": deep}));
+        let deep = with(&json!({"distribution": {"name": "starter"}, "disabled": deep}));
         let found = judged("CREATE", &deep, None);
         assert!(found.problems[0].message.contains("100 levels"));
         assert_eq!(judged("UPDATE", &deep, Some(&deep)), Findings::default());
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_mountain_of_mistakes_is_judged_in_time() {
         let many = |mistake: Value| vec![mistake; 5_000];
-        let hostile = with(json!({
+        let hostile = with(&json!({
             "distribution": {"name": "starter"},
             "providers": {"inference": many(json!({"id": "a", "provider": "vllm", "x": 1}))},
             "workload": {"overrides": {"env": many(json!({"name": "A", "value": "1"}))}},
@@ -191,7 +191,7 @@ mod tests {
         assert!(found.problems.len() > 10_000);
         let answer = super::super::review::answer("1", "one", &found).to_string();
         assert!(answer.len() < 50_000, "{}", answer.len());
-        assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
+        assert!(began.elapsed() < std::time::Duration::from_mins(1), "{:?}", began.elapsed());
     }
 
     #[test]
