@@ -170,10 +170,16 @@ fn block_scalar(span: &Range<usize>, text: &str) -> Range<usize> {
     start..start + length
 }
 
-/// The dash before an item that begins at `start`, on its line or above.
+/// The dash before an item that begins at `start`, on its line or above, where comments may stand
+/// between the two.
 fn dash(text: &str, start: usize) -> Range<usize> {
-    let before = text[..start].trim_end();
-    if before.ends_with('-') { before.len() - 1..before.len() } else { start..start }
+    let mut before = text[..start].trim_end();
+    while !before.ends_with('-') {
+        let line = line_start(text, before.len());
+        let Some(hash) = before[line..].find('#') else { return start..start };
+        before = text[..line + hash].trim_end();
+    }
+    before.len() - 1..before.len()
 }
 
 pub(super) fn line_start(text: &str, at: usize) -> usize {
@@ -221,7 +227,7 @@ fn behind(layout: &Layout<'_>, at: usize) -> FieldPath {
     let start = line_start(layout.text, at);
     let pieces = layout.pieces.iter();
     let begun = pieces
-        .filter(|(_, piece)| piece.head.start < at)
+        .filter(|(_, piece)| piece.block && piece.head.start < at)
         .filter(|(_, piece)| piece.head.start >= start || piece.value.end > start)
         .max_by_key(|(path, piece)| (piece.head.start, path.segments().len()));
     begun.map(|(path, _)| path.clone()).unwrap_or_default()
