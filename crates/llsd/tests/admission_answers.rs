@@ -2,9 +2,6 @@
 //! once, remarks on what is accepted, and no say in what does not concern it.
 
 mod cluster;
-#[path = "operator/access.rs"]
-#[allow(dead_code, reason = "only waiting is used")]
-mod operator_access;
 mod webhooks;
 
 use std::sync::OnceLock;

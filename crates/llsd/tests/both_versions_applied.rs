@@ -2,9 +2,6 @@
 //! other finds in order, and applying again changes nothing.
 
 mod cluster;
-#[path = "operator/access.rs"]
-#[allow(dead_code, reason = "only waiting is used")]
-mod operator_access;
 mod webhooks;
 
 use llsd_api::conversion::{Version, convert};

@@ -2,9 +2,6 @@
 //! either, nothing is lost, and what was not changed stays byte for byte.
 
 mod cluster;
-#[path = "operator/access.rs"]
-#[allow(dead_code, reason = "only waiting is used")]
-mod operator_access;
 mod webhooks;
 
 use std::sync::OnceLock;

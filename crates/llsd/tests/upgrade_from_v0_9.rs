@@ -5,7 +5,9 @@ mod cluster;
 mod operator;
 mod stories;
 mod v0_9;
-mod webhooks;
+#[path = "webhooks/versioned.rs"]
+#[allow(dead_code, reason = "not all of it is used")]
+mod versioned;
 
 use http::Method;
 use llsd::manifests::{cluster_wide, files, names};
@@ -20,7 +22,7 @@ use stories::stub_server::StubServer;
 use tokio::sync::OnceCell;
 use v0_9::Installation;
 use v0_9::stage::{Before, NAME};
-use webhooks::versioned::Versioned;
+use versioned::Versioned;
 
 /// A cluster in which v0.9 worked, after the upgrade.
 struct Upgraded {

@@ -2,17 +2,14 @@
 //! is away for a while.
 
 mod cluster;
-#[path = "operator/access.rs"]
-#[allow(dead_code, reason = "only waiting is used")]
-mod operator_access;
 mod webhooks;
 
 use cluster::create_when_served;
 use futures::{AsyncBufReadExt, TryStreamExt};
 use http::Request;
 use llsd_testkit::ControlPlane;
-use operator_access::eventually;
 use serde_json::{Value, json};
+use webhooks::access::eventually;
 use webhooks::registration::{install_conversion, register_admission};
 use webhooks::versioned::Versioned;
 use webhooks::{Identity, Server};

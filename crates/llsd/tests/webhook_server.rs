@@ -2,9 +2,6 @@
 //! order.
 
 mod cluster;
-#[path = "operator/access.rs"]
-#[allow(dead_code, reason = "not used here")]
-mod operator_access;
 mod webhooks;
 
 use std::sync::Arc;

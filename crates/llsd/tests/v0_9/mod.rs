@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod crd;
-pub mod crd;
 pub mod stage;
 
 use kube::api::{Patch, PatchParams, PostParams};

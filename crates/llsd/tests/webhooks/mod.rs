@@ -2,6 +2,8 @@
 //! in either version. Test files that use it also declare `mod cluster;` where they need one.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+#[path = "../operator/access.rs"]
+pub mod access;
 pub mod registration;
 pub mod versioned;
 
