@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_plan::config::catalogue::{Catalogue, ProviderType};
 use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
@@ -111,7 +112,9 @@ fn field_of(api: &str) -> String {
 
 fn every_provider_type(catalogue: &Catalogue) -> Vec<(String, Value)> {
     let mut cases = Vec::new();
-    for api in catalogue.apis() {
+    // What only OGX has comes with the base.
+    let configurable = |api: &&str| PROVIDER_APIS.contains(&field_of(api).as_str());
+    for api in catalogue.apis().filter(configurable) {
         for (name, known) in catalogue.types(api) {
             let spec = json!({"providers": {field_of(api): provider(name, known)}});
             cases.push((format!("{api} {name}"), spec));

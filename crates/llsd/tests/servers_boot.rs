@@ -475,7 +475,7 @@ async fn every_named_distribution_of_ogx_starts() {
             let names = list.as_array().into_iter().flatten();
             names.filter_map(|entry| entry["api"].as_str().map(str::to_owned)).collect()
         };
-        assert!(apis(&providers.body["data"]).contains("inference"), "{name}");
+        assert!(apis(&providers.body["data"]).contains("responses"), "{name}");
         started += 1;
     }
     assert_eq!(started, 3);

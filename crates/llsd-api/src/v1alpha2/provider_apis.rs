@@ -2,7 +2,7 @@
 //! made from the list here.
 
 /// The fields of `providers` and `externalProviders`, in the order of the schema.
-pub const PROVIDER_APIS: [&str; 17] = [
+pub const PROVIDER_APIS: [&str; 14] = [
     "inference",
     "safety",
     "vectorIo",
@@ -17,9 +17,6 @@ pub const PROVIDER_APIS: [&str; 17] = [
     "scoring",
     "eval",
     "postTraining",
-    "messages",
-    "interactions",
-    "skills",
 ];
 
 /// A struct with one optional field of the same type for each API.
@@ -72,15 +69,6 @@ macro_rules! per_provider_api {
             /// Fine-tuning. Fields as in `inference`.
             #[serde(skip_serializing_if = "Option::is_none")]
             $(#[$field])* pub post_training: $type,
-            /// Anthropic's API, in OGX servers. Fields as in `inference`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            $(#[$field])* pub messages: $type,
-            /// Google's API, in OGX servers. Fields as in `inference`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            $(#[$field])* pub interactions: $type,
-            /// Skills of agents, in OGX servers since 1.1. Fields as in `inference`.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            $(#[$field])* pub skills: $type,
         }
 
         impl $name {
@@ -101,9 +89,6 @@ macro_rules! per_provider_api {
                     &self.scoring,
                     &self.eval,
                     &self.post_training,
-                    &self.messages,
-                    &self.interactions,
-                    &self.skills,
                 ];
                 std::array::from_fn(|index| (PROVIDER_APIS[index], fields[index]))
             }

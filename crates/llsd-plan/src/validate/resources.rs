@@ -9,6 +9,9 @@ use super::providers::canonical_api;
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::suggest::nearest;
 
+/// APIs of OGX whose providers come with the image alone.
+const APIS_OF_OGX: [&str; 4] = ["messages", "interactions", "skills", "containerRuntime"];
+
 /// APIs of some release that have no providers of their own.
 const APIS_WITHOUT_PROVIDERS: [&str; 11] = [
     "benchmarks",
@@ -51,7 +54,8 @@ fn embedding_models(spec: &Value, findings: &mut Findings) {
 
 /// A name that no release knows is probably a slip, but disabling nothing does no harm.
 fn disabled(spec: &Value, findings: &mut Findings) {
-    let known: Vec<&str> = PROVIDER_APIS.into_iter().chain(APIS_WITHOUT_PROVIDERS).collect();
+    let known: Vec<&str> =
+        PROVIDER_APIS.into_iter().chain(APIS_WITHOUT_PROVIDERS).chain(APIS_OF_OGX).collect();
     for (index, name) in spec["disabled"].as_array().into_iter().flatten().enumerate() {
         let Some(name) = name.as_str().filter(|name| !name.is_empty()) else {
             continue;
