@@ -36,7 +36,7 @@ async fn a_configuration_is_read_from_labels_of_every_family() {
         assert_eq!(found.digest.to_string(), digest);
         assert_eq!(found.platform, "linux/amd64");
         assert_eq!(found.config_version(), (expected == "one").then_some("2"));
-        assert_eq!(found.release(), (expected == "two").then_some("0.7.3"));
+        assert_eq!(found.release().as_deref(), (expected == "two").then_some("0.7.3"));
     }
 }
 
