@@ -121,7 +121,7 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
         for model in [MODEL, "embed"] {
             assert!(served.contains(&served_id(release, model)), "{release}: {served:?}");
         }
-        let (status, body) = complete(&server, release).await;
+        let (status, body) = until_ok(|| complete(&server, release)).await;
         assert_eq!(status, 200, "{release}: {body}\n{}", server.log());
         assert!(
             stub.requests().iter().any(|request| {
@@ -133,7 +133,8 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
                 "model": "vllm/alias",
                 "messages": [{"role": "user", "content": "hello"}],
             });
-            let (status, body) = post(&server, "/v1/chat/completions", &question).await;
+            let ask = || post(&server, "/v1/chat/completions", &question);
+            let (status, body) = until_ok(ask).await;
             assert_eq!(status, 200, "{release}: {body}");
         }
         assert!(!server.log().contains(KEY), "{release}: the key is in the log");
@@ -231,7 +232,7 @@ async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
 }
 
 /// Asks again for a while: some releases answer the first requests with errors when their store is
-/// Redis, and all of them while the tables in Postgres are being made.
+/// Redis, OGX 1.0 its very first one, and all of them while the tables in Postgres are being made.
 async fn until_ok<F: Future<Output = (u16, Value)>>(ask: impl Fn() -> F) -> (u16, Value) {
     let mut last = (0, Value::Null);
     for _ in 0..20 {
