@@ -80,13 +80,22 @@ impl Upgraded {
         apply(&cluster, file(&cluster_wide(), "webhook.yaml")).await;
         apply(&cluster, file(&files(), "storage-migration.yaml")).await;
         let server = StubServer::plain();
+        let port = free_port();
         let arguments = [
-            format!("--webhook-url=https://127.0.0.1:{}", free_port()),
+            format!("--webhook-bind-address=127.0.0.1:{port}"),
+            format!("--webhook-url=https://127.0.0.1:{port}"),
             format!("--server-url-template=http://{}/{{namespace}}", server.host()),
             "--migrate-storage".to_owned(),
         ];
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, &arguments);
+        let versioned = Versioned::new(cluster.client(), &old);
+        let probe = v1alpha1("probe", json!({}));
+        eventually("both versions are served", async || {
+            versioned.send(Method::POST, "v1alpha1", "?dryRun=All", &probe).await.code < 300
+                && versioned.list("v1alpha2").await.is_ok()
+        })
+        .await;
         Some(Self { cluster, _operator: operator, _kubelet: kubelet, server, old, before })
     }
 

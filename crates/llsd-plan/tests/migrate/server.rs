@@ -17,6 +17,10 @@ pub(crate) fn effect(distribution: &str, plan: &Plan) -> Value {
     let config = document::read(text).unwrap();
     let mut config = looked_up(&config, &environment(plan), coerces);
     switch_off(&mut config);
+    if let Some(server) = config.get_mut("server").and_then(Value::as_object_mut) {
+        // Only OGX's own command asks for it; the operator does not start servers that way.
+        server.shift_remove("insecure");
+    }
     config
 }
 
