@@ -15,6 +15,7 @@ use pod::{Pod, Secrets};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+const RELEASES: (Release, Release) = (Release::V0_7_3, Release::Ogx1_5_0);
 const MODEL: &str = "vllm/llama3.2-8b";
 /// Ten times what an idle machine needs.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -25,7 +26,7 @@ type Stored = BTreeMap<&'static str, String>;
 #[tokio::test(flavor = "multi_thread")]
 async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
     let test = "ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it";
-    let (before, after) = (Release::V0_7_3, Release::Ogx1_5_0);
+    let (before, after) = RELEASES;
     if ![before, after].iter().all(|release| release.install_or_skip(test)) {
         return;
     }
@@ -46,8 +47,7 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
     server.stop().unwrap();
     assert_eq!(files_below(&old), files);
 
-    // With copies of the databases it goes on where llama-stack stopped, as far as it reads the
-    // same tables.
+    // With copies of the databases it goes on where llama-stack stopped, if not with everything.
     let copy = site.volume.path().join(".ogx/distributions/kept");
     fs::create_dir_all(&copy).unwrap();
     for database in files.keys().filter(|file| file.parent() == Some(&old)) {
@@ -63,10 +63,8 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
     let server = site.started(before, None).await;
     assert_eq!(seen(&server, &stored).await, stored.keys().copied().collect::<Vec<_>>());
     assert_eq!(talk(&server, &stored["conversation"]).await, 200);
-    let found = server
-        .post_json(&format!("{}/search", stored["vector store"]), &json!({"query": "hello"}))
-        .await
-        .unwrap();
+    let search = format!("{}/search", stored["vector store"]);
+    let found = server.post_json(&search, &json!({"query": "hello"})).await.unwrap();
     assert!(found.body.to_string().contains("hello from the notes"), "{}", found.body);
 }
 
@@ -74,7 +72,7 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_copy_llama_stack_no_longer_goes_on_with_conversations() {
     let test = "without_a_copy_llama_stack_no_longer_goes_on_with_conversations";
-    let (before, after) = (Release::V0_7_3, Release::Ogx1_5_0);
+    let (before, after) = RELEASES;
     if !Release::is_thorough_or_left_out(test)
         || ![before, after].iter().all(|release| release.install_or_skip(test))
     {
@@ -152,9 +150,8 @@ async fn store(server: &LlamaStackServer) -> Stored {
     let attached = server.post_json(&format!("{vector_store}/files"), &attached).await.unwrap();
     assert_eq!(attached.body["status"], "completed", "{}", attached.body);
     let conversation = made(server, "/v1/conversations", &json!({}), "id").await;
-    let question = json!({
-        "model": MODEL, "input": "hello", "conversation": last(&conversation),
-    });
+    let of = last(&conversation);
+    let question = json!({"model": MODEL, "input": "hello", "conversation": of});
     let response = made(server, "/v1/responses", &question, "id").await;
     let prompt = json!({"prompt": "Hello {{ name }}", "variables": ["name"]});
     let prompt = made(server, "/v1/prompts", &prompt, "prompt_id").await;
@@ -217,9 +214,8 @@ async fn seen(server: &LlamaStackServer, stored: &Stored) -> Vec<&'static str> {
 
 /// The status of one more question in a conversation.
 async fn talk(server: &LlamaStackServer, conversation: &str) -> u16 {
-    let question = json!({
-        "model": MODEL, "input": "and now?", "conversation": last(conversation),
-    });
+    let of = last(conversation);
+    let question = json!({"model": MODEL, "input": "and now?", "conversation": of});
     let answer = server.post_json("/v1/responses", &question).await;
     answer.unwrap_or_else(|error| panic!("{error:#}\n{}", server.log())).status
 }
@@ -231,9 +227,8 @@ async fn upload(server: &LlamaStackServer) -> String {
          --{edge}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\
          Content-Type: text/plain\r\n\r\nhello from the notes\r\n--{edge}--\r\n"
     );
-    let request = server
-        .request(http::Method::POST, "/v1/files")
-        .header("Content-Type", format!("multipart/form-data; boundary={edge}"));
+    let form = format!("multipart/form-data; boundary={edge}");
+    let request = server.request(http::Method::POST, "/v1/files").header("Content-Type", form);
     let answer = request.body(body).send().await;
     let answer = answer.unwrap_or_else(|error| panic!("{error:#}\n{}", server.log()));
     let body: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
