@@ -10,6 +10,8 @@ mod page;
 mod report;
 #[path = "migration/texts.rs"]
 mod texts;
+#[path = "migration/to_ogx.rs"]
+mod to_ogx;
 
 use support::{Files, Run, run};
 

@@ -7,6 +7,7 @@
 
 mod choice;
 mod draft;
+mod ogx;
 mod providers;
 mod resources;
 mod tidy;
@@ -59,8 +60,10 @@ pub enum Kind {
     Left,
     /// Something without a place in v1alpha2 that the annotation goes on carrying.
     Carried,
-    /// Something that meant nothing.
+    /// Something that meant nothing, or that the server to come does not have.
     Dropped,
+    /// Something that is called otherwise by the server to come.
+    Changed,
 }
 
 impl Kind {
@@ -71,6 +74,7 @@ impl Kind {
             Self::Left => "left",
             Self::Carried => "carried",
             Self::Dropped => "dropped",
+            Self::Changed => "changed",
         }
     }
 }
@@ -78,6 +82,8 @@ impl Kind {
 /// The v1alpha1 part of a draft, and where its other fields belong; nothing for a resource that
 /// uses only what v1alpha1 has. What is wrong with such a resource is told by validation.
 pub use draft::{Lifted, lift};
+
+pub use ogx::{Target, migrate_to};
 
 /// Migrates a v1alpha1 resource that validation accepts.
 pub fn migrate(source: &Value) -> Migrated {

@@ -2,6 +2,7 @@
 //! Controller, admission and command line all call this one pure function.
 
 mod config_source;
+mod moved;
 mod secret_references;
 
 use std::collections::BTreeMap;
@@ -139,6 +140,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         Some(generated) => generated.server,
         None => server(&config, facts, release.as_deref()),
     };
+    moved::remark(resource, &spec, server, &mut findings);
     let environment = environment(generated.as_ref(), &metadata.name);
     let container_name = carried_container_name(resource);
     let blueprint = Blueprint {

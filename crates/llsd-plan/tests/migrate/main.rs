@@ -4,6 +4,7 @@
 mod equivalence;
 mod fields;
 mod laws;
+mod ogx;
 mod server;
 mod variables;
 

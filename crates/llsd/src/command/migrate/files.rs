@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::KIND;
 use llsd_plan::document::manifest;
-use llsd_plan::migrate::Move;
+use llsd_plan::migrate::{Move, Target};
 use llsd_plan::problem::{FieldPath, Reason};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::command::{Exit, Outcome};
 use crate::input::{Remark, Source, contents, documents, parts};
 use crate::report::Report;
 
-pub(super) fn run(files: &[PathBuf]) -> Outcome {
+pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         return Outcome::usage("`-` can be given once only");
     }
@@ -32,7 +32,8 @@ pub(super) fn run(files: &[PathBuf]) -> Outcome {
         report.files.push(source.name.clone());
         let found = contents(source);
         report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
-        let migrations: Vec<Migration> = found.resources.into_iter().map(Migration::of).collect();
+        let migrations: Vec<Migration> =
+            found.resources.into_iter().map(|found| Migration::of(found, to)).collect();
         report.resources.extend(migrations.iter().map(|migration| migration.judged.clone()));
         if let Ok(text) = &source.text
             && report.problem_count() == 0

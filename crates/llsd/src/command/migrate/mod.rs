@@ -1,5 +1,5 @@
 //! `llsd migrate`: v1alpha1 resources as v1alpha2, as a person would write them, with the comments
-//! and the documents around them; and with `--in-cluster` the objects that a cluster stores.
+//! and the documents around them, with `--to` for OGX; and with `--in-cluster` the objects that a cluster stores.
 
 mod files;
 mod in_cluster;
@@ -11,6 +11,7 @@ mod rewrite;
 use std::path::PathBuf;
 
 use clap::Args;
+use llsd_plan::migrate::Target;
 
 use super::Outcome;
 
@@ -28,6 +29,10 @@ pub(super) struct Arguments {
     )]
     files: Vec<PathBuf>,
 
+    /// Rewrite them for this release of OGX, too: `ogx-1.5`
+    #[arg(long, value_name = "RELEASE", value_parser = Target::parse, conflicts_with = "in_cluster")]
+    to: Option<Target>,
+
     /// Write every object of the cluster back in the version that is stored today, and take
     /// v1alpha1 off the list of stored versions
     #[arg(long, conflicts_with = "files")]
@@ -42,6 +47,6 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.in_cluster {
         in_cluster::run(arguments.dry_run)
     } else {
-        files::run(&arguments.files)
+        files::run(&arguments.files, arguments.to)
     }
 }

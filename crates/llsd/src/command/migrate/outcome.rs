@@ -6,7 +6,7 @@ use std::fmt::Write;
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
 use llsd_plan::facts::Facts;
-use llsd_plan::migrate::{Decision, Kind, Migrated, Move, lift, migrate};
+use llsd_plan::migrate::{Decision, Kind, Migrated, Move, Target, lift, migrate, migrate_to};
 use llsd_plan::plan::{self, plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::{v1alpha1_path, validate};
@@ -25,7 +25,7 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    pub(super) fn of(resource: Resource) -> Self {
+    pub(super) fn of(resource: Resource, to: Option<Target>) -> Self {
         let source = resource.to_json();
         let mut findings = Findings::default();
         let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
@@ -34,8 +34,12 @@ impl Migration {
                 findings = validate(&lift(&migrated.object).rest);
             }
             if findings.problems.is_empty() {
-                migrated = migrate(&migrated.object);
-                findings.extend(told_of_the_source(judge(&migrated.object), &migrated, version));
+                migrated = match to {
+                    Some(target) => migrate_to(&migrated.object, target),
+                    None => migrate(&migrated.object),
+                };
+                let found = judge(&migrated.object, to);
+                findings.extend(told_of_the_source(found, &migrated, version));
             }
             regrouped(&resource, &mut migrated);
         }
@@ -65,9 +69,13 @@ impl Migration {
 }
 
 /// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
-fn judge(object: &Value) -> Findings {
+fn judge(object: &Value, to: Option<Target>) -> Findings {
     let mut findings = validate(object);
-    match plan(object, &Facts::default()) {
+    let mut facts = Facts::default();
+    // A name says itself which release it stands for.
+    let is_image = object.pointer("/spec/distribution/image").is_some();
+    facts.image.release = to.filter(|_| is_image).map(|target| target.release().to_owned());
+    match plan(object, &facts) {
         plan::Outcome::Planned(plan) => findings.warnings.extend(plan.warnings),
         plan::Outcome::Refused(found) => findings.extend(found),
         plan::Outcome::Unavailable { warnings, .. } => findings.warnings.extend(warnings),

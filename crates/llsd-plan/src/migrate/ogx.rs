@@ -1,0 +1,324 @@
+//! From llama-stack to OGX: what `llsd migrate --to ogx-1.5` does to a resource beyond v1alpha2. What
+//! differs between the two is read off the catalogues and the distributions, so it stands here only
+//! where they do not say it.
+
+use serde_json::{Map, Value};
+
+use super::{Kind, Migrated, finished, migrate};
+use crate::config::api_name::in_resource;
+use crate::config::catalogue::{Catalogue, ProviderType};
+use crate::distributions::{Distribution, release_of};
+use crate::problem::{FieldPath, Segment};
+use crate::validate::v1alpha1_path;
+
+/// The last release of llama-stack, for which resources are written.
+const BEFORE: &str = "0.7.3";
+const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
+/// Types that ended without one that the catalogue puts in their place: the distributions of OGX
+/// have this one there.
+const SUCCESSORS: [(&str, &str); 1] = [("inline::transformers", "inline::sentence-transformers")];
+/// Variables of the distributions that have another name in OGX.
+const VARIABLES: [(&str, &str); 1] = [("AWS_BEARER_TOKEN_BEDROCK", "AWS_BEDROCK_BEARER_TOKEN")];
+const STATE: [&str; 2] = ["SQLITE_STORE_DIR", "FILES_STORAGE_DIR"];
+
+/// A release of OGX to which resources can be moved.
+#[derive(Clone, Copy, Debug)]
+pub struct Target(&'static Catalogue);
+
+impl Target {
+    /// The release that the named distributions have: `ogx-1.5.0`, or `ogx-1.5`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let newest = Catalogue::all().last().filter(|newest| {
+            let patch = newest.release.strip_prefix(text);
+            patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.'))
+        });
+        let known = || Catalogue::all().last().map_or("", |newest| newest.release.as_str());
+        newest
+            .filter(|_| text.contains('.'))
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no release to move to; known is {}", known()))
+    }
+
+    /// As `--release` takes it.
+    pub fn release(self) -> &'static str {
+        &self.0.release
+    }
+}
+
+/// Migrates a resource that validation accepts to v1alpha2, and to OGX.
+pub fn migrate_to(source: &Value, target: Target) -> Migrated {
+    let migrated = migrate(source);
+    let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
+    let Some(before) = Catalogue::of(BEFORE) else { return migrated };
+    let mut work = Work { migrated, is_same_version, before, after: target.0 };
+    if work.distribution() {
+        work.gone();
+        work.providers();
+        work.aliases();
+    }
+    finished(work.migrated)
+}
+
+struct Work {
+    migrated: Migrated,
+    is_same_version: bool,
+    before: &'static Catalogue,
+    after: &'static Catalogue,
+}
+
+impl Work {
+    /// Whether the rest of the resource is to be moved, too.
+    fn distribution(&mut self) -> bool {
+        let path = FieldPath::spec().key("distribution");
+        let asked = &self.migrated.object["spec"]["distribution"];
+        if let Some(image) = asked["image"].as_str() {
+            if !release_of(image, None).is_some_and(|release| release.starts_with("ogx")) {
+                let message = format!(
+                    "an image is yours to choose: put one of {} in its place, and use `--release \
+                     {}` where its name does not say it; all else is for OGX now",
+                    self.after.name, self.after.release
+                );
+                self.decide(&path.key("image"), Kind::Left, message);
+                self.state(None);
+            }
+            return true;
+        }
+        let Some(name) = asked["name"].as_str().map(str::to_owned) else { return false };
+        let Some(old) = Distribution::all().get(&name) else { return false };
+        if old.release.starts_with("ogx") {
+            return true;
+        }
+        let new_name = format!("ogx-{name}");
+        let Some(new) = Distribution::all().get(&new_name) else {
+            let message = format!(
+                "no distribution of OGX stands for {name}: name an image of {}; nothing of the \
+                 resource was moved",
+                self.after.name
+            );
+            self.decide(&path.key("name"), Kind::Left, message);
+            return false;
+        };
+        self.migrated.object["spec"]["distribution"]["name"] = Value::from(new_name.as_str());
+        let message = format!("{name} → {new_name}, {}", self.after.name);
+        self.decide(&path.key("name"), Kind::Changed, message);
+        self.state(Some((old, new, &new_name)));
+        true
+    }
+
+    /// What is stored, and the variables that say where or configure what is gone.
+    fn state(&mut self, distributions: Option<(&Distribution, &Distribution, &str)>) {
+        let spec = &self.migrated.object["spec"];
+        let (database, volume) = (!spec["storage"].is_null(), &spec["workload"]["storage"]);
+        let is_on_volume = !database && !volume.is_null();
+        if database {
+            let message =
+                format!("OGX changes the tables in a database: save it first; see {PAGE}");
+            self.decide(&FieldPath::spec().key("storage"), Kind::Left, message);
+        } else if is_on_volume {
+            let message = format!("what llama-stack stored stays there, unseen by OGX; see {PAGE}");
+            let path = FieldPath::spec().key("workload").key("storage");
+            self.decide(&path, Kind::Left, message);
+        }
+        let env = FieldPath::spec().key("workload").key("overrides").key("env");
+        let variables = self.migrated.object.pointer("/spec/workload/overrides/env").cloned();
+        for (index, variable) in variables.iter().flat_map(items).enumerate() {
+            let (path, name) = (env.index(index), variable["name"].as_str().unwrap_or_default());
+            let reads = |known: &Distribution, name: &str| {
+                known.base().contains(&format!("${{env.{name}:"))
+            };
+            if STATE.contains(&name) {
+                let message =
+                    format!("{name} stays: OGX would change what it finds there; see {PAGE}");
+                self.decide(&path, Kind::Left, message);
+                continue;
+            }
+            let Some((old, new, new_name)) = distributions else { continue };
+            if !reads(old, name) || reads(new, name) {
+                continue;
+            }
+            let renamed = VARIABLES.iter().find(|(old, new)| {
+                *old == name && {
+                    !variables.iter().flat_map(items).any(|other| other["name"] == *new)
+                }
+            });
+            if let Some((_, renamed)) = renamed {
+                self.migrated.object["spec"]["workload"]["overrides"]["env"][index]["name"] =
+                    Value::from(*renamed);
+                self.decide(&path, Kind::Changed, format!("{name} → {renamed}"));
+            } else {
+                let message = format!("{name} stays, but {new_name} does not read it");
+                self.decide(&path, Kind::Left, message);
+            }
+        }
+    }
+
+    /// The APIs that ended with llama-stack, and what was registered with them.
+    fn gone(&mut self) {
+        let apis = self.before.apis().filter(|api| !self.after.has_api(api));
+        let apis: Vec<&str> = apis.collect();
+        for section in ["providers", "externalProviders"] {
+            for api in &apis {
+                let why = format!("{} has no API `{api}`", self.after.name);
+                self.drop(section, &in_resource(api), &why);
+            }
+        }
+        let why = format!("{} has no shields", self.after.name);
+        self.drop("resources", "shields", &why);
+    }
+
+    fn drop(&mut self, section: &str, field: &str, why: &str) {
+        let path = FieldPath::spec().key(section).key(field);
+        let source = self.source(&path);
+        let spec = &mut self.migrated.object["spec"];
+        let Some(Value::Object(fields)) = spec.get_mut(section) else { return };
+        if fields.shift_remove(field).is_none() {
+            return;
+        }
+        if fields.is_empty()
+            && let Value::Object(spec) = spec
+        {
+            spec.shift_remove(section);
+        }
+        self.migrated.decide(source, Kind::Dropped, why);
+    }
+
+    /// Types and keys that have another name in OGX.
+    fn providers(&mut self) {
+        let Some(Value::Object(apis)) = self.migrated.object.pointer("/spec/providers").cloned()
+        else {
+            return;
+        };
+        for (field, mut entries) in apis {
+            let at = FieldPath::spec().key("providers").key(&field);
+            let api = snake_case(&field);
+            match &mut entries {
+                Value::Array(list) => {
+                    for (index, entry) in list.iter_mut().enumerate() {
+                        self.provider(&api, &at.index(index), entry);
+                    }
+                }
+                entry => self.provider(&api, &at, entry),
+            }
+            self.migrated.object["spec"]["providers"][&field] = entries;
+        }
+    }
+
+    fn provider(&mut self, api: &str, path: &FieldPath, entry: &mut Value) {
+        let Some(entry) = entry.as_object_mut() else { return };
+        let Some(written) = entry.get("provider").and_then(Value::as_str).map(str::to_owned) else {
+            return;
+        };
+        let full = if written.contains("::") {
+            Some(written.as_str())
+        } else {
+            self.before.full_type(api, &written)
+        };
+        let (Some(full), before, after) = (full, self.before, self.after) else { return };
+        let Some(old) = before.get(api, full) else { return };
+        let mut new_type = full;
+        if after.get(api, full).is_none() {
+            let successor = SUCCESSORS.iter().find(|(gone, _)| *gone == full);
+            let successor = successor.map(|(_, new)| *new).or(old.instead.as_deref());
+            let Some(successor) = successor.filter(|new| after.get(api, new).is_some()) else {
+                return; // validation says what OGX has
+            };
+            new_type = successor;
+            let short = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+            let new = if written.contains("::") { new_type.to_owned() } else { short(new_type) };
+            self.decide(&path.key("provider"), Kind::Changed, format!("{written} → {new}"));
+            // Whatever names the provider goes on doing so.
+            if !entry.contains_key("id") {
+                entry.shift_insert(0, "id".to_owned(), Value::from(short(&written)));
+            }
+            entry.insert("provider".to_owned(), Value::from(new));
+        }
+        if let Some(new) = after.get(api, new_type) {
+            for holder in ["settings", "config", "secretRefs"] {
+                if let Some(Value::Object(fields)) = entry.get_mut(holder) {
+                    self.keys(&path.key(holder), fields, (old, new));
+                }
+            }
+        }
+    }
+
+    /// Keys of a provider's configuration: the one of its API key, and stores that moved.
+    fn keys(
+        &mut self,
+        path: &FieldPath,
+        fields: &mut Map<String, Value>,
+        (old, new): (&ProviderType, &ProviderType),
+    ) {
+        let gone: Vec<String> =
+            fields.keys().filter(|key| old.knows(key) && !new.knows(key)).cloned().collect();
+        for key in gone {
+            let source = self.source(&path.key(&key));
+            let renamed = new.key.clone().filter(|_| old.key.as_ref() == Some(&key));
+            if let Some(renamed) = renamed.filter(|renamed| !fields.contains_key(renamed)) {
+                self.migrated.decide(source.clone(), Kind::Changed, format!("→ {renamed}"));
+                self.migrated.moved(source, path.key(&renamed));
+                *fields = renamed_key(fields, &key, &renamed);
+            } else {
+                let why = format!("{} does not know it", self.after.name);
+                self.migrated.decide(source, Kind::Dropped, why);
+                fields.shift_remove(&key);
+            }
+        }
+    }
+
+    /// Models that clients ask for under another id now.
+    fn aliases(&mut self) {
+        let models = self.migrated.object.pointer("/spec/resources/models").cloned();
+        for (index, model) in models.iter().flat_map(items).enumerate() {
+            let (name, id) = (model["name"].as_str(), model["providerModelId"].as_str());
+            let (Some(name), Some(id)) = (name, id) else { continue };
+            if name != id {
+                let provider = model["provider"].as_str().unwrap_or("PROVIDER");
+                let message = format!(
+                    "clients ask OGX for {provider}/{name}, where llama-stack had {provider}/{id}"
+                );
+                let path = FieldPath::spec().key("resources").key("models").index(index);
+                self.decide(&path, Kind::Left, message);
+            }
+        }
+    }
+
+    fn decide(&mut self, path: &FieldPath, kind: Kind, message: String) {
+        let source = self.source(path);
+        self.migrated.decide(source, kind, message);
+    }
+
+    /// The field of the source that stands behind one of v1alpha2.
+    fn source(&self, path: &FieldPath) -> FieldPath {
+        if self.is_same_version {
+            return path.clone();
+        }
+        let mut holder = Some(path.clone());
+        while let Some(candidate) = holder {
+            if let Some(step) = self.migrated.moves.iter().find(|step| step.to == candidate) {
+                let rest = &path.segments()[candidate.segments().len()..];
+                return rest.iter().fold(step.from.clone(), |path, segment| match segment {
+                    Segment::Key(key) => path.key(key),
+                    Segment::Index(index) => path.index(*index),
+                });
+            }
+            holder = candidate.parent();
+        }
+        v1alpha1_path(path)
+    }
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn snake_case(field: &str) -> String {
+    let word =
+        |c: char| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] };
+    field.chars().flat_map(word).collect()
+}
+
+/// The same fields in the same order, one under another name.
+fn renamed_key(fields: &Map<String, Value>, old: &str, new: &str) -> Map<String, Value> {
+    let rename = |key: &String| if key == old { new.to_owned() } else { key.clone() };
+    fields.iter().map(|(key, value)| (rename(key), value.clone())).collect()
+}
