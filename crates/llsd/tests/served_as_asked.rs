@@ -6,10 +6,10 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     os::unix::process::ExitStatusExt,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use llsd_testkit::{Boot, OpenAiStub, Release};
+use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
 
 const PROGRAM: &str = include_str!("../../llsd-plan/src/objects/launch.py");
 /// Ten times what an idle machine needs.
@@ -54,8 +54,20 @@ async fn port_certificate_and_workers_are_as_asked() {
         } else {
             assert_eq!(workers(server.id()), 2, "{release}: {}", server.log());
         }
+        if release >= Release::V0_3_5 {
+            all_workers_serve(&server).await;
+        }
         let ended = server.stop().unwrap();
         assert_ne!(ended.signal(), Some(KILLED), "{release} had to be killed");
+    }
+}
+
+/// A worker that is asked to end while it starts may not hear it.
+async fn all_workers_serve(server: &LlamaStackServer) {
+    let begun = Instant::now();
+    while server.log().matches("Application startup complete").count() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "one worker never serves: {}", server.log());
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
