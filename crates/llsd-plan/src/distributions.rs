@@ -2,7 +2,7 @@
 //! part of the operator. Both are files under `distributions/`, for maintainers to read and update.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use llsd_api::v1alpha2::DistributionSpec;
 use serde::Deserialize;
@@ -51,19 +51,18 @@ impl Distribution {
     }
 }
 
-/// The embedded configurations as the server reads them, each read once.
-static READ: LazyLock<Vec<(&'static str, Value, Node)>> = LazyLock::new(|| {
-    let read = |text: &'static str| {
+/// The embedded configurations as the server reads them, each read when it is first needed.
+static READ: [OnceLock<(Value, Node)>; BASES.len()] = [const { OnceLock::new() }; BASES.len()];
+
+/// A configuration of the operator's own, which is read once.
+pub(crate) fn already_read(text: &str) -> Option<(&'static Value, &'static Node)> {
+    let position = BASES.iter().position(|(_, known)| *known == text)?;
+    let (value, node) = READ[position].get_or_init(|| {
         let value = document::read(text).expect("an embedded configuration is YAML");
         let node = Node::from_value(value.clone(), &Origin::Base);
-        (text, value, node)
-    };
-    BASES.iter().map(|(_, text)| read(text)).collect()
-});
-
-/// A configuration of the operator's own, already read.
-pub(crate) fn already_read(text: &str) -> Option<(&'static Value, &'static Node)> {
-    READ.iter().find(|(known, _, _)| *known == text).map(|(_, value, node)| (value, node))
+        (value, node)
+    });
+    Some((value, node))
 }
 
 /// The image that a resource asks for.

@@ -193,6 +193,11 @@ impl From<anyhow::Error> for Failed {
     }
 }
 
+/// A port of loopback that nobody uses now.
+pub fn free_port() -> anyhow::Result<u16> {
+    free_ports().map(|[port]| port)
+}
+
 /// Different ports: all of them are held until the last one is known.
 pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
     let mut ports = [0; N];

@@ -73,7 +73,7 @@ mod skip;
 pub use access::Kubectl;
 pub use audit::{Audit, Mark, Request, Requests};
 pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
-pub use builder::Builder;
+pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{ImageStandIn, Kubelet, PodFate, RunningKubelet};
 pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};

@@ -82,6 +82,16 @@ impl Catalogue {
         ALL.iter().find(|catalogue| catalogue.release == release)
     }
 
+    /// What a field of this type is called, the newest release first; several have changed names.
+    pub fn field_names(
+        api: &str,
+        provider_type: &str,
+        of: impl Fn(&'static ProviderType) -> Option<&'static str>,
+    ) -> impl Iterator<Item = &'static str> {
+        let types = ALL.iter().rev().filter_map(move |catalogue| catalogue.get(api, provider_type));
+        types.filter_map(of)
+    }
+
     pub fn has_api(&self, api: &str) -> bool {
         self.providers.contains_key(api)
     }

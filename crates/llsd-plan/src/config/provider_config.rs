@@ -198,10 +198,7 @@ impl Builder<'_, '_> {
         usual: &[&'static str],
     ) -> Option<String> {
         let api = self.provider.api.as_str();
-        let names = Catalogue::all()
-            .iter()
-            .rev()
-            .filter_map(|catalogue| catalogue.get(api, &self.resolved.name).and_then(&of));
+        let names = Catalogue::field_names(api, &self.resolved.name, &of);
         let names: Vec<&str> = names.chain(usual.iter().copied()).collect();
         let learnt = self
             .draft

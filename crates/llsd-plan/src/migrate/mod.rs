@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::facts::Facts;
 use crate::plan;
 use crate::problem::{FieldPath, Findings, Segment};
-use crate::validate::validate;
+use crate::validate::{v1alpha1_path, validate};
 
 /// A v1alpha1 resource as v1alpha2, and all that was decided on the way.
 #[derive(Clone, Debug)]
@@ -131,6 +131,23 @@ fn refusal(object: &Value) -> Option<String> {
 }
 
 impl Migrated {
+    /// The field of a v1alpha1 source that stands behind one of the new object: by the closest field
+    /// around it that moved, else as the versions are converted.
+    pub fn source_of(&self, path: &FieldPath) -> FieldPath {
+        let mut holder = Some(path.clone());
+        while let Some(candidate) = holder {
+            if let Some(step) = self.moves.iter().find(|step| step.to == candidate) {
+                let rest = &path.segments()[candidate.segments().len()..];
+                return rest.iter().fold(step.from.clone(), |path, segment| match segment {
+                    Segment::Key(key) => path.key(key),
+                    Segment::Index(index) => path.index(*index),
+                });
+            }
+            holder = candidate.parent();
+        }
+        v1alpha1_path(path)
+    }
+
     fn decide(&mut self, path: FieldPath, kind: Kind, message: impl Into<String>) {
         self.decisions.push(Decision { path, kind, message: message.into() });
     }

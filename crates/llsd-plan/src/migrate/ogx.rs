@@ -8,8 +8,7 @@ use super::{Kind, Migrated, finished, migrate};
 use crate::config::api_name::in_resource;
 use crate::config::catalogue::{Catalogue, ProviderType};
 use crate::distributions::{Distribution, release_of};
-use crate::problem::{FieldPath, Segment};
-use crate::validate::v1alpha1_path;
+use crate::problem::FieldPath;
 
 /// The last release of llama-stack, for which resources are written.
 const BEFORE: &str = "0.7.3";
@@ -289,21 +288,7 @@ impl Work {
 
     /// The field of the source that stands behind one of v1alpha2.
     fn source(&self, path: &FieldPath) -> FieldPath {
-        if self.is_same_version {
-            return path.clone();
-        }
-        let mut holder = Some(path.clone());
-        while let Some(candidate) = holder {
-            if let Some(step) = self.migrated.moves.iter().find(|step| step.to == candidate) {
-                let rest = &path.segments()[candidate.segments().len()..];
-                return rest.iter().fold(step.from.clone(), |path, segment| match segment {
-                    Segment::Key(key) => path.key(key),
-                    Segment::Index(index) => path.index(*index),
-                });
-            }
-            holder = candidate.parent();
-        }
-        v1alpha1_path(path)
+        if self.is_same_version { path.clone() } else { self.migrated.source_of(path) }
     }
 }
 

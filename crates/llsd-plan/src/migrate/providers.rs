@@ -84,10 +84,7 @@ fn named(
     of: impl Fn(&'static ProviderType) -> Option<&'static str>,
     usual: &[&'static str],
 ) -> Option<&'static str> {
-    let names = Catalogue::all()
-        .iter()
-        .rev()
-        .filter_map(|catalogue| catalogue.get(&provider.api, &provider.kind).and_then(&of));
+    let names = Catalogue::field_names(&provider.api, &provider.kind, of);
     names.chain(usual.iter().copied()).find(|name| provider.config.get(name).is_some())
 }
 

@@ -9,15 +9,15 @@ mod readiness;
 mod table;
 mod under_test;
 
-#[path = "../../tests/operator/access.rs"]
+#[path = "../../tests/bed/operator/access.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
 mod access;
-#[path = "../../tests/cluster/mod.rs"]
+#[path = "../../tests/bed/cluster.rs"]
 mod cluster;
-#[path = "../../tests/operator/install.rs"]
+#[path = "../../tests/bed/operator/install.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
 mod install;
-#[path = "../../tests/operator/stub_server.rs"]
+#[path = "../../tests/bed/operator/stub_server.rs"]
 mod stub_server;
 
 use std::time::{Duration, Instant};

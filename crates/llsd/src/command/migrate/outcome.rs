@@ -9,7 +9,7 @@ use llsd_plan::facts::Facts;
 use llsd_plan::migrate::{Decision, Kind, Migrated, Move, Target, lift, migrate, migrate_to};
 use llsd_plan::plan::{self, plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
-use llsd_plan::validate::{v1alpha1_path, validate};
+use llsd_plan::validate::validate;
 use serde_json::Value;
 
 use crate::input::{Finding, Position, Resource};
@@ -88,26 +88,11 @@ fn told_of_the_source(findings: Findings, migrated: &Migrated, version: Version)
     if version == Version::V1Alpha2 {
         return findings;
     }
-    let own = |problem: Problem| Problem { path: own_path(&problem.path, migrated), ..problem };
+    let own = |problem: Problem| Problem { path: migrated.source_of(&problem.path), ..problem };
     Findings {
         problems: findings.problems.into_iter().map(own).collect(),
         warnings: findings.warnings.into_iter().map(own).collect(),
     }
-}
-
-fn own_path(path: &FieldPath, migrated: &Migrated) -> FieldPath {
-    let mut holder = Some(path.clone());
-    while let Some(candidate) = holder {
-        if let Some(step) = migrated.moves.iter().find(|step| step.to == candidate) {
-            let rest = &path.segments()[candidate.segments().len()..];
-            return rest.iter().fold(step.from.clone(), |path, segment| match segment {
-                Segment::Key(key) => path.key(key),
-                Segment::Index(index) => path.index(*index),
-            });
-        }
-        holder = candidate.parent();
-    }
-    v1alpha1_path(path)
 }
 
 /// A resource of a group that no API server has comes into the one that it has.

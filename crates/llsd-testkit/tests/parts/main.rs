@@ -1,0 +1,8 @@
+//! Every part of the test bed does what tests rely on.
+
+mod audit;
+mod control_plane;
+mod databases;
+mod kubelet;
+mod llama_stack;
+mod running_kubelet;

@@ -1,0 +1,26 @@
+//! The command line: what `llsd` reads, renders, explains, validates, migrates and labels, without a cluster.
+
+#[path = "../bed/cluster.rs"]
+mod cluster;
+
+mod configuration_page;
+mod explain_origins;
+mod image;
+mod image_access;
+mod image_inspect;
+mod image_label;
+mod image_label_refusals;
+mod migrate_files;
+mod render_base;
+mod render_facts;
+mod render_image_config;
+mod render_outputs;
+mod render_reads_inputs;
+mod render_samples;
+mod support;
+mod validate_bounds;
+mod validate_finds_all;
+mod validate_plans;
+mod validate_reads_files;
+mod validate_reports;
+mod yaml_as_kubectl_reads_it;

@@ -1,0 +1,200 @@
+//! The forms of output of `llsd render`: a stream of objects, config.yaml alone, or a folder.
+
+use std::fs::{read_dir, read_to_string};
+
+use crate::support::{Files, object, read, resource, run, with_vllm};
+
+fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
+    run(&[&["render", "-f", "-"], arguments].concat(), stdin)
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_objects_come_in_the_order_in_which_they_are_applied() {
+    let rendered = render(&with_vllm("a", ""), &["-o", "yaml"]);
+    assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
+    let objects = read(&rendered.stdout);
+    let kinds: Vec<&str> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "Service", "Deployment"]);
+    assert!(objects.iter().all(|object| object["metadata"]["namespace"] == "demo"));
+    assert_eq!(render(&with_vllm("a", ""), &[]).stdout, rendered.stdout);
+}
+
+#[test]
+fn config_alone_is_the_generated_file() {
+    let rendered = render(&with_vllm("a", ""), &["-o", "config"]);
+    assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
+    let config = &read(&rendered.stdout)[0];
+    let inference = config["providers"]["inference"].as_array().unwrap();
+    let vllm = inference.iter().find(|entry| entry["provider_id"] == "vllm").unwrap();
+    assert_eq!(vllm["config"]["base_url"], "http://vllm:8000/v1");
+}
+
+#[test]
+fn an_unchanged_default_is_printed_byte_for_byte() {
+    let files = Files::new();
+    let text = "# mine\nversion: '2'\nproviders:   {}";
+    let base = files.add("base.yaml", text);
+    let given = render(&resource("demo", "a"), &["-o", "config", "--base", &base]);
+    assert_eq!((given.code, given.stdout.as_str()), (0, text));
+    let embedded = render(&resource("demo", "a"), &["-o", "config"]);
+    let starter = llsd_plan::distributions::Distribution::all()["starter"].base();
+    assert_eq!((embedded.code, embedded.stdout.as_str()), (0, starter));
+}
+
+#[test]
+fn the_users_own_configuration_comes_from_the_facts() {
+    let text = resource("demo", "a") + "  overrideConfig: {configMapName: mine}\n";
+    let unknown = render(&text, &["-o", "config"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (3, ""));
+    assert_eq!(
+        unknown.stderr,
+        "-:6:35: spec.overrideConfig.configMapName: only the cluster has the ConfigMap mine\n    \
+         → give its content with --facts, under configMaps.mine.data\n"
+    );
+    // The objects need no more than its name.
+    assert_eq!(render(&text, &[]).code, 0);
+    let files = Files::new();
+    let facts =
+        files.add("facts.yaml", "configMaps: {mine: {data: {run.yaml: \"version: 2\\n\"}}}");
+    let known = render(&text, &["-o", "config", "--facts", &facts]);
+    assert_eq!((known.code, known.stdout.as_str()), (0, "version: 2\n"));
+}
+
+#[test]
+fn a_folder_gets_the_configuration_the_environment_and_a_file_for_each_object() {
+    let files = Files::new();
+    let folder = files.path("new/out");
+    let rendered = render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
+    assert_eq!((rendered.code, rendered.stdout.as_str()), (0, ""));
+    let names = names(&folder);
+    let config_map = names.iter().find(|name| name.starts_with("configmap-a-config-")).unwrap();
+    assert_eq!(
+        names,
+        [
+            "config.yaml",
+            config_map,
+            "deployment-a.yaml",
+            "env.yaml",
+            "service-a-service.yaml",
+            "serviceaccount-a-sa.yaml"
+        ]
+    );
+    for name in &names {
+        assert!(
+            rendered.stderr.contains(&format!("wrote {folder}/{name}\n")),
+            "{}",
+            rendered.stderr
+        );
+    }
+    let text = |name: &str| read_to_string(format!("{folder}/{name}")).unwrap();
+    assert_eq!(text("config.yaml"), render(&with_vllm("a", ""), &["-o", "config"]).stdout);
+    let stream = read(&render(&with_vllm("a", ""), &[]).stdout);
+    let deployment = object(&stream, "Deployment");
+    assert_eq!(&read(&text("deployment-a.yaml"))[0], deployment);
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(read(&text("env.yaml"))[0], container["env"]);
+    assert_eq!(container["env"][0]["name"], "HF_HOME");
+}
+
+#[test]
+fn several_resources_get_one_folder_each() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let without_namespace = with_vllm("c", "").replace(", namespace: demo", "");
+    let text = format!("{}---\n{}---\n{without_namespace}", with_vllm("a", ""), resource("x", "b"));
+    let rendered = render(&text, &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 0, "{}", rendered.stderr);
+    assert_eq!(names(&folder), ["default.c", "demo.a", "x.b"]);
+    assert!(names(&format!("{folder}/x.b")).contains(&"config.yaml".to_owned()));
+    let twice =
+        render(&format!("{text}---\n{}", resource("demo", "a")), &["-o", &format!("dir={folder}")]);
+    assert_eq!(twice.code, 2);
+    assert!(twice.stderr.contains("the resource demo.a twice"), "{}", twice.stderr);
+}
+
+#[test]
+fn config_alone_of_several_resources_is_a_usage_error() {
+    let text = format!("{}---\n{}", resource("demo", "a"), resource("demo", "b"));
+    let rendered = render(&text, &["-o", "config"]);
+    assert_eq!((rendered.code, rendered.stdout.as_str()), (2, ""));
+    assert!(
+        rendered.stderr.contains("there are 2 resources; use -o dir=DIR"),
+        "{}",
+        rendered.stderr
+    );
+}
+
+#[test]
+fn a_folder_without_a_known_configuration_has_everything_else() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let text = resource("demo", "a") + "  overrideConfig: {configMapName: mine}\n";
+    let rendered = render(&text, &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 3);
+    assert!(
+        rendered.stderr.contains("only the cluster has the ConfigMap mine"),
+        "{}",
+        rendered.stderr
+    );
+    assert!(rendered.stderr.contains("config.yaml was left out"), "{}", rendered.stderr);
+    assert_eq!(
+        names(&folder),
+        ["deployment-a.yaml", "env.yaml", "service-a-service.yaml", "serviceaccount-a-sa.yaml"]
+    );
+}
+
+#[test]
+fn files_of_an_earlier_run_are_written_over() {
+    let files = Files::new();
+    let folder = format!("dir={}", files.path(""));
+    files.add("env.yaml", "old");
+    assert_eq!(render(&with_vllm("a", ""), &["-o", &folder]).code, 0);
+    assert!(read_to_string(files.path("env.yaml")).unwrap().starts_with("- name: HF_HOME\n"));
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_is_followed_and_nothing_is_written_beside_it() {
+    let files = Files::new();
+    let victim = files.add("victim", "precious");
+    let folder = files.path("out");
+    std::fs::create_dir(&folder).unwrap();
+    std::os::unix::fs::symlink(&victim, format!("{folder}/env.yaml")).unwrap();
+    let rendered = render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 2);
+    assert!(rendered.stderr.contains("env.yaml: there is something"), "{}", rendered.stderr);
+    assert_eq!(read_to_string(&victim).unwrap(), "precious");
+    assert_eq!(names(&folder), ["env.yaml"]);
+}
+
+#[test]
+fn a_namespace_cannot_lead_out_of_the_folder() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let text = format!("{}---\n{}", resource("../../escaped", "a"), resource("demo", "b"));
+    let rendered = render(&text, &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 1, "{}", rendered.stderr);
+    assert!(
+        rendered.stderr.contains("metadata.namespace: is no name of a namespace"),
+        "{}",
+        rendered.stderr
+    );
+    assert!(!std::path::Path::new(&folder).exists());
+}
+
+#[test]
+fn other_forms_are_a_usage_error() {
+    for form in ["json", "dir", "dir=", "Yaml"] {
+        let rendered = render(&resource("demo", "a"), &["-o", form]);
+        assert_eq!(rendered.code, 2, "{form}");
+        assert!(rendered.stderr.contains("use yaml, config or dir=DIR"), "{}", rendered.stderr);
+    }
+}

@@ -1,0 +1,398 @@
+//! An input that fails never disturbs a running server: the Deployment and its pods stay as they are,
+//! status and event say why, nothing is tried without end, and what is mended recovers by itself.
+
+use std::time::Duration;
+
+use llsd::manifests::names;
+use llsd_testkit::RegistryServer;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::operator::access::eventually;
+use crate::operator::bed::{Bed, Namespace, Operator, condition};
+use crate::stories::DISTRIBUTION;
+use crate::stories::registry::{configuration, labelled};
+use crate::stories::relay::Relay;
+use crate::stories::{vllm, vllm_with_key};
+
+struct World {
+    bed: Bed,
+    registry: RegistryServer,
+    /// A way to the registry that one test cuts.
+    way: Relay,
+}
+
+/// A namespace of a cluster whose operator reads Secrets again every other second.
+async fn world(test: &str) -> Option<(&'static World, Namespace<'static>)> {
+    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
+    let world = WORLD.get_or_init(async || {
+        let bed = Bed::start(test, &["--secret-refresh", "2"]).await?;
+        let registry = RegistryServer::builder().start().await.unwrap();
+        let way = Relay::to(registry.host());
+        let hosts = [way.host(), registry.host().to_owned()];
+        let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
+        bed.configure(json!({"registries": registries})).await;
+        Some(World { bed, registry, way })
+    });
+    let world = world.await.as_ref()?;
+    Some((world, world.bed.namespace("failing").await))
+}
+
+/// What is expected of the resource `demo` while an input of it is broken.
+struct Trouble<'a> {
+    condition: &'a str,
+    reason: &'a str,
+    says: &'a str,
+    event: &'a str,
+}
+
+/// Breaks an input of a running server, looks at what becomes of it, and mends the input again.
+async fn survives(
+    bed: &Bed,
+    namespace: &Namespace<'_>,
+    trouble: Trouble<'_>,
+    break_it: impl AsyncFnOnce(),
+    mend_it: impl AsyncFnOnce(),
+) {
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    assert_eq!(before.pods.len(), 1);
+    break_it().await;
+    let Trouble { condition: kind, reason, says, event } = trouble;
+    let broken = namespace.until_condition("demo", kind, "False", reason).await;
+    for kind in [kind, "Ready"] {
+        let said = condition(&broken, kind)["message"].as_str().unwrap();
+        assert!(said.contains(says), "{kind}: {said}");
+    }
+    assert_eq!(condition(&broken, "Ready")["status"], "False");
+    assert_eq!(condition(&broken, "DeploymentUpdated")["reason"], "PlanningFailed");
+    assert_eq!(condition(&broken, "Available")["status"], "True", "the server goes on");
+    assert_eq!(broken["status"]["availableReplicas"], 1);
+    namespace.until_event("demo", event, says).await;
+    rests(bed, namespace).await;
+    assert_eq!(namespace.running("demo").await, before, "the server is disturbed");
+    mend_it().await;
+    namespace.until_ready("demo").await;
+}
+
+/// The operator writes nothing here and asks little while an input stays broken.
+async fn rests(bed: &Bed, namespace: &Namespace<'_>) {
+    let audit = bed.cluster.audit();
+    let mark = namespace.quiet(&bed.user).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let requests = audit.requests_of(&bed.user).await.unwrap().since(mark);
+    let requests = requests.only(|request| request.namespace == namespace.name);
+    let asked = requests.except_watches().by_verb_and_resource();
+    assert!(requests.writes().is_empty(), "{asked:?}");
+    assert!(requests.except_watches().len() <= 6, "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_deleted() {
+    let Some((world, namespace)) = world("a_secret_that_is_deleted").await else { return };
+    let data = json!({"token": "sk-some-key"});
+    namespace.secret("vllm-creds", data.clone()).await;
+    namespace.distribution("demo", vllm_with_key()).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let says = format!(
+        "spec.providers.inference.apiKey: Secret not found: vllm-creds (namespace {})",
+        namespace.name
+    );
+    let trouble = Trouble {
+        condition: "SecretsResolved",
+        reason: "SecretNotFound",
+        says: &says,
+        event: "SecretResolutionFailed",
+    };
+    let break_it = async || namespace.delete("Secret", "vllm-creds").await;
+    let mend_it = async || namespace.secret("vllm-creds", data.clone()).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    assert_eq!(namespace.running("demo").await, before, "the same key is no reason to restart");
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_out_of_its_secret() {
+    let test = "a_key_that_is_taken_out_of_its_secret";
+    let Some((world, namespace)) = world(test).await else { return };
+    let data = json!({"token": "sk-some-key", "other": "x"});
+    namespace.secret("vllm-creds", data.clone()).await;
+    namespace.distribution("demo", vllm_with_key()).await;
+    let says = format!("Secret {}/vllm-creds has no key `token`", namespace.name);
+    let trouble = Trouble {
+        condition: "SecretsResolved",
+        reason: "SecretKeyNotFound",
+        says: &says,
+        event: "SecretResolutionFailed",
+    };
+    let break_it = async || namespace.patch("Secret", "vllm-creds", &without("token")).await;
+    let mend_it = async || namespace.secret("vllm-creds", data.clone()).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+}
+
+fn without(key: &str) -> Value {
+    json!({"data": {key: null}})
+}
+
+/// The server would read it as a number and exit. It is said without being shown.
+#[tokio::test]
+async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
+    let test = "a_secret_value_that_looks_like_a_number_is_shown_nowhere";
+    let Some((world, namespace)) = world(test).await else { return };
+    let value = "86753098675309";
+    namespace.secret("vllm-creds", json!({"token": "sk-some-key"})).await;
+    namespace.distribution("demo", vllm_with_key()).await;
+    let trouble = Trouble {
+        condition: "SecretsResolved",
+        reason: "SecretValueRejected",
+        says: "the value of `token` in Secret vllm-creds looks like a number or boolean",
+        event: "SecretResolutionFailed",
+    };
+    let break_it = async || namespace.secret("vllm-creds", json!({"token": value})).await;
+    let mend_it = async || {
+        for kind in [DISTRIBUTION, "Event", "Deployment", "ConfigMap", "Pod"] {
+            let all = json!(namespace.list(kind).await).to_string();
+            assert!(!all.contains(value), "the value stands in a {kind}");
+        }
+        assert!(!world.bed.operator.log().contains(value), "the value stands in the log");
+        namespace.secret("vllm-creds", json!({"token": "sk-another-key"})).await;
+    };
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+}
+
+#[tokio::test]
+async fn a_connection_string_that_is_none_is_shown_nowhere() {
+    let test = "a_connection_string_that_is_none_is_shown_nowhere";
+    let Some((world, namespace)) = world(test).await else { return };
+    let good = json!({"url": "postgresql://llama:first-word@pg:5432/stack"});
+    namespace.secret("pg-creds", good.clone()).await;
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "storage": {"sql": {
+            "type": "postgres", "connectionString": {"name": "pg-creds", "key": "url"},
+        }},
+    });
+    namespace.distribution("demo", spec).await;
+    let trouble = Trouble {
+        condition: "SecretsResolved",
+        reason: "SecretValueRejected",
+        says: "spec.storage.sql.connectionString: the value of `url` in Secret pg-creds",
+        event: "SecretResolutionFailed",
+    };
+    let wrong = "postgresql://llama:second-word@one,two/stack";
+    let break_it = async || namespace.secret("pg-creds", json!({"url": wrong})).await;
+    let mend_it = async || {
+        for kind in [DISTRIBUTION, "Event", "Deployment", "ConfigMap", "Pod"] {
+            let all = json!(namespace.list(kind).await).to_string();
+            assert!(!all.contains("-word"), "a password stands in a {kind}");
+        }
+        assert!(!world.bed.operator.log().contains("-word"), "a password stands in the log");
+        namespace.secret("pg-creds", good.clone()).await;
+    };
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+}
+
+fn with_own_config() -> Value {
+    json!({"distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"}})
+}
+
+#[tokio::test]
+async fn an_own_configuration_that_is_deleted() {
+    let test = "an_own_configuration_that_is_deleted";
+    let Some((world, namespace)) = world(test).await else { return };
+    let data = json!({"config.yaml": "version: 2\n"});
+    namespace.config_map("my-config", data.clone()).await;
+    namespace.distribution("demo", with_own_config()).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "ConfigMapNotFound",
+        says: "spec.overrideConfig.configMapName: ConfigMap not found: my-config",
+        event: "ConfigGenerationFailed",
+    };
+    let break_it = async || namespace.delete("ConfigMap", "my-config").await;
+    let mend_it = async || namespace.config_map("my-config", data.clone()).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    assert_eq!(namespace.running("demo").await, before, "the same file is no reason to restart");
+}
+
+#[tokio::test]
+async fn an_own_configuration_that_loses_its_file() {
+    let test = "an_own_configuration_that_loses_its_file";
+    let Some((world, namespace)) = world(test).await else { return };
+    let data = json!({"config.yaml": "version: 2\n"});
+    namespace.config_map("my-config", data.clone()).await;
+    namespace.distribution("demo", with_own_config()).await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "ConfigMapNotFound",
+        says: "ConfigMap my-config has neither the key config.yaml nor run.yaml",
+        event: "ConfigGenerationFailed",
+    };
+    let break_it =
+        async || namespace.patch("ConfigMap", "my-config", &without("config.yaml")).await;
+    let mend_it = async || namespace.config_map("my-config", data.clone()).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+}
+
+#[tokio::test]
+async fn certificate_authorities_that_are_deleted() {
+    let test = "certificate_authorities_that_are_deleted";
+    let Some((world, namespace)) = world(test).await else { return };
+    let made = rcgen::generate_simple_self_signed(["authority".to_owned()]).unwrap();
+    let data = json!({"ca-bundle.crt": made.cert.pem()});
+    namespace.config_map("roots", data.clone()).await;
+    let mut spec = vllm();
+    spec["networking"] = json!({"tls": {"caBundle": {"configMapName": "roots"}}});
+    namespace.distribution("demo", spec).await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "ConfigMapNotFound",
+        says: "spec.networking.tls.caBundle",
+        event: "ConfigGenerationFailed",
+    };
+    let break_it = async || namespace.delete("ConfigMap", "roots").await;
+    let mend_it = async || namespace.config_map("roots", data.clone()).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+}
+
+#[tokio::test]
+async fn a_change_of_the_resource_that_cannot_be_carried_out() {
+    let test = "a_change_of_the_resource_that_cannot_be_carried_out";
+    let Some((world, namespace)) = world(test).await else { return };
+    namespace.distribution("demo", vllm()).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "ConfigGenerationFailed",
+        says: "spec.resources.models[0].provider: there is no inference provider `nobody`",
+        event: "ConfigGenerationFailed",
+    };
+    let models = json!([{"name": "a", "provider": "nobody"}]);
+    let wrong = json!({"spec": {"resources": {"models": models}}});
+    let right = json!({"spec": {"resources": null}});
+    let break_it = async || namespace.patch(DISTRIBUTION, "demo", &wrong).await;
+    let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &right).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
+}
+
+#[tokio::test]
+async fn an_image_whose_configuration_has_an_unsupported_version() {
+    let test = "an_image_whose_configuration_has_an_unsupported_version";
+    let Some((world, namespace)) = world(test).await else { return };
+    let newer = configuration().replacen("version: 2", "version: 3", 1);
+    world.registry.push("versions/stack", "2", &labelled(configuration())).await.unwrap();
+    world.registry.push("versions/stack", "3", &labelled(&newer)).await.unwrap();
+    let host = world.registry.host();
+    let image = |tag: &str| json!({"image": format!("{host}/versions/stack:{tag}")});
+    let mut spec = vllm();
+    spec["distribution"] = image("2");
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "UnsupportedConfigVersion",
+        says: "spec.distribution: Unsupported config.yaml version 3. Supported versions: 1, 2",
+        event: "ConfigGenerationFailed",
+    };
+    let to = |tag: &str| json!({"spec": {"distribution": image(tag)}});
+    let break_it = async || namespace.patch(DISTRIBUTION, "demo", &to("3")).await;
+    let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &to("2")).await;
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
+}
+
+/// A change needs the registry; it waits for it, and is carried out when the registry is back.
+#[tokio::test]
+async fn a_registry_that_cannot_be_reached() {
+    let Some((world, namespace)) = world("a_registry_that_cannot_be_reached").await else { return };
+    world.registry.push("away/stack", "1", &labelled(configuration())).await.unwrap();
+    let mut spec = vllm();
+    spec["distribution"] = json!({"image": format!("{}/away/stack:1", world.way.host())});
+    namespace.distribution("demo", spec).await;
+    let trouble = Trouble {
+        condition: "ConfigGenerated",
+        reason: "RegistryUnavailable",
+        says: "spec.distribution.image: the configuration of ",
+        event: "RegistryUnavailable",
+    };
+    let elsewhere =
+        json!({"spec": {"providers": {"inference": {"endpoint": "http://other:8000"}}}});
+    let break_it = async || {
+        world.way.cut();
+        namespace.patch(DISTRIBUTION, "demo", &elsewhere).await;
+    };
+    let mend_it = async || world.way.mend();
+    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    let ready = namespace.until_ready("demo").await;
+    let config = crate::stories::config(&namespace, &ready).await;
+    assert!(config.to_string().contains("http://other:8000"), "the change is carried out");
+}
+
+/// Stored before the schema was what it is now; the operator says so and serves the others.
+#[tokio::test]
+async fn a_resource_that_cannot_be_read_beside_good_ones() {
+    let test = "a_resource_that_cannot_be_read_beside_good_ones";
+    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    bed.operator.stop();
+    let name = bed.namespace("unreadable").await.name;
+    store_unreadable(&bed, &name).await;
+    bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &[]);
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    let stopped = namespace
+        .until_condition("number", "ConfigGenerated", "False", "ConfigGenerationFailed")
+        .await;
+    assert_eq!(stopped["status"]["phase"], "Failed");
+    let said = condition(&stopped, "Ready")["message"].as_str().unwrap();
+    assert!(said.starts_with("spec.providers.inference: "), "{said}");
+    // This one may not even be given a status.
+    namespace.until_event("text", "ConfigGenerationFailed", "spec: ").await;
+    rests(&bed, &namespace).await;
+    assert!(namespace.list("Deployment").await.is_empty());
+    namespace.distribution("demo", vllm()).await;
+    namespace.until_ready("demo").await;
+}
+
+/// Stores resources that the schema does not allow, which is at work again afterwards.
+async fn store_unreadable(bed: &Bed, namespace: &str) {
+    let kubectl =
+        async |args: &[&str], input: Option<&str>| bed.cluster.kubectl(args, input).await.unwrap();
+    let crd = "crd/llamastackdistributions.llamastack.io";
+    let patch = json!([{
+        "op": "replace",
+        "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
+        "value": {"x-kubernetes-preserve-unknown-fields": true},
+    }]);
+    let patch = patch.to_string();
+    let policies = ["delete", "validatingadmissionpolicybinding", "--all"];
+    kubectl(&policies, None).await.expect_success();
+    kubectl(&["patch", crd, "--type=json", "-p", &patch], None).await.expect_success();
+    let broken = [
+        ("text", json!("just a text")),
+        ("number", json!({"distribution": {"name": "starter"}, "providers": {"inference": 7}})),
+    ];
+    for (name, spec) in broken {
+        let object = json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": DISTRIBUTION,
+            "metadata": {"name": name}, "spec": spec,
+        });
+        eventually("the loose schema is at work", async || {
+            let args = ["create", "-n", namespace, "-f", "-"];
+            kubectl(&args, Some(&object.to_string())).await.success()
+        })
+        .await;
+    }
+    for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
+        bed.operator_namespace().apply_file(file).await;
+    }
+    let again = json!({"spec": "just another text"}).to_string();
+    eventually("the schema is at work again", async || {
+        let args = ["patch", "llsd/number", "-n", namespace, "--type=merge", "-p", &again];
+        !kubectl(&args, None).await.success()
+    })
+    .await;
+}

@@ -1,0 +1,23 @@
+//! The operator at work on a real control plane: one resource in, a right deployment kept right.
+
+#[path = "../bed/cluster.rs"]
+mod cluster;
+#[path = "../bed/operator/mod.rs"]
+mod operator;
+#[path = "../bed/stories/mod.rs"]
+mod stories;
+
+mod autoscaled;
+mod diff;
+mod drift;
+mod exposed_elsewhere;
+mod failing_inputs;
+mod networking_and_workload;
+mod operator_images;
+mod operator_settles;
+mod operator_status;
+mod ownership;
+mod real_server_end_to_end;
+mod secret_changes;
+mod secret_values_stay_unseen;
+mod user_stories;

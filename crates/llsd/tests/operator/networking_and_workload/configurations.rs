@@ -1,0 +1,82 @@
+//! Generated configurations are kept as long as pods may be started with them, and the Secret of a
+//! database as long as there is a database.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::{Bed, Namespace, ask, asked};
+
+use crate::operator::everything;
+
+/// Asks for a server of this address, and gives the name of its configuration.
+async fn configured(namespace: &Namespace<'_>, endpoint: &str) -> String {
+    let inference = json!({"provider": "vllm", "endpoint": format!("http://{endpoint}:8000")});
+    let ready = ask(namespace, &json!({"providers": {"inference": inference}})).await;
+    ready["status"]["configGeneration"]["configMapName"].as_str().unwrap().to_owned()
+}
+
+/// All generated configurations of a namespace.
+async fn configurations(namespace: &Namespace<'_>) -> BTreeSet<String> {
+    let maps = namespace.list("ConfigMap").await;
+    let names = maps.iter().map(|map| map["metadata"]["name"].as_str().unwrap().to_owned());
+    names.filter(|name| name.starts_with("llama-config-")).collect()
+}
+
+#[tokio::test]
+async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
+    let Some(bed) = Bed::shared("generated configurations are kept").await else { return };
+    let namespace = bed.namespace("configurations").await;
+    let other = bed.namespace("another").await;
+    let mut others = BTreeSet::new();
+    for endpoint in ["x", "y", "z"] {
+        others.insert(configured(&other, endpoint).await);
+    }
+    let mut names = Vec::new();
+    for endpoint in ["a", "b", "c", "d"] {
+        names.push(configured(&namespace, endpoint).await);
+    }
+    let all: BTreeSet<String> = names.iter().cloned().collect();
+    assert_eq!(all.len(), 4, "a change makes a new one");
+    assert_eq!(configurations(&namespace).await, all, "old ReplicaSets name them");
+    // Nobody can go back to the first two any more.
+    for replica_set in namespace.list("ReplicaSet").await {
+        let text = replica_set["spec"].to_string();
+        if text.contains(&names[0]) || text.contains(&names[1]) {
+            let name = replica_set["metadata"]["name"].as_str().unwrap();
+            namespace.delete("ReplicaSet", name).await;
+            namespace.until_gone("ReplicaSet", name).await;
+        }
+    }
+    names.push(configured(&namespace, "e").await);
+    for gone in &names[..2] {
+        namespace.until_gone("ConfigMap", gone).await;
+    }
+    let kept: BTreeSet<String> = names[2..].iter().cloned().collect();
+    assert_eq!(configurations(&namespace).await, kept);
+    // Back to one that is still there: it is used, not made anew.
+    let before = namespace.get("ConfigMap", &names[2]).await.unwrap();
+    assert_eq!(before["immutable"], true, "{before}");
+    let resource = namespace.get("LlamaStackDistribution", "llama").await.unwrap();
+    let owner = &before["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["uid"], resource["metadata"]["uid"], "{before}");
+    assert_eq!(configured(&namespace, "c").await, names[2]);
+    assert_eq!(namespace.get("ConfigMap", &names[2]).await.unwrap(), before);
+    assert_eq!(configurations(&other).await, others, "those of others are none of ours");
+}
+
+#[tokio::test]
+async fn the_secret_of_a_database_goes_with_the_database() {
+    let Some(bed) = Bed::shared("the Secret of a database goes").await else { return };
+    let namespace = bed.namespace("database").await;
+    everything::prepare(&namespace).await;
+    let storage = &everything::spec()["storage"];
+    for _ in 0..2 {
+        ask(&namespace, &json!({"storage": storage})).await;
+        let secret = namespace.get("Secret", "llama-storage").await.unwrap();
+        assert!(secret["data"]["password"].is_string());
+        asked(&namespace, &json!({"storage": {"sql": {"type": "sqlite"}}})).await;
+        namespace.until_gone("Secret", "llama-storage").await;
+        namespace.until_ready("llama").await;
+    }
+}

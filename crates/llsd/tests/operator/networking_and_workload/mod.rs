@@ -1,0 +1,66 @@
+//! What a resource says of its network, its volume, its certificates and its pods becomes objects,
+//! changes with the resource, and goes when it is no longer said.
+
+mod certificates;
+mod configurations;
+mod exposure;
+mod flags;
+mod routes;
+mod volumes;
+
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::operator::bed::{Bed, Namespace};
+use crate::operator::definitions;
+use crate::operator::install::install;
+
+/// Asks for a server with more than its distribution, and waits until it is Ready.
+async fn ask(namespace: &Namespace<'_>, more: &Value) -> Value {
+    asked(namespace, more).await;
+    namespace.until_ready("llama").await
+}
+
+/// Asks for it alone.
+async fn asked(namespace: &Namespace<'_>, more: &Value) {
+    let mut spec = json!({"distribution": {"name": "starter"}});
+    for (field, value) in more.as_object().unwrap() {
+        spec[field] = value.clone();
+    }
+    namespace.distribution("llama", spec).await;
+}
+
+fn condition_message(resource: &Value, condition: &str) -> String {
+    let said = &crate::operator::bed::condition(resource, condition)["message"];
+    said.as_str().unwrap_or_default().to_owned()
+}
+
+/// A cluster that serves Routes and HTTPRoutes, and whose operator is configured anew meanwhile.
+struct Apart {
+    bed: Bed,
+    /// Why it serves neither, if so.
+    routes: Result<(), String>,
+}
+
+impl Apart {
+    async fn shared(test: &str) -> Option<&'static Self> {
+        static SHARED: OnceCell<Option<Apart>> = OnceCell::const_new();
+        SHARED.get_or_init(async || Self::start(test).await).await.as_ref()
+    }
+
+    async fn start(test: &str) -> Option<Self> {
+        let builder = llsd_testkit::ControlPlane::builder().with_controller_manager();
+        let cluster = builder.start_or_skip(test).await?;
+        let client = cluster.client();
+        // Before the operator, which asks only once what is served.
+        let mut routes = definitions::routes(&client).await;
+        if routes.is_ok() {
+            routes = definitions::http_routes(&client).await;
+        }
+        let user = install(&cluster).await;
+        let kubelet = cluster.kubelet(|_| llsd_testkit::PodFate::Ready).await.unwrap();
+        let namespace = llsd::manifests::names::NAMESPACE;
+        let operator = crate::operator::bed::Operator::start(&cluster, &user, namespace, &[]);
+        Some(Self { bed: Bed { operator, kubelet, user, cluster }, routes })
+    }
+}

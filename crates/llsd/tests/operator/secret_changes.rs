@@ -1,0 +1,154 @@
+//! What a server reads at its start is read anew when it changes: a changed Secret or ConfigMap rolls
+//! the pods, one that only looks different rolls nothing.
+
+use std::time::{Duration, Instant};
+
+use llsd::manifests::names;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use crate::operator::access::{eventually, may};
+use crate::operator::bed::{Bed, Namespace, Operator};
+use crate::stories::running::Running;
+use crate::stories::{percent_decoded, vllm_with_key};
+
+const SECRET_HASH: &str = "llamastack.io/secret-hash";
+
+/// A cluster whose operator reads Secrets again every other second.
+async fn namespace(test: &str) -> Option<Namespace<'static>> {
+    static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
+    let bed = BED.get_or_init(async || Bed::start(test, &["--secret-refresh", "2"]).await);
+    Some(bed.await.as_ref()?.namespace("changes").await)
+}
+
+/// Waits until the pods of a resource are all others than before, for another template.
+async fn until_rolled(namespace: &Namespace<'_>, name: &str, before: &Running) -> Running {
+    eventually("other pods run", async || {
+        let now = namespace.running(name).await;
+        now.template != before.template && now.pods.len() == 1 && now.pods.is_disjoint(&before.pods)
+    })
+    .await;
+    namespace.until_ready(name).await;
+    namespace.running(name).await
+}
+
+fn hash(running: &Running) -> Value {
+    running.template["metadata"]["annotations"][SECRET_HASH].clone()
+}
+
+#[tokio::test]
+async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing() {
+    let test = "a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing";
+    let Some(namespace) = namespace(test).await else { return };
+    namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "x"})).await;
+    for name in ["one", "two"] {
+        namespace.distribution(name, vllm_with_key()).await;
+    }
+    namespace.until_ready("one").await;
+    namespace.until_ready("two").await;
+    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
+    assert!(hash(&one).is_string());
+
+    // Neither a label nor a key that nobody reads is news.
+    let labelled = json!({"metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}}});
+    namespace.patch("Secret", "vllm-creds", &labelled).await;
+    namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "y"})).await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(namespace.running("one").await, one);
+    assert_eq!(namespace.running("two").await, two);
+
+    namespace.secret("vllm-creds", json!({"token": "sk-second", "other": "y"})).await;
+    let one_now = until_rolled(&namespace, "one", &one).await;
+    let two_now = until_rolled(&namespace, "two", &two).await;
+    assert_ne!(hash(&one_now), hash(&one));
+    assert_ne!(hash(&two_now), hash(&two));
+    let text = format!("{}{}", one_now.template, two_now.template);
+    assert!(!text.contains("sk-second"));
+}
+
+/// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.
+#[tokio::test]
+async fn whoever_notices_that_a_secret_changed_tells_the_others() {
+    let test = "whoever_notices_that_a_secret_changed_tells_the_others";
+    let Some(bed) = Bed::shared(test).await else { return };
+    let namespace = bed.namespace("shared").await;
+    namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
+    for name in ["one", "two"] {
+        namespace.distribution(name, vllm_with_key()).await;
+    }
+    namespace.until_ready("one").await;
+    namespace.until_ready("two").await;
+    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
+    // What was read in the last ten seconds counts as fresh.
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
+    let touch = json!({"metadata": {"annotations": {"llamastack.io/refresh": "1"}}});
+    namespace.patch("LlamaStackDistribution", "one", &touch).await;
+    until_rolled(&namespace, "one", &one).await;
+    until_rolled(&namespace, "two", &two).await;
+}
+
+#[tokio::test]
+async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing() {
+    let test = "a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing";
+    let Some(namespace) = namespace(test).await else { return };
+    namespace.config_map("my-config", json!({"config.yaml": "version: 2\n"})).await;
+    let spec = json!({
+        "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
+    });
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let labelled = json!({"metadata": {"labels": {"team": "a"}}, "data": {"readme": "x"}});
+    namespace.patch("ConfigMap", "my-config", &labelled).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(namespace.running("demo").await, before);
+    let begun = Instant::now();
+    namespace.config_map("my-config", json!({"config.yaml": "version: 2\napis: []\n"})).await;
+    until_rolled(&namespace, "demo", &before).await;
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+/// The password of a database stands in a Secret of the operator's own as well.
+#[tokio::test]
+async fn a_changed_connection_string_reaches_the_servers_own_secret() {
+    let test = "a_changed_connection_string_reaches_the_servers_own_secret";
+    let Some(namespace) = namespace(test).await else { return };
+    namespace.secret("pg", json!({"url": "postgresql://llama:one@pg:5432/stack"})).await;
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "storage": {"sql": {"type": "postgres", "connectionString": {"name": "pg", "key": "url"}}},
+    });
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    namespace.secret("pg", json!({"url": "postgresql://llama:two@pg:5432/stack"})).await;
+    until_rolled(&namespace, "demo", &before).await;
+    let stored = namespace.get("Secret", "demo-storage").await.unwrap();
+    assert_eq!(percent_decoded(&stored["data"]["password"]), "two");
+}
+
+#[tokio::test]
+async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
+    let test = "with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once";
+    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    bed.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
+    let client = bed.cluster.client_for(&bed.user, &[]);
+    eventually("the role of the watch is at work", async || {
+        may(&client, "watch", ("", "secrets"), "", "").await
+    })
+    .await;
+    bed.operator.stop();
+    bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &["--watch-secrets"]);
+    let namespace = bed.namespace("watched").await;
+    namespace.distribution("demo", vllm_with_key()).await;
+    namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
+    namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let begun = Instant::now();
+    namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
+    until_rolled(&namespace, "demo", &before).await;
+    // Without the watch it is read every 45 s.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}

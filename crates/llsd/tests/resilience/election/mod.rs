@@ -1,0 +1,49 @@
+//! Replicas that stand for election against a real API server, and what can come between the two.
+
+mod gate;
+mod replica;
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use kube::Api;
+use llsd::leadership::{LEASE_NAME, Settings};
+use tokio::time::Instant;
+
+pub use gate::Gate;
+pub use replica::{Replica, overlap};
+
+/// Shorter than in earnest, with the same proportions.
+pub fn hasty(namespace: &str, identity: &str) -> Settings {
+    Settings {
+        identity: identity.to_owned(),
+        lease_duration: Duration::from_secs(4),
+        renew_deadline: Duration::from_millis(2600),
+        retry_period: Duration::from_millis(500),
+        ..Settings::new(namespace)
+    }
+}
+
+/// The content of the Lease, if there is one.
+pub async fn lease(client: &kube::Client, namespace: &str) -> Option<LeaseSpec> {
+    let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    leases.get_opt(LEASE_NAME).await.unwrap().map(|lease| lease.spec.unwrap_or_default())
+}
+
+pub async fn holder(client: &kube::Client, namespace: &str) -> String {
+    lease(client, namespace).await.and_then(|lease| lease.holder_identity).unwrap_or_default()
+}
+
+/// Waits until it is so, and says how long that took.
+pub async fn eventually(
+    what: &str,
+    patience: Duration,
+    mut is_so: impl AsyncFnMut() -> bool,
+) -> Duration {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    began.elapsed()
+}

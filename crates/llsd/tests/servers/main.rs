@@ -1,0 +1,13 @@
+//! Real servers, and the programs that run in their pods.
+
+mod moved_to_ogx;
+mod persisted_registry;
+mod pod;
+mod real_servers_judge;
+mod redis;
+mod redis_proxy;
+mod redis_proxy_tls;
+mod served_as_asked;
+mod servers_boot;
+mod start_program;
+mod trusted_certificates;

@@ -1,0 +1,90 @@
+//! A real server that the start program started has the port, the certificate and the workers that
+//! were asked for, whatever its release reads of its file, and ends when the kubelet asks it to.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::process::ExitStatusExt,
+    time::{Duration, Instant},
+};
+
+use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
+
+const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
+/// Ten times what an idle machine needs.
+const PATIENCE: Duration = Duration::from_secs(150);
+const KILLED: i32 = 9;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn port_certificate_and_workers_are_as_asked() {
+    let stub = OpenAiStub::start(&["listed"]).await.unwrap();
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip("port_certificate_and_workers_are_as_asked") {
+            return;
+        }
+        let config = if release < Release::V0_3_5 {
+            include_str!("launch/start-0.2.yaml")
+        } else {
+            include_str!("launch/start-0.3.yaml")
+        };
+        let server = "server: {port: 9321, tls_certfile: tls.crt, tls_keyfile: tls.key}";
+        let boot = Boot::new(format!("{config}{server}\n")).unwrap();
+        let (port, state) = (boot.port(), boot.home().display().to_string());
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        fs::write(boot.home().join("tls.crt"), certified.cert.pem()).unwrap();
+        fs::write(boot.home().join("tls.key"), certified.signing_key.serialize_pem()).unwrap();
+        let boot = boot
+            .with_env("STUB_URL", format!("{}/v1", stub.url()))
+            .with_env("STATE_DIR", state)
+            .with_env("LLS_PORT", port.to_string())
+            .with_env("LLS_WORKERS", "2")
+            .with_env("LLS_HOST", "127.0.0.1")
+            .with_https(certified.cert.pem())
+            .with_command(["python3", "-c", PROGRAM]);
+        let mut server = release.boot(boot).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap();
+
+        let version = server.get_json("/v1/version").await.unwrap();
+        assert_eq!(version.body["version"], release.version());
+        assert!(!speaks_plain_http(port), "{release}");
+        assert!(TcpStream::connect(("127.0.0.1", 9321)).is_err(), "{release}: the file's port");
+        if release < Release::V0_3_5 {
+            assert!(server.log().contains("1 instead of 2"), "{}", server.log());
+        } else {
+            assert_eq!(workers(server.id()), 2, "{release}: {}", server.log());
+        }
+        if release >= Release::V0_3_5 {
+            all_workers_serve(&server).await;
+        }
+        let ended = server.stop().unwrap();
+        assert_ne!(ended.signal(), Some(KILLED), "{release} had to be killed");
+    }
+}
+
+/// A worker that is asked to end while it starts may not hear it.
+async fn all_workers_serve(server: &LlamaStackServer) {
+    let begun = Instant::now();
+    while server.log().matches("Application startup complete").count() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "one worker never serves: {}", server.log());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn speaks_plain_http(port: u16) -> bool {
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    connection.write_all(b"GET /v1/health HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = connection.read_to_end(&mut answer);
+    answer.starts_with(b"HTTP/")
+}
+
+/// The children of the server that serve requests; another one only keeps track of semaphores.
+fn workers(server: u32) -> usize {
+    let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+    let is_worker = |child: &&str| {
+        let command = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains("spawn_main")
+    };
+    children.split_whitespace().filter(is_worker).count()
+}

@@ -1,0 +1,105 @@
+//! The webhook server on a thread of its own, with a certificate for loopback.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use llsd::shutdown::{Shutdown, Trigger};
+use llsd::telemetry::Metrics;
+use llsd::webhook::{Webhooks, serve};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// A certificate for loopback, and the authority that signed it.
+#[derive(Debug)]
+pub struct Identity {
+    pub authority: String,
+    certificate: CertificateDer<'static>,
+    key: Vec<u8>,
+}
+
+impl Identity {
+    pub fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        params.distinguished_name.push(DnType::CommonName, "webhook test");
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let leaf = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = leaf.signed_by(&key, &issuer).unwrap();
+        Self {
+            authority: issuer.pem(),
+            certificate: certificate.der().clone(),
+            key: key.serialize_der(),
+        }
+    }
+
+    pub fn tls(&self) -> Arc<ServerConfig> {
+        llsd_testkit::install_crypto_provider();
+        let key = PrivateKeyDer::try_from(self.key.clone()).unwrap();
+        let config = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![self.certificate.clone()], key);
+        Arc::new(config.unwrap())
+    }
+}
+
+/// A webhook server that runs beside the tests, whatever becomes of their runtimes.
+#[derive(Debug)]
+pub struct Server {
+    pub address: SocketAddr,
+    pub metrics: Metrics,
+    stop: Trigger,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// On a free port.
+    pub fn start(identity: &Identity, cluster: Option<kube::Config>) -> Self {
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), identity, cluster)
+    }
+
+    /// On the port that one had before.
+    pub fn start_at(
+        address: SocketAddr,
+        identity: &Identity,
+        cluster: Option<kube::Config>,
+    ) -> Self {
+        let tls = identity.tls();
+        let metrics = Metrics::new("test");
+        let mut webhooks = Webhooks::new(metrics.clone());
+        let (stop, shutdown) = Shutdown::new();
+        let listener = std::net::TcpListener::bind(address).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                webhooks.client = cluster.map(|config| kube::Client::try_from(config).unwrap());
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                serve(listener, tls, webhooks, shutdown).await.unwrap();
+            });
+        });
+        Self { address, metrics, stop, thread: Some(thread) }
+    }
+
+    /// Asks for the end and does not wait for it.
+    pub fn ask_to_end(&self) {
+        self.stop.request();
+    }
+
+    /// Ends it in good order.
+    pub fn end(mut self) -> SocketAddr {
+        self.stop.request();
+        self.thread.take().unwrap().join().unwrap();
+        self.address
+    }
+}
