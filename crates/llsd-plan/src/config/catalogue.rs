@@ -2,7 +2,7 @@
 //! the operator knows of a provider stands there and nowhere else.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -44,42 +44,44 @@ impl ProviderType {
     }
 }
 
-/// All catalogues, the oldest release first, those of OGX after those of llama-stack.
-static ALL: LazyLock<Vec<Catalogue>> = LazyLock::new(|| {
-    [
-        include_str!("catalogue/0.2.12.yaml"),
-        include_str!("catalogue/0.2.24.yaml"),
-        include_str!("catalogue/0.3.5.yaml"),
-        include_str!("catalogue/0.4.7.yaml"),
-        include_str!("catalogue/0.5.4.yaml"),
-        include_str!("catalogue/0.6.1.yaml"),
-        include_str!("catalogue/0.7.3.yaml"),
-        include_str!("catalogue/ogx-1.0.4.yaml"),
-        include_str!("catalogue/ogx-1.1.3.yaml"),
-        include_str!("catalogue/ogx-1.2.5.yaml"),
-        include_str!("catalogue/ogx-1.3.1.yaml"),
-        include_str!("catalogue/ogx-1.4.1.yaml"),
-        include_str!("catalogue/ogx-1.5.0.yaml"),
-    ]
-    .into_iter()
-    .map(|text| {
-        let rows = document::read(text).expect("a catalogue is YAML");
+/// All catalogues by release, the oldest first, those of OGX after those of llama-stack.
+const FILES: [(&str, &str); 13] = [
+    ("0.2.12", include_str!("catalogue/0.2.12.yaml")),
+    ("0.2.24", include_str!("catalogue/0.2.24.yaml")),
+    ("0.3.5", include_str!("catalogue/0.3.5.yaml")),
+    ("0.4.7", include_str!("catalogue/0.4.7.yaml")),
+    ("0.5.4", include_str!("catalogue/0.5.4.yaml")),
+    ("0.6.1", include_str!("catalogue/0.6.1.yaml")),
+    ("0.7.3", include_str!("catalogue/0.7.3.yaml")),
+    ("ogx-1.0.4", include_str!("catalogue/ogx-1.0.4.yaml")),
+    ("ogx-1.1.3", include_str!("catalogue/ogx-1.1.3.yaml")),
+    ("ogx-1.2.5", include_str!("catalogue/ogx-1.2.5.yaml")),
+    ("ogx-1.3.1", include_str!("catalogue/ogx-1.3.1.yaml")),
+    ("ogx-1.4.1", include_str!("catalogue/ogx-1.4.1.yaml")),
+    ("ogx-1.5.0", include_str!("catalogue/ogx-1.5.0.yaml")),
+];
+
+/// Each is read when it is first needed: few releases run in one cluster.
+static READ: [OnceLock<Catalogue>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+
+fn read(position: usize) -> &'static Catalogue {
+    READ[position].get_or_init(|| {
+        let rows = document::read(FILES[position].1).expect("a catalogue is YAML");
         let mut catalogue: Catalogue =
             serde_json::from_value(rows).expect("a catalogue has the fields of its head");
         catalogue.name = catalogue.release.replace("ogx-", "OGX ");
         catalogue
     })
-    .collect()
-});
+}
 
 impl Catalogue {
-    pub fn all() -> &'static [Self] {
-        &ALL
+    pub fn all() -> impl DoubleEndedIterator<Item = &'static Self> + ExactSizeIterator {
+        (0..FILES.len()).map(read)
     }
 
     /// The catalogue of the release with this name.
     pub fn of(release: &str) -> Option<&'static Self> {
-        ALL.iter().find(|catalogue| catalogue.release == release)
+        FILES.iter().position(|(known, _)| *known == release).map(read)
     }
 
     /// What a field of this type is called, the newest release first; several have changed names.
@@ -88,7 +90,8 @@ impl Catalogue {
         provider_type: &str,
         of: impl Fn(&'static ProviderType) -> Option<&'static str>,
     ) -> impl Iterator<Item = &'static str> {
-        let types = ALL.iter().rev().filter_map(move |catalogue| catalogue.get(api, provider_type));
+        let types =
+            Self::all().rev().filter_map(move |catalogue| catalogue.get(api, provider_type));
         types.filter_map(of)
     }
 
@@ -124,7 +127,8 @@ mod tests {
 
     #[test]
     fn every_catalogue_is_read_and_a_short_name_prefers_the_remote_type() {
-        assert_eq!(Catalogue::all().len(), 13);
+        let releases: Vec<&str> = Catalogue::all().map(|read| read.release.as_str()).collect();
+        assert_eq!(releases, FILES.map(|(release, _)| release));
         let newest = Catalogue::of("0.7.3").unwrap();
         assert_eq!(newest.full_type("vector_io", "milvus"), Some("remote::milvus"));
         assert_eq!(newest.full_type("vector_io", "faiss"), Some("inline::faiss"));

@@ -198,20 +198,18 @@ impl Builder<'_, '_> {
         usual: &[&'static str],
     ) -> Option<String> {
         let api = self.provider.api.as_str();
-        let names = Catalogue::field_names(api, &self.resolved.name, &of);
-        let names: Vec<&str> = names.chain(usual.iter().copied()).collect();
+        let own = self.resolved.known.and_then(&of);
+        let others = || Catalogue::field_names(api, &self.resolved.name, &of);
+        let names = || own.into_iter().chain(others()).chain(usual.iter().copied());
         let learnt = self
             .draft
             .providers(api)
             .iter()
             .filter(|entry| entry.get_str("provider_type") == Some(&self.resolved.name))
             .filter_map(|entry| entry.get("config"))
-            .find_map(|config| names.iter().find(|name| config.get(name).is_some()));
-        match (learnt, self.resolved.known) {
-            (Some(field), _) => Some((*field).to_owned()),
-            (None, Some(known)) => of(known).map(str::to_owned),
-            (None, None) => usual.first().map(|field| (*field).to_owned()),
-        }
+            .find_map(|config| names().find(|name| config.get(name).is_some()));
+        let unknown = || usual.first().copied().filter(|_| self.resolved.known.is_none());
+        learnt.or(own).or_else(unknown).map(str::to_owned)
     }
 
     fn set(&mut self, field: &str, value: Node, by: &FieldPath) {

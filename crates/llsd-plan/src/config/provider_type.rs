@@ -80,7 +80,6 @@ pub(super) fn resolve(
         return None;
     }
     let elsewhere: Vec<&str> = Catalogue::all()
-        .iter()
         .filter(|catalogue| full(catalogue).is_some())
         .map(|catalogue| catalogue.name.as_str())
         .collect();

@@ -5,20 +5,16 @@ mod pattern;
 mod providers;
 mod resources;
 mod rules;
+mod schema;
 mod shape;
 mod v1alpha1;
 mod value;
 
-use std::sync::LazyLock;
-
 use llsd_api::conversion::Version;
-use llsd_api::crd::described_v1alpha2;
 use llsd_api::rules::RESOURCE_NAME;
 use serde_json::Value;
 
 use crate::problem::{FieldPath, Findings, Reason};
-
-static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha2);
 
 pub use v1alpha1::own_path as v1alpha1_path;
 
@@ -62,7 +58,7 @@ fn check(resource: &Value) -> Findings {
             "add a spec with a distribution",
         ),
         Some(spec) => {
-            shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
+            shape::check(&schema::V1ALPHA2_SPEC, spec, &FieldPath::spec(), &mut findings);
             rules::check(spec, &mut findings);
         }
     }

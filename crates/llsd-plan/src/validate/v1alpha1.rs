@@ -1,21 +1,16 @@
 //! Judges a v1alpha1 resource: by its own schema first, then by what it becomes in v1alpha2, with
 //! the findings told in the fields of the file.
 
-use std::sync::LazyLock;
-
 use llsd_api::conversion;
-use llsd_api::crd::described_v1alpha1;
 use serde_json::Value;
 
-use super::{present, shape};
+use super::{present, schema, shape};
 use crate::problem::{FieldPath, Findings, Problem, Segment};
-
-pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(described_v1alpha1);
 
 pub(super) fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     if let Some(spec) = present(resource, "spec") {
-        shape::check(&SCHEMA["properties"]["spec"], spec, &FieldPath::spec(), &mut findings);
+        shape::check(&schema::V1ALPHA1_SPEC, spec, &FieldPath::spec(), &mut findings);
     }
     if findings.problems.is_empty() {
         in_its_own_fields(super::validate_stored(&conversion::up(resource.clone())))

@@ -45,7 +45,11 @@ async fn main() -> anyhow::Result<()> {
     let api = Api::new(cluster.client());
     let mut table = Table::new(count);
 
-    let floor = floor::measure(&api, &cluster.namespace("floor").await?, count).await?;
+    let namespace = cluster.namespace("floor").await?;
+    // The same goes on beside it as beside the operator.
+    let ready = readiness::start(&cluster, &namespace);
+    let floor = floor::measure(&api, &namespace, count).await?;
+    drop(ready);
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
     let servers = stub_server::serve().await;

@@ -13,6 +13,7 @@ use kube::{Client, ResourceExt};
 use llsd_testkit::ControlPlane;
 use serde_json::json;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use crate::CONCURRENCY;
 
@@ -20,6 +21,7 @@ use crate::CONCURRENCY;
 pub struct Progress {
     deployments: Counter,
     resources: Counter,
+    _watches: JoinSet<()>,
 }
 
 #[derive(Clone, Default)]
@@ -52,20 +54,18 @@ impl Progress {
     }
 }
 
-/// Works until the bench ends.
+/// Works until what it returns is dropped.
 pub fn start(cluster: &ControlPlane, namespace: &str) -> Progress {
     // A user that the audit log leaves out: the stand-in is not what is measured.
     let client = cluster.client_for("system:kubelet-stand-in", &["system:masters"]);
-    let progress = Progress { deployments: Counter::default(), resources: Counter::default() };
-    tokio::spawn(deployments(
-        api(&client, namespace, "apps", "v1", "Deployment"),
-        progress.deployments.clone(),
-    ));
-    tokio::spawn(resources(
+    let (made, told) = (Counter::default(), Counter::default());
+    let mut watches = JoinSet::new();
+    watches.spawn(deployments(api(&client, namespace, "apps", "v1", "Deployment"), made.clone()));
+    watches.spawn(resources(
         api(&client, namespace, "llamastack.io", "v1alpha2", "LlamaStackDistribution"),
-        progress.resources.clone(),
+        told.clone(),
     ));
-    progress
+    Progress { deployments: made, resources: told, _watches: watches }
 }
 
 fn api(

@@ -1,9 +1,10 @@
 //! The kinds of objects that the operator owns, and how the API server calls them.
 
-use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client};
 use serde_json::Value;
+
+use super::object::Object;
 
 /// One kind of owned object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,7 +120,7 @@ impl Kind {
         }
     }
 
-    pub fn in_namespace(self, client: &Client, namespace: &str) -> Api<DynamicObject> {
+    pub fn in_namespace(self, client: &Client, namespace: &str) -> Api<Object> {
         Api::namespaced_with(client.clone(), namespace, &self.resource())
     }
 }

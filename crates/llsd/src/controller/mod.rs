@@ -10,6 +10,7 @@ mod events;
 mod gather;
 mod kinds;
 mod notes;
+mod object;
 mod operator;
 mod pinned_certificate;
 pub mod preview;

@@ -1,5 +1,6 @@
 //! What is remembered of a resource between reconciles and costs nothing to lose: since when its pods
-//! are not ready, how often its server could not be reached, what it said last.
+//! are not ready, how often its server could not be reached, what it said last, what was written and
+//! not told yet.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,7 @@ struct Note {
     unreachable: u32,
     server: Option<Asked>,
     storage_secret: Option<bool>,
+    untold: Vec<String>,
 }
 
 /// How a server is asked, and what it said, as a hash.
@@ -80,6 +82,16 @@ impl Notes {
 
     pub fn set_storage_secret(&self, key: &Key, exists: bool) {
         self.lock().entry(key.clone()).or_default().storage_secret = Some(exists);
+    }
+
+    /// Notes which objects were written without a word in the status.
+    pub fn set_untold(&self, key: &Key, written: Vec<String>) {
+        self.lock().entry(key.clone()).or_default().untold = written;
+    }
+
+    /// What was noted, which is then told.
+    pub fn take_untold(&self, key: &Key) -> Vec<String> {
+        self.lock().get_mut(key).map(|note| std::mem::take(&mut note.untold)).unwrap_or_default()
     }
 
     pub fn forget(&self, key: &Key) {

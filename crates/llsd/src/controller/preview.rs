@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use llsd_plan::facts::Facts;
 use llsd_plan::fingerprint::FIELD_MANAGER;
@@ -19,6 +19,7 @@ use super::api_error::told;
 use super::cache::{Child, Key};
 use super::gather::{gather, held};
 use super::kinds::{self, Kind};
+use super::object::Object;
 use super::secret_key::SecretKey;
 use super::{Context, Error, Scope, Settings, apply, prune};
 use crate::manifests::names::CONFIG_MAP;
@@ -76,14 +77,14 @@ impl Looking {
 
     /// The resource as the API server would store it: defaulted, admitted, with its generation.
     pub async fn stored(&self, key: &Key, object: &Value) -> Result<Value, kube::Error> {
-        let api = Api::<DynamicObject>::namespaced_with(
+        let api = Api::<Object>::namespaced_with(
             self.context.client.clone(),
             &key.namespace,
             &kinds::distribution(),
         );
         let parameters = PatchParams::apply("llsd-diff").force().dry_run();
         let answer = api.patch(&key.name, &parameters, &Patch::Apply(object)).await?;
-        Ok(serde_json::to_value(answer).expect("objects have string keys only"))
+        Ok(answer.json)
     }
 
     /// What would become of a resource, as the API server would store it.
@@ -107,7 +108,7 @@ impl Looking {
         }
         for child in prune::unplanned(context, key, owner, planned, &children).await? {
             let api = child.kind.in_namespace(&context.client, &key.namespace);
-            let before = api.get_opt(&child.name).await?.map(|live| written(&live));
+            let before = api.get_opt(&child.name).await?.map(|live| live.json);
             let (kind, name) = (child.kind.name(), child.name.to_string());
             changes.push(Change { kind, name, before, after: None });
         }
@@ -126,7 +127,7 @@ impl Looking {
         let kind = Kind::of(&object).expect("every planned object is of a known kind");
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let api = kind.in_namespace(&self.context.client, &key.namespace);
-        let before = api.get_opt(&name).await?.map(|live| written(&live));
+        let before = api.get_opt(&name).await?.map(|live| live.json);
         let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
         let live = before.as_ref().and_then(|live| apply::ours(kind, live, key, owner));
         if before.is_some() && live.is_none() {
@@ -144,7 +145,7 @@ impl Looking {
         let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
         Ok(match api.patch(&name, &parameters, &Patch::Apply(&object)).await {
             Ok(after) => {
-                let after = Some(written(&after));
+                let after = Some(after.json);
                 Ok(Some(Change { kind: kind.name(), name, before, after }))
             }
             Err(error) => Err(format!("{} {name}: {}", kind.name(), told(&error))),
@@ -160,7 +161,7 @@ impl Looking {
             }
             let api = kind.in_namespace(&self.context.client, &key.namespace);
             let listed = api.list(&ListParams::default().labels(&ours)).await?;
-            let read = listed.iter().filter_map(|object| Child::read(kind, &written(object)));
+            let read = listed.iter().filter_map(|object| Child::read(kind, &object.json));
             children.extend(read.filter(|(owner, _)| owner == key).map(|(_, child)| child));
         }
         Ok(children)
@@ -207,10 +208,6 @@ fn settings(operator_namespace: &str) -> Settings {
         server_url: None,
         grace: Duration::ZERO,
     }
-}
-
-fn written(object: &DynamicObject) -> Value {
-    serde_json::to_value(object).expect("objects of Kubernetes have string keys only")
 }
 
 /// A key from a resource's own metadata; a file that names no namespace means the client's.

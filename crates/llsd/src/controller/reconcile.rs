@@ -106,9 +106,21 @@ impl Work<'_> {
         let children = self.context.cache.children(self.key);
         applied.deleted =
             prune::prune(self.context, self.key, self.resource, plan, &children).await?;
-        let next = self.tell(planning, Applying::Applied(&applied), gathered, Some(plan)).await?;
         log(self.key, &applied);
+        if self.may_be_told_later(&applied) {
+            self.context.notes.set_untold(self.key, applied.written);
+            return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
+        }
+        applied.written.extend(self.context.notes.take_untold(self.key));
+        let next = self.tell(planning, Applying::Applied(&applied), gathered, Some(plan)).await?;
         Ok((Reconcile::Planned, next))
+    }
+
+    /// Of a new resource whose objects are made now there is nothing to say yet but that. While
+    /// others wait for their servers that has time until its next turn, which comes after theirs.
+    fn may_be_told_later(&self, applied: &Applied) -> bool {
+        let is_new = self.resource["status"].is_null();
+        is_new && !applied.written.is_empty() && self.context.queue.is_busy()
     }
 
     /// Nothing is applied: what runs goes on running, and the status says what is in the way.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::Context;
 use super::cache::{Child, Detail, Key};
 use super::kinds::{self, Kind};
+use super::object::Object;
 
 /// What one reconcile came to.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +53,7 @@ pub async fn report(
             "status": difference,
         });
         context.cache.expect_status(key, &status);
-        let api = Api::<kube::api::DynamicObject>::namespaced_with(
+        let api = Api::<Object>::namespaced_with(
             context.client.clone(),
             &key.namespace,
             &kinds::distribution(),
@@ -61,8 +62,7 @@ pub async fn report(
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         match api.patch_status(&key.name, &parameters, &Patch::Merge(&patch)).await {
             Ok(answer) => {
-                let answer = serde_json::to_value(&answer).expect("objects have string keys only");
-                context.cache.put_resource(key, answer);
+                context.cache.put_resource(key, answer.json);
             }
             // The resource is gone, and with it whoever would read this.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),

@@ -3,9 +3,10 @@
 use std::fmt::Debug;
 
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use kube::{Api, Client, Resource};
+
+use super::object::Object;
 
 /// All that is looked after.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Part {
         }
     }
 
-    pub fn api(&self, client: &Client, resource: &ApiResource) -> Api<DynamicObject> {
+    pub fn api(&self, client: &Client, resource: &ApiResource) -> Api<Object> {
         match self {
             Self::Cluster => Api::all_with(client.clone(), resource),
             Self::Namespace(name) => Api::namespaced_with(client.clone(), name, resource),

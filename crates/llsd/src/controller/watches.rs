@@ -6,19 +6,18 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::DynamicObject;
 use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
 use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::labels;
-use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::Context;
 use super::cache::Key;
 use super::kinds::{self, Kind};
+use super::object::Object;
 use super::scope::{Part, Scope};
 use super::synced::{Pending, Synced};
 use crate::manifests::names::CONFIG_MAP;
@@ -64,19 +63,17 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
 
 async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
     pending.begin().await;
-    let api: Api<DynamicObject> = part.api(&context.client, &kinds::distribution());
+    let api: Api<Object> = part.api(&context.client, &kinds::distribution());
     let mut listed = HashSet::new();
     let mut events = std::pin::pin!(events(api, Config::default()));
     while let Some(event) = events.next().await {
         match event {
             Event::Init => listed.clear(),
-            Event::InitApply(object) | Event::Apply(object) => {
-                let key = key(&object);
-                listed.insert(key.clone());
-                if context.cache.put_resource(&key, written(&object)) {
-                    context.queue.add(&key);
-                }
+            Event::InitApply(object) => {
+                listed.insert(object.key());
+                seen(&context, object);
             }
+            Event::Apply(object) => seen(&context, object),
             Event::InitDone => {
                 let is_covered = |key: &Key| part.holds(&key.namespace);
                 for key in context.cache.resource_keys() {
@@ -87,8 +84,15 @@ async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
                 listed = HashSet::new();
                 pending.done();
             }
-            Event::Delete(object) => gone(&context, &key(&object)),
+            Event::Delete(object) => gone(&context, &object.key()),
         }
+    }
+}
+
+fn seen(context: &Context, object: Object) {
+    let key = object.key();
+    if context.cache.put_resource(&key, object.json) {
+        context.queue.add(&key);
     }
 }
 
@@ -102,7 +106,7 @@ fn gone(context: &Context, key: &Key) {
 
 async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pending) {
     pending.begin().await;
-    let api: Api<DynamicObject> = part.api(&context.client, &kind.resource());
+    let api: Api<Object> = part.api(&context.client, &kind.resource());
     let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
     let mut listed = HashSet::new();
     let mut events = std::pin::pin!(events(api, Config::default().labels(&ours)));
@@ -113,11 +117,11 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
                 None
             }
             Event::InitApply(object) => {
-                let namespace = object.namespace().unwrap_or_default();
-                listed.insert((namespace.into(), object.name_any().into()));
-                context.cache.put_child(kind, &written(&object))
+                let Key { namespace, name } = object.key();
+                listed.insert((namespace, name));
+                context.cache.put_child(kind, &object.json)
             }
-            Event::Apply(object) => context.cache.put_child(kind, &written(&object)),
+            Event::Apply(object) => context.cache.put_child(kind, &object.json),
             Event::InitDone => {
                 let woken =
                     context.cache.keep_children(kind, &listed, |key| part.holds(&key.namespace));
@@ -126,7 +130,7 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
                 pending.done();
                 None
             }
-            Event::Delete(object) => context.cache.remove_child(kind, &written(&object)),
+            Event::Delete(object) => context.cache.remove_child(kind, &object.json),
         };
         if let Some(key) = woken {
             context.queue.add(&key);
@@ -233,13 +237,13 @@ async fn mirrors(
         kind: kind.to_owned(),
         plural: plural.to_owned(),
     };
-    let api: Api<DynamicObject> = Api::all_with(context.client.clone(), &resource);
+    let api: Api<Object> = Api::all_with(context.client.clone(), &resource);
     let mut events = std::pin::pin!(events(api, Config::default()));
     while let Some(event) = events.next().await {
         let changed = match event {
             Event::Init => false,
             Event::InitApply(object) | Event::Apply(object) => {
-                context.current.set_mirrors(kind, &object.name_any(), Some(&written(&object)))
+                context.current.set_mirrors(kind, &object.name_any(), Some(&object.json))
             }
             Event::Delete(object) => context.current.set_mirrors(kind, &object.name_any(), None),
             Event::InitDone => {
@@ -264,10 +268,7 @@ fn wake(context: &Context, keys: &[Key]) {
 }
 
 /// The events of a watch that never ends: what fails is logged and tried again, with backoff.
-fn events(
-    api: Api<DynamicObject>,
-    config: Config,
-) -> impl Stream<Item = Event<DynamicObject>> + Send {
+fn events(api: Api<Object>, config: Config) -> impl Stream<Item = Event<Object>> + Send {
     logged(watcher(api, config.page_size(PAGE)).default_backoff())
 }
 
@@ -284,12 +285,4 @@ where
             None
         }
     })
-}
-
-fn key(object: &DynamicObject) -> Key {
-    Key::new(&object.namespace().unwrap_or_default(), &object.name_any())
-}
-
-fn written(object: &DynamicObject) -> Value {
-    serde_json::to_value(object).expect("objects of Kubernetes have string keys only")
 }

@@ -12,6 +12,7 @@ mod diff;
 mod drift;
 mod exposed_elsewhere;
 mod failing_inputs;
+mod many_at_once;
 mod networking_and_workload;
 mod operator_images;
 mod operator_settles;

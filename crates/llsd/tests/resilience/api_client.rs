@@ -17,7 +17,6 @@ use llsd::telemetry::api_calls::{NoAnswer, Patience, client, patient_client};
 use llsd::telemetry::logs::{Format, subscriber};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
-use tracing_subscriber::EnvFilter;
 
 use crate::election::Gate;
 
@@ -191,7 +190,6 @@ async fn a_secret_that_cannot_be_read_is_not_in_the_log_at_any_level() {
         "kube_client=trace",
         "kube_client::client=trace",
         "trace,kube_client=trace,kube=trace,hyper=trace,rustls=trace",
-        "[HTTP]=trace",
     ] {
         for format in [Format::Json, Format::Text] {
             let page = Page::default();
@@ -203,7 +201,7 @@ async fn a_secret_that_cannot_be_read_is_not_in_the_log_at_any_level() {
             drop(log);
             let text = page.text();
             let seen = filter.starts_with("kube_client") || text.contains("the last line");
-            assert!(seen || filter.starts_with('['), "{filter} shows nothing");
+            assert!(seen, "{filter} shows nothing");
             assert!(!text.contains(value) && !text.contains("hunter2"), "{filter}: {text}");
         }
     }
@@ -212,7 +210,7 @@ async fn a_secret_that_cannot_be_read_is_not_in_the_log_at_any_level() {
     let page = Page::default();
     let copy = page.clone();
     let plain = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new("warn"))
+        .with_max_level(tracing::Level::WARN)
         .with_writer(move || copy.clone())
         .finish();
     let log = tracing::subscriber::set_default(plain);

@@ -105,10 +105,10 @@ fn choose(document: &Value, possible: &[Layout], said: Option<Said>) -> Era {
     let old_name = document.get("image_name").is_some() && document.get("distro_name").is_none();
     let older = possible.iter().rfind(|layout| old_name && **layout <= Layout::V0_4);
     let layout = *named.or(older).unwrap_or(&newest);
-    let newest_release = layout.releases().last().and_then(|release| Catalogue::of(release));
+    let newest_release = || layout.releases().last().and_then(|release| Catalogue::of(release));
     Era {
         layout,
-        catalogue: catalogue.or(newest_release).unwrap_or(&Catalogue::all()[0]),
+        catalogue: catalogue.or_else(newest_release).expect("a layout has releases of ours"),
         release_known: catalogue.is_some(),
         said: said.filter(|_| catalogue.is_some() || layout.server() == Server::Ogx),
     }

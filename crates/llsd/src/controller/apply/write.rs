@@ -2,7 +2,7 @@
 //! only ever makes a new object or changes the very one that was looked at.
 
 use kube::Client;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
 use llsd_plan::status::Refused;
 use llsd_plan::takeover;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::controller::api_error::told;
 use crate::controller::cache::{Cache, Child, Key};
 use crate::controller::kinds::Kind;
+use crate::controller::object::Object;
 
 /// Holds `spec.replicas` while an autoscaler is about to take it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
@@ -83,7 +84,7 @@ impl Writer<'_> {
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         let api = live.kind.in_namespace(self.client, &self.key.namespace);
         let forgotten = self.cache.forgotten();
-        let answer = api.patch(&live.name, &parameters, &Patch::<DynamicObject>::Json(patch)).await;
+        let answer = api.patch(&live.name, &parameters, &Patch::<()>::Json(patch)).await;
         match answer {
             Ok(object) => self.remember(live.kind, &object, forgotten, None),
             Err(error) => return Err(failed(live.kind, &live.name, &error)),
@@ -111,7 +112,7 @@ impl Writer<'_> {
     pub async fn read(&self, kind: Kind, name: &str) -> Result<Option<Value>, Failed> {
         let api = kind.in_namespace(self.client, &self.key.namespace);
         match api.get_opt(name).await {
-            Ok(found) => Ok(found.map(|object| written(&object))),
+            Ok(found) => Ok(found.map(|object| object.json)),
             Err(error) => Err(failed(kind, name, &error)),
         }
     }
@@ -130,12 +131,12 @@ impl Writer<'_> {
     fn remember(
         &self,
         kind: Kind,
-        object: &DynamicObject,
+        object: &Object,
         forgotten_before: u64,
         applied: Option<Fingerprint>,
     ) {
         if kind.is_watched() {
-            self.cache.put_written(kind, &written(object), forgotten_before, applied);
+            self.cache.put_written(kind, &object.json, forgotten_before, applied);
         }
     }
 }
@@ -150,8 +151,4 @@ fn failed(kind: Kind, name: &str, error: &kube::Error) -> Failed {
 
 pub fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-fn written(object: &DynamicObject) -> Value {
-    serde_json::to_value(object).expect("objects of Kubernetes have string keys only")
 }

@@ -98,7 +98,7 @@ impl Child {
 
     /// Whether nothing that anybody acts on differs.
     pub fn is_same_as(&self, other: &Self) -> bool {
-        Self { version: 0, ..self.clone() } == Self { version: 0, ..other.clone() }
+        Self { version: self.version, ..other.clone() } == *self
     }
 
     pub fn deployment(&self) -> Option<&DeploymentDetail> {

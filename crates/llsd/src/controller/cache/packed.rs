@@ -33,16 +33,10 @@ impl Packed {
         }
         let version = version(&object["metadata"]);
         let status = digest(&object["status"]);
-        let asked = {
-            let mut asked = object.clone();
-            if let Some(asked) = asked.as_object_mut() {
-                asked.remove("status");
-            }
-            if let Some(metadata) = asked["metadata"].as_object_mut() {
-                metadata.remove("resourceVersion");
-            }
-            digest(&asked)
-        };
+        let asked = digest_of(|hash| {
+            feed_fields(hash, &object, &["metadata", "status"]);
+            feed_fields(hash, &object["metadata"], &["resourceVersion"]);
+        });
         let mut packer = DeflateEncoder::new(Vec::new(), Compression::fast());
         let text = object.to_string();
         packer.write_all(text.as_bytes()).expect("writing to memory");
@@ -74,27 +68,35 @@ impl Packed {
 }
 
 fn digest(value: &Value) -> [u8; 16] {
+    digest_of(|hash| feed(hash, value))
+}
+
+fn digest_of(feed: impl FnOnce(&mut Sha256)) -> [u8; 16] {
     let mut hash = Sha256::new();
-    feed(&mut hash, value);
+    feed(&mut hash);
     let mut short = [0; 16];
     short.copy_from_slice(&hash.finalize()[..16]);
     short
 }
 
-/// In the order of keys: the API server writes them in another order than we do.
+/// The fields of an object but for some, in the order of keys: the API server writes them in another
+/// order than we do.
+fn feed_fields(hash: &mut Sha256, object: &Value, except: &[&str]) {
+    let mut fields: Vec<_> = object.as_object().into_iter().flatten().collect();
+    fields.retain(|(key, _)| !except.contains(&key.as_str()));
+    fields.sort_unstable_by_key(|(key, _)| *key);
+    hash.update(b"{");
+    for (key, value) in fields {
+        hash.update(key);
+        hash.update(b"\0");
+        feed(hash, value);
+    }
+    hash.update(b"}");
+}
+
 fn feed(hash: &mut Sha256, value: &Value) {
     match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
-            hash.update(b"{");
-            for (key, value) in entries {
-                hash.update(key);
-                hash.update(b"\0");
-                feed(hash, value);
-            }
-            hash.update(b"}");
-        }
+        Value::Object(_) => feed_fields(hash, value, &[]),
         Value::Array(items) => {
             hash.update(b"[");
             for item in items {

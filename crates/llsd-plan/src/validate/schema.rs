@@ -1,0 +1,41 @@
+//! What validation keeps of the schemas: the spec of each version, without the words for people,
+//! made when a resource of that version is first judged.
+
+use std::sync::LazyLock;
+
+use llsd_api::crd::{described_v1alpha1, described_v1alpha2};
+use serde_json::Value;
+
+pub(super) static V1ALPHA1_SPEC: LazyLock<Value> = LazyLock::new(|| spec(described_v1alpha1()));
+pub(super) static V1ALPHA2_SPEC: LazyLock<Value> = LazyLock::new(|| spec(described_v1alpha2()));
+
+fn spec(mut resource: Value) -> Value {
+    let mut spec = resource["properties"]["spec"].take();
+    forget_descriptions(&mut spec);
+    spec
+}
+
+fn forget_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            // A field of that name is an object here.
+            fields.retain(|key, value| !(key == "description" && value.is_string()));
+            fields.values_mut().for_each(forget_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_descriptions),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_field_named_description_stays() {
+        let field = json!({"type": "string", "description": "For people."});
+        let spec = json!({"description": "Too.", "properties": {"description": field}});
+        let kept = super::spec(json!({"properties": {"spec": spec}}));
+        assert_eq!(kept, json!({"properties": {"description": {"type": "string"}}}));
+    }
+}
