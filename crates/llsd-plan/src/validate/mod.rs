@@ -1,6 +1,7 @@
 //! Judges a resource by itself, without a base configuration or a cluster. The command line,
 //! admission and reconcile all ask here, and the API server's own verdict is the same.
 
+mod depth;
 mod pattern;
 mod providers;
 mod resources;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::problem::{FieldPath, Findings, Reason};
 
+pub use depth::{DEEPEST, too_deep};
 pub use v1alpha1::own_path as v1alpha1_path;
 
 /// All problems and warnings of a resource of either version, in the order of their paths.
@@ -48,6 +50,9 @@ fn allow_low_port(resource: &Value, findings: &mut Findings) {
 
 fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
+    if depth::depth(resource) > DEEPEST {
+        findings.problems.push(too_deep());
+    }
     resource_name(resource, &mut findings);
     namespace(resource, &mut findings);
     match present(resource, "spec") {

@@ -21,6 +21,7 @@ mod report;
 mod scope;
 mod secret_key;
 mod server;
+mod shallow;
 mod synced;
 mod watches;
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::cache::Key;
+use super::shallow;
 
 /// An object of any kind.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ impl Object {
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = Value::deserialize(deserializer)?;
+        let json = shallow::read(deserializer)?;
         let text = |field: &str| json["metadata"][field].as_str().map(str::to_owned);
         let metadata = ObjectMeta {
             name: text("name"),

@@ -3,17 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
-use llsd_plan::problem::{FieldPath, Findings, Problem, Reason, Segment};
-use llsd_plan::validate::validate;
+use llsd_plan::problem::{Findings, Problem, Reason, Segment};
+use llsd_plan::validate::{DEEPEST, too_deep, validate};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::remarks;
 use super::review::Request;
-
-/// How deep a resource may be nested. The operator and most programs that read resources give up at
-/// 128, with them a whole list that has one such object in it.
-const DEEPEST: usize = 100;
 
 /// What is found about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,15 +81,6 @@ fn what(problem: &Problem) -> (Reason, String, Vec<Segment>) {
     let steps = problem.path.segments().iter();
     let keys = steps.filter(|step| matches!(step, Segment::Key(_))).cloned().collect();
     (problem.reason, problem.message.clone(), keys)
-}
-
-fn too_deep() -> Problem {
-    Problem {
-        path: FieldPath::spec(),
-        reason: Reason::Invalid,
-        message: format!("is nested more than {DEEPEST} levels deep"),
-        remedy: "shorten what stands in settings, params or metadata".to_owned(),
-    }
 }
 
 #[cfg(test)]
