@@ -46,17 +46,17 @@ pub(super) fn remark(
         "the distribution of before has all of it again; {PAGE} says what OGX can take over"
     );
     if in_postgres {
-        let (kept, lost) = match in_redis {
-            true => (", and with the vector stores in Redis", "prompts and batches"),
-            false => ("", "vector stores, prompts and batches"),
+        let seen = if in_redis {
+            "files, conversations, responses and vector stores are kept, prompts and batches"
+        } else {
+            "files, conversations and responses are kept, vector stores, prompts and batches"
         };
         findings.warning(
             &storage.key("sql"),
             Reason::Conflict,
             format!(
-                "{before} ran before: OGX goes on with its files, conversations and responses in \
-                 Postgres{kept}, and starts without its {lost}; it changes tables, and llama-stack \
-                 can then no longer continue conversations"
+                "{before} ran before: OGX changes its tables in Postgres, and llama-stack cannot \
+                 continue conversations after that; {seen} are not seen"
             ),
             format!("save the database first, for the way back; {PAGE} has the steps"),
         );
@@ -65,8 +65,8 @@ pub(super) fn remark(
             &storage.key("kv"),
             Reason::Conflict,
             format!(
-                "{before} ran before: OGX goes on with its vector stores in Redis, and starts \
-                 without its files, conversations, responses, prompts and batches"
+                "{before} ran before: its vector stores in Redis are kept, but OGX starts without \
+                 its files, conversations, responses, prompts and batches"
             ),
             back,
         );
