@@ -107,12 +107,17 @@ impl Work {
     /// What is stored, and the variables that say where or configure what is gone.
     fn state(&mut self, distributions: Option<(&Distribution, &Distribution, &str)>) {
         let spec = &self.migrated.object["spec"];
-        let (database, volume) = (!spec["storage"].is_null(), &spec["workload"]["storage"]);
-        let is_on_volume = !database && !volume.is_null();
-        if database {
-            let message =
-                format!("OGX changes the tables in a database: save it first; see {PAGE}");
-            self.decide(&FieldPath::spec().key("storage"), Kind::Left, message);
+        let in_postgres = spec["storage"]["sql"]["type"] == "postgres";
+        let in_redis = spec["storage"]["kv"]["type"] == "redis";
+        let volume = &spec["workload"]["storage"];
+        let is_on_volume = !in_postgres && !in_redis && !volume.is_null();
+        let storage = FieldPath::spec().key("storage");
+        if in_postgres {
+            let message = format!("OGX changes the tables in Postgres: save it first; see {PAGE}");
+            self.decide(&storage.key("sql"), Kind::Left, message);
+        } else if in_redis {
+            let message = format!("of what llama-stack stored, OGX sees vector stores; see {PAGE}");
+            self.decide(&storage.key("kv"), Kind::Left, message);
         } else if is_on_volume {
             let message = format!("what llama-stack stored stays there, unseen by OGX; see {PAGE}");
             let path = FieldPath::spec().key("workload").key("storage");

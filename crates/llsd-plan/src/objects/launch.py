@@ -14,6 +14,7 @@ The kubelet expands a dollar sign before a parenthesis or another dollar sign in
 """
 
 import asyncio
+import contextlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -299,6 +300,16 @@ def forget_configuration(config: dict, release: Release) -> None:
 # The server
 
 
+def make_database_folders(config: dict) -> None:
+    """OGX opens its SQL database before anything has made the folder, which only its key-value store does. Where that
+    is in Redis or Postgres it would not start on a new volume. Of a folder that cannot be made it says more itself."""
+    for backend in ((config.get("storage") or {}).get("backends") or {}).values():
+        if str((backend or {}).get("type")).endswith("sqlite") and backend.get("db_path"):
+            with contextlib.suppress(OSError):
+                folder = os.path.dirname(os.path.expanduser(str(backend["db_path"])))
+                os.makedirs(folder or ".", exist_ok=True)
+
+
 def every_address(workers: int) -> str:
     """The socket that several workers share takes both families as `::`; a single worker would take that for IPv6
     alone, and opens one socket for each family when the host is empty. Without IPv6 in the kernel neither works."""
@@ -371,6 +382,7 @@ def main() -> None:
     operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
     config = resolved(document, r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}")
     command = server_command(config, release, file) + sys.argv[1:]  # the resource's `args`
+    make_database_folders(config)
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)
     work.start()
     work.join(STORE_SECONDS)

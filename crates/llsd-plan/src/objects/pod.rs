@@ -79,6 +79,8 @@ fn server(blueprint: &Blueprint, findings: &mut Findings) -> Container {
         resources: Some(resources::of_server(blueprint)),
         volume_mounts: Some(volumes::of_server(blueprint)),
         security_context: Some(security::of_container()),
+        // Why it ended is then in the pod's status, and from there in the resource's.
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
         ..Default::default()
     }
 }

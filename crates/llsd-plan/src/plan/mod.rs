@@ -5,6 +5,8 @@ mod config_source;
 mod moved;
 mod secret_references;
 
+pub use moved::moved;
+
 use std::collections::BTreeMap;
 
 use llsd_api::conversion::carried_container_name;

@@ -2,13 +2,30 @@
 //! the old one stored is said before the pods are replaced, and as long as the old one is the last
 //! that answered. What is seen was found out on real servers, by the test `moved_to_ogx`.
 
-use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use llsd_api::v1alpha2::{KvType, LlamaStackDistributionSpec, SqlType};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::era::{Server, server_of};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::distributions;
+use crate::facts::OperatorFacts;
+use crate::problem::{FieldPath, Findings, Problem, Reason};
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
+
+/// What to say of a resource with the status of the server that ran last, as far as `spec` alone tells
+/// which server comes now.
+pub fn moved(resource: &Value) -> Vec<Problem> {
+    let mut findings = Findings::default();
+    if let Ok(spec) = LlamaStackDistributionSpec::deserialize(&resource["spec"])
+        && let Some(image) =
+            distributions::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
+        && let Some(server) = image.release(None).as_deref().and_then(server_of)
+    {
+        remark(resource, &spec, server, &mut findings);
+    }
+    findings.warnings
+}
 
 /// `resource` has the status of the server that ran last, where there was one.
 pub(super) fn remark(
@@ -18,17 +35,42 @@ pub(super) fn remark(
     findings: &mut Findings,
 ) {
     let Some(before) = llama_stack(resource).filter(|_| server == Server::Ogx) else { return };
-    if spec.storage.is_some() {
+    let (kv, sql) = spec.storage.as_ref().map_or((None, None), |storage| {
+        let kv = storage.kv.as_ref().and_then(|kv| kv.kind.as_ref());
+        (kv, storage.sql.as_ref().and_then(|sql| sql.kind.as_ref()))
+    });
+    let (in_redis, in_postgres) = (kv == Some(&KvType::Redis), sql == Some(&SqlType::Postgres));
+    let has_volume = spec.workload.as_ref().is_some_and(|workload| workload.storage.is_some());
+    let storage = FieldPath::spec().key("storage");
+    let back = format!(
+        "the distribution of before has all of it again; {PAGE} says what OGX can take over"
+    );
+    if in_postgres {
+        let seen = if in_redis {
+            "files, conversations, responses and vector stores are kept, prompts and batches"
+        } else {
+            "files, conversations and responses are kept, vector stores, prompts and batches"
+        };
         findings.warning(
-            &FieldPath::spec().key("storage"),
+            &storage.key("sql"),
             Reason::Conflict,
             format!(
-                "{before} ran before: OGX changes the tables that it left in a database, and \
-                 llama-stack cannot go on with them; prompts and batches are not seen"
+                "{before} ran before: OGX changes its tables in Postgres, and llama-stack cannot \
+                 continue conversations after that; {seen} are not seen"
             ),
             format!("save the database first, for the way back; {PAGE} has the steps"),
         );
-    } else if spec.workload.as_ref().is_some_and(|workload| workload.storage.is_some()) {
+    } else if in_redis {
+        findings.warning(
+            &storage.key("kv"),
+            Reason::Conflict,
+            format!(
+                "{before} ran before: its vector stores in Redis are kept, but OGX starts without \
+                 its files, conversations, responses, prompts and batches"
+            ),
+            back,
+        );
+    } else if has_volume {
         findings.warning(
             &FieldPath::spec().key("workload").key("storage"),
             Reason::Conflict,
@@ -36,9 +78,7 @@ pub(super) fn remark(
                 "{before} ran before: what it left on the volume stays there, but OGX starts \
                  without it: files, conversations, responses, vector stores, prompts, batches"
             ),
-            format!(
-                "the distribution of before has all of it again; {PAGE} says what OGX can take over"
-            ),
+            back,
         );
     }
 }

@@ -23,8 +23,10 @@ mod conditions;
 mod distribution;
 mod events;
 mod hindrance;
+mod last_words;
 mod observed;
 mod phase;
+mod pod_trouble;
 mod previous;
 mod providers;
 mod rollout;
@@ -45,6 +47,7 @@ use verdict::Verdict;
 
 pub use events::{Event, EventKind, EventReason};
 pub use observed::*;
+pub use pod_trouble::pod_trouble;
 pub use words::{ConditionReason, ConditionType};
 
 /// What is to be said of one pass.

@@ -206,3 +206,23 @@ fn a_resource_of_ogx_stays_as_it_is() {
     assert_eq!(migrated.object, source);
     assert_eq!(migrated.decisions, []);
 }
+
+#[rstest]
+#[case::volume(json!({}), "spec.workload.storage")]
+#[case::sqlite(json!({"kv": {"type": "sqlite"}}), "spec.workload.storage")]
+#[case::redis(json!({"kv": {"type": "redis", "endpoint": "redis://redis:6379"}}), "spec.storage.kv")]
+#[case::postgres(
+    json!({"sql": {"type": "postgres", "connectionString": {"name": "pg", "key": "dsn"}}}),
+    "spec.storage.sql"
+)]
+fn where_state_lies_says_what_becomes_of_it(#[case] storage: Value, #[case] path: &str) {
+    let migrated = moved(&resource(&json!({
+        "distribution": {"name": "starter"},
+        "storage": storage,
+        "workload": {"storage": {"size": "1Gi"}},
+    })));
+    let left = told(&migrated, Kind::Left);
+    let of_state: Vec<_> = left.iter().filter(|line| line.contains("storage")).collect();
+    assert_eq!(of_state.len(), 1, "{left:?}");
+    assert!(of_state[0].starts_with(path), "{left:?}");
+}

@@ -217,8 +217,13 @@ async fn a_crashing_command_is_started_again_and_its_last_words_are_shown() {
         ("crash", json!(["python3", "-c", "import sys; print('no such model'); sys.exit(3)"])),
         ("unknown", json!(["no-such-program"])),
     ];
-    for (name, command) in commands {
-        let pod = bare_pod(name, &json!({ "command": command, "readinessProbe": null }));
+    let silent = ("silent", commands[0].1.clone());
+    for (name, command) in commands.into_iter().chain([silent]) {
+        let mut pod = bare_pod(name, &json!({ "command": command, "readinessProbe": null }));
+        if name != "silent" {
+            let policy = "FallbackToLogsOnError".into();
+            pod["spec"]["containers"][0]["terminationMessagePolicy"] = policy;
+        }
         create::<Pod>(&client, &namespace, pod).await;
     }
     let absent = bare_pod("absent", &json!({ "image": "example.com/unknown" }));
@@ -245,6 +250,9 @@ async fn a_crashing_command_is_started_again_and_its_last_words_are_shown() {
     assert!(kubelet.log(&namespace, "crash", "main").contains("no such model\nno such model\n"));
     let last = crashed("unknown").await.last_state.and_then(|state| state.terminated).unwrap();
     assert!(last.message.unwrap().contains("No such file or directory"));
+    assert_eq!(last.reason.as_deref(), Some("StartError"));
+    let last = crashed("silent").await.last_state.and_then(|state| state.terminated).unwrap();
+    assert_eq!((last.exit_code, last.message.unwrap_or_default()), (3, String::new()));
 
     let waits = async |name: &str, reason: &str, message: &str| {
         until(&client, &namespace, reason, async || {

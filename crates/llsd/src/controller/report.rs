@@ -120,7 +120,7 @@ pub fn live(children: &[Child], key: &Key, exposed: bool) -> Live {
     }
 }
 
-/// What keeps the newest pod that is not ready from running, in Kubernetes' own words.
+/// What keeps the newest pod that has trouble from running.
 pub async fn pod_trouble(client: &Client, key: &Key) -> Result<Option<String>, kube::Error> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
     let selector: Vec<String> = labels::selector(&key.name)
@@ -131,41 +131,7 @@ pub async fn pod_trouble(client: &Client, key: &Key) -> Result<Option<String>, k
     listed.sort_by_key(|pod| {
         std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
     });
-    Ok(listed.iter().find_map(trouble))
-}
-
-fn trouble(pod: &Pod) -> Option<String> {
-    let status = pod.status.as_ref()?;
-    let containers = status.init_container_statuses.iter().flatten();
-    let containers = containers.chain(status.container_statuses.iter().flatten());
-    for container in containers {
-        let Some(waiting) = container.state.as_ref().and_then(|state| state.waiting.as_ref())
-        else {
-            continue;
-        };
-        let reason = waiting.reason.as_deref().unwrap_or_default();
-        if matches!(reason, "" | "ContainerCreating" | "PodInitializing") {
-            continue;
-        }
-        let ended = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-        let ended = ended.map(|ended| {
-            let said = ended.message.as_deref().unwrap_or_default().trim();
-            let code = format!("exit code {}", ended.exit_code);
-            if said.is_empty() { code } else { format!("{code}: {said}") }
-        });
-        let said = ended.or_else(|| waiting.message.clone()).unwrap_or_default();
-        return Some(format!("{reason} ({}): {said}", container.name));
-    }
-    let scheduled = status
-        .conditions
-        .iter()
-        .flatten()
-        .find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
-    Some(format!(
-        "{}: {}",
-        scheduled.reason.as_deref().unwrap_or("Unschedulable"),
-        scheduled.message.as_deref().unwrap_or_default()
-    ))
+    Ok(listed.iter().find_map(status::pod_trouble))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod autoscaled;
 mod diff;
 mod drift;
 mod exposed_elsewhere;
+mod failed_start;
 mod failing_inputs;
 mod many_at_once;
 mod networking_and_workload;

@@ -56,7 +56,8 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     let address = stub.url().trim_start_matches("http://").split('/').next().unwrap();
     kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
     let registry = RegistryServer::builder().start().await.unwrap();
-    let image = distribution(&cluster, &registry).await;
+    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
     let template = kubelet.server_url_template();
     let operator =
         Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
@@ -88,20 +89,24 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     assert!(!operator.log().contains(KEY));
 }
 
-/// The image of the distribution in a registry, which the operator may speak to.
-async fn distribution(cluster: &ControlPlane, registry: &RegistryServer) -> String {
+/// The image of a distribution in a registry, which the operator may speak to.
+pub(super) async fn distribution<const N: usize>(
+    cluster: &ControlPlane,
+    registry: &RegistryServer,
+    release: &str,
+    labels: [(&str, String); N],
+) -> String {
     let host = registry.host();
-    let image = TestImage::new()
-        .label("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))
-        .label("org.opencontainers.image.version", "0.7.3");
-    registry.push("small", "0.7.3", &image).await.unwrap();
+    let image = TestImage::new().label("org.opencontainers.image.version", release);
+    let image = labels.into_iter().fold(image, |image, (name, value)| image.label(name, value));
+    registry.push("small", release, &image).await.unwrap();
     let own = Namespace { cluster, name: names::NAMESPACE.to_owned() };
     let config = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names::CONFIG_MAP},
         "data": {"registries": format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n")},
     });
     own.apply(&config.to_string()).await;
-    format!("{host}/small:0.7.3")
+    format!("{host}/small:{release}")
 }
 
 fn installed(test: &str) -> Option<llsd_testkit::Venv> {

@@ -1,26 +1,21 @@
-//! A resource that ran llama-stack 0.7.3 runs OGX 1.5.0 on the same volume: what OGX sees of what
-//! users stored, what it sees of a copy, and that the way back leads to all of it.
+//! A resource that ran llama-stack 0.7.3 runs OGX 1.5.0 on the same volume and the same databases:
+//! what OGX sees of what users stored, what it sees of a copy, and where the way back leads.
 //! `docs/from-llama-stack-to-ogx.md` says the same in words.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use llsd_testkit::{LlamaStackServer, OpenAiStub, Release};
+use llsd_testkit::{LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::pod::stored::{files_below, upload};
+use crate::pod::stored::{files_below, finds_the_notes, seen, store, talk};
 use crate::pod::{Pod, Secrets};
 
 const RELEASES: (Release, Release) = (Release::V0_7_3, Release::Ogx1_5_0);
-const MODEL: &str = "vllm/llama3.2-8b";
 /// Ten times what an idle machine needs.
 const PATIENCE: Duration = Duration::from_mins(3);
-
-/// Ways to what users stored, by what it is.
-type Stored = BTreeMap<&'static str, String>;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
@@ -62,9 +57,7 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
     let server = site.started(before, None).await;
     assert_eq!(seen(&server, &stored).await, stored.keys().copied().collect::<Vec<_>>());
     assert_eq!(talk(&server, &stored["conversation"]).await, 200);
-    let search = format!("{}/search", stored["vector store"]);
-    let found = server.post_json(&search, &json!({"query": "hello"})).await.unwrap();
-    assert!(found.body.to_string().contains("hello from the notes"), "{}", found.body);
+    finds_the_notes(&server, &stored).await;
 }
 
 /// Why the copy: OGX works on the tables of llama-stack too, and changes them.
@@ -72,9 +65,7 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
 async fn without_a_copy_llama_stack_no_longer_goes_on_with_conversations() {
     let test = "without_a_copy_llama_stack_no_longer_goes_on_with_conversations";
     let (before, after) = RELEASES;
-    if !Release::is_thorough_or_left_out(test)
-        || ![before, after].iter().all(|release| release.install_or_skip(test))
-    {
+    if !can_be_moved(test) {
         return;
     }
     let site = Site::new().await;
@@ -91,29 +82,121 @@ async fn without_a_copy_llama_stack_no_longer_goes_on_with_conversations() {
     assert_eq!(talk(&server, &stored["conversation"]).await, 500);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn in_postgres_ogx_goes_on_and_llama_stack_no_longer_does() {
+    const PASSWORD: &str = "p@ss word";
+    let test = "in_postgres_ogx_goes_on_and_llama_stack_no_longer_does";
+    if !can_be_moved(test) {
+        return;
+    }
+    let builder = Postgres::builder("llama", PASSWORD, "stack");
+    let Some(postgres) = builder.start_or_skip(test).await else { return };
+    let dsn = format!("postgresql://llama:p%40ss%20word@127.0.0.1:{}/stack", postgres.port());
+    let storage = json!({"sql": {
+        "type": "postgres", "connectionString": {"name": "pg", "key": "dsn"},
+    }});
+    let secrets = Secrets::from([(("pg", "dsn"), dsn)]);
+    let mut site = Site { storage, secrets, ..Site::new().await };
+    let (before, after) = RELEASES;
+    let mut server = site.started(before, None).await;
+    let stored = store(&server).await;
+    server.stop().unwrap();
+
+    // A file's content is on the volume, in the old folder.
+    let survivors = ["completion", "conversation", "file", "items", "response"];
+    let mut server = site.started(after, None).await;
+    assert_eq!(seen(&server, &stored).await, survivors);
+    server.stop().unwrap();
+    let files = site.volume.path().join(".llama/distributions/small/files");
+    site.variables = json!([{"name": "FILES_STORAGE_DIR", "value": files}]);
+    let mut server = site.started(after, None).await;
+    let survivors = ["completion", "conversation", "file", "file's content", "items", "response"];
+    assert_eq!(seen(&server, &stored).await, survivors);
+    assert_eq!(talk(&server, &stored["conversation"]).await, 200);
+    server.stop().unwrap();
+
+    let server = site.started(before, None).await;
+    assert_eq!(seen(&server, &stored).await, stored.keys().copied().collect::<Vec<_>>());
+    assert_eq!(talk(&server, &stored["conversation"]).await, 500);
+    finds_the_notes(&server, &stored).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_redis_both_have_the_vector_stores_of_either() {
+    let test = "in_redis_both_have_the_vector_stores_of_either";
+    if !can_be_moved(test) {
+        return;
+    }
+    let Some(redis) = Redis::builder().start_or_skip(test).await else { return };
+    let endpoint = format!("redis://127.0.0.1:{}", redis.port());
+    let storage = json!({"kv": {"type": "redis", "endpoint": endpoint}});
+    let site = Site { storage, ..Site::new().await };
+    let (before, after) = RELEASES;
+    let mut server = site.started(before, None).await;
+    let stored = store(&server).await;
+    let at_first = seen(&server, &stored).await;
+    server.stop().unwrap();
+
+    // All else is in SQL, on the volume.
+    let mut server = site.started(after, None).await;
+    assert_eq!(seen(&server, &stored).await, ["vector store"]);
+    finds_the_notes(&server, &stored).await;
+    let of_ogx = store(&server).await;
+    server.stop().unwrap();
+
+    let server = site.started(before, None).await;
+    assert_eq!(seen(&server, &stored).await, at_first);
+    finds_the_notes(&server, &stored).await;
+    finds_the_notes(&server, &of_ogx).await;
+    // It answers the first questions with errors when its store is Redis.
+    let mut answered = 0;
+    for _ in 0..30 {
+        answered = talk(&server, &stored["conversation"]).await;
+        if answered == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(answered, 200, "{}", server.log());
+}
+
+/// Whether both servers are there, and time for more than the ordinary move.
+fn can_be_moved(test: &str) -> bool {
+    let (before, after) = RELEASES;
+    Release::is_thorough_or_left_out(test)
+        && [before, after].iter().all(|release| release.install_or_skip(test))
+}
+
 /// A volume, and the model server behind all that use it.
 struct Site {
     volume: TempDir,
     stub: OpenAiStub,
+    /// `spec.storage`, and the Secrets that it names.
+    storage: Value,
+    secrets: Secrets,
+    /// `spec.workload.overrides.env`.
+    variables: Value,
 }
 
 impl Site {
     async fn new() -> Self {
         let stub = OpenAiStub::start(&["llama3.2-8b", "embed"]).await.unwrap();
-        Self { volume: tempfile::tempdir().unwrap(), stub }
+        let volume = tempfile::tempdir().unwrap();
+        let (storage, variables) = (Value::Null, json!([]));
+        Self { volume, stub, storage, secrets: Secrets::new(), variables }
     }
 
     /// The server of the resource, with its state where it has it by itself or in `state`.
     async fn started(&self, release: Release, state: Option<&Path>) -> LlamaStackServer {
         let files = self.volume.path().join(".llama/distributions/small/files");
-        let variables = state.map_or(json!([]), |state| {
+        let variables = state.map_or(self.variables.clone(), |state| {
             json!([
                 {"name": "SQLITE_STORE_DIR", "value": state},
                 // Where a file lies is in the database, and a place elsewhere is refused.
                 {"name": "FILES_STORAGE_DIR", "value": files},
             ])
         });
-        let spec = json!({
+        let mut spec = json!({
             "providers": {
                 "inference": {"provider": "vllm", "endpoint": self.stub.url()},
                 "responses": {"provider": "builtin"},
@@ -130,91 +213,13 @@ impl Site {
                 "overrides": {"env": variables},
             },
         });
-        let pod = Pod::planned(release, spec, &Secrets::new());
+        if self.storage.is_object() {
+            spec["storage"] = self.storage.clone();
+        }
+        let pod = Pod::planned(release, spec, &self.secrets);
         let boot = pod.boot(pod.config().to_owned()).with_home(self.volume.path());
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
         server
     }
-}
-
-/// One of everything that users can store, each found again by its path.
-async fn store(server: &LlamaStackServer) -> Stored {
-    let file = format!("/v1/files/{}", upload(server, "hello from the notes").await);
-    let embedded = json!({
-        "name": "notes", "embedding_model": "vllm/embed", "embedding_dimension": 8,
-    });
-    let vector_store = made(server, "/v1/vector_stores", &embedded, "id").await;
-    let attached = json!({"file_id": last(&file)});
-    let attached = server.post_json(&format!("{vector_store}/files"), &attached).await.unwrap();
-    assert_eq!(attached.body["status"], "completed", "{}", attached.body);
-    let conversation = made(server, "/v1/conversations", &json!({}), "id").await;
-    let of = last(&conversation);
-    let question = json!({"model": MODEL, "input": "hello", "conversation": of});
-    let response = made(server, "/v1/responses", &question, "id").await;
-    let prompt = json!({"prompt": "Hello {{ name }}", "variables": ["name"]});
-    let prompt = made(server, "/v1/prompts", &prompt, "prompt_id").await;
-    let question = json!({"model": MODEL, "messages": [{"role": "user", "content": "hello"}]});
-    let completion = made(server, "/v1/chat/completions", &question, "id").await;
-    let batch = json!({
-        "input_file_id": last(&file),
-        "endpoint": "/v1/chat/completions",
-        "completion_window": "24h",
-    });
-    let batch = made(server, "/v1/batches", &batch, "id").await;
-    // Completions are written in the background.
-    for _ in 0..60 {
-        let listed = server.get_json("/v1/chat/completions").await.unwrap();
-        if listed.body.to_string().contains(last(&completion)) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    Stored::from([
-        ("file's content", format!("{file}/content")),
-        ("file", file),
-        ("vector store", vector_store),
-        ("items", format!("{conversation}/items")),
-        ("conversation", conversation),
-        ("response", response),
-        ("prompt", prompt),
-        ("completion", completion),
-        ("batch", batch),
-    ])
-}
-
-async fn made(server: &LlamaStackServer, path: &str, body: &Value, id: &str) -> String {
-    let answer = server.post_json(path, body).await.unwrap();
-    assert_eq!(answer.status, 200, "{path}: {}\n{}", answer.body, server.log());
-    format!("{path}/{}", answer.body[id].as_str().unwrap())
-}
-
-fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap()
-}
-
-/// What of it the server has.
-async fn seen(server: &LlamaStackServer, stored: &Stored) -> Vec<&'static str> {
-    let mut seen = Vec::new();
-    for (what, path) in stored {
-        let (list, id) = path.rsplit_once('/').unwrap();
-        // A list where there is one: asked for some things that are not there, the server answers,
-        // writes a traceback for seconds and breaks the connection.
-        let is_listed = !list.starts_with("/v1/conversations") && !path.ends_with("/content");
-        let answer = server.get_json(if is_listed { list } else { path }).await;
-        let answer = answer.unwrap_or_else(|error| panic!("{error:#}\n{}", server.log()));
-        let body = answer.body.to_string();
-        if answer.status == 200 && (!is_listed || body.contains(id)) {
-            seen.push(*what);
-        }
-    }
-    seen
-}
-
-/// The status of one more question in a conversation.
-async fn talk(server: &LlamaStackServer, conversation: &str) -> u16 {
-    let of = last(conversation);
-    let question = json!({"model": MODEL, "input": "and now?", "conversation": of});
-    let answer = server.post_json("/v1/responses", &question).await;
-    answer.unwrap_or_else(|error| panic!("{error:#}\n{}", server.log())).status
 }

@@ -236,6 +236,19 @@ fn what_configuration_registered_with_ogx_is_forgotten() {
 }
 
 #[test]
+fn the_folders_of_databases_are_there_when_the_server_opens_them() {
+    let test = "the_folders_of_databases_are_there_when_the_server_opens_them";
+    let Some(image) = Image::of(test, "ogx 1.5.0") else { return };
+    let config = "storage:\n  backends:\n    kv: {type: kv_redis, host: 127.0.0.1, port: 1}\n    \
+                  sql: {type: sql_sqlite, db_path: '${env.STORE:=~/.ogx/small}/sql.db'}\n    \
+                  other: {type: sql_sqlite, db_path: /proc/none/sql.db}\n  \
+                  stores: {metadata: {namespace: registry, backend: kv}}\n";
+    let done = image.start(config, &[]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(image.path().join(".ogx/small").is_dir());
+}
+
+#[test]
 fn what_the_environment_leaves_open_the_file_says() {
     let test = "what_the_environment_leaves_open_the_file_says";
     let Some(image) = Image::of(test, "0.7.3") else { return };

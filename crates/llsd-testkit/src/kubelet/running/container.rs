@@ -7,7 +7,7 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{
     environment::invocation,
-    look::{ContainerLook, Ended, State},
+    look::{ContainerLook, Ended, START_ERROR, State},
     objects::Objects,
     pod::RunningPod,
     probe::{Finding, Prober},
@@ -22,6 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// One that has run for so long has not crashed at its start.
 const LONG_RUN: Duration = Duration::from_mins(1);
+/// The policy by which the end of the log becomes a part of the pod's status.
+const FALLBACK_TO_LOGS: &str = "FallbackToLogsOnError";
 
 /// When a container that has ended is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,10 +118,11 @@ impl Life<'_> {
             };
             self.update(|look| look.ready = false);
             let (code, message) = match &end {
-                End::Itself(code) => (*code, process.last_words()),
+                End::Itself(code) => (*code, self.last_words(*code, &process)),
                 End::Unhealthy(why) => (process.stop(self.pod.grace()).await, why.clone()),
                 End::Stopped(stop) => {
-                    (bring_to_end(&mut process, *stop, &mut stopping).await, process.last_words())
+                    let code = bring_to_end(&mut process, *stop, &mut stopping).await;
+                    (code, self.last_words(code, &process))
                 }
             };
             let ended = Ended { code, message, started: since, finished: Timestamp::now() };
@@ -150,6 +153,15 @@ impl Life<'_> {
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         }
+    }
+
+    /// What the pod's status shows of what the container said: the reason why it could not be
+    /// started, and what it said itself only where its policy asks for that. The file that a
+    /// container could write instead is not looked at.
+    fn last_words(&self, code: i32, process: &Process) -> String {
+        let policy = self.container.termination_message_policy.as_deref();
+        let shown = code == START_ERROR || (code != 0 && policy == Some(FALLBACK_TO_LOGS));
+        if shown { process.last_words() } else { String::new() }
     }
 
     /// Tries until everything that the container needs is there.

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 
+/// What a runtime answers for a container that it could not start; `container.py` does.
+pub(super) const START_ERROR: i32 = 128;
+
 /// How one container looks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ContainerLook {
@@ -193,7 +196,11 @@ fn container_status(look: &ContainerLook, uid: &str) -> Value {
     let ended = |ended: &Ended| {
         json!({ "terminated": {
             "exitCode": ended.code,
-            "reason": if ended.code == 0 { "Completed" } else { "Error" },
+            "reason": match ended.code {
+                0 => "Completed",
+                START_ERROR => "StartError",
+                _ => "Error",
+            },
             "message": ended.message,
             "containerID": id,
             "startedAt": ended.started.to_string(),

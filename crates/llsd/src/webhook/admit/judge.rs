@@ -164,6 +164,36 @@ mod tests {
         assert_eq!(judged("UPDATE", &deep, Some(&deep)), Findings::default());
     }
 
+    #[test]
+    fn a_move_to_ogx_is_warned_of_in_the_fields_of_the_version() {
+        let of = |version: &str, spec: Value| {
+            let mut object = with(&spec);
+            object["apiVersion"] = format!("llamastack.io/{version}").into();
+            object["status"] = json!({"version": {"llamaStackServerVersion": "0.7.3"}});
+            object
+        };
+        let newer = |image: &str| {
+            let distribution = json!({"image": image});
+            of("v1alpha2", json!({"distribution": distribution, "workload": {"storage": {}}}))
+        };
+        let old = newer("example.com/llama-stack:0.7.3");
+        let ogx = newer("example.com/ogx:1.5.0");
+        let warned = |new: &Value, old: &Value| paths(&judged("UPDATE", new, Some(old)).warnings);
+        assert_eq!(warned(&ogx, &old), ["spec.workload.storage"]);
+        assert_eq!(warned(&newer("example.com/llama-stack:0.7.2"), &old), [""; 0]);
+        // Only the write that moves it.
+        let mut later = ogx.clone();
+        later["spec"]["workload"]["replicas"] = json!(1);
+        assert_eq!(warned(&later, &ogx), [""; 0]);
+
+        let older = |image: &str| {
+            let server = json!({"distribution": {"image": image}, "storage": {}});
+            of("v1alpha1", json!({"server": server}))
+        };
+        let found = warned(&older("example.com/ogx:1.5.0"), &older("example.com/stack:0.7.3"));
+        assert_eq!(found, ["apiVersion", "spec.server.storage"]);
+    }
+
     /// Ten times as many fit into one request, and whoever sends them must not stop the operator.
     #[test]
     fn a_mountain_of_mistakes_is_judged_in_time() {

@@ -1,11 +1,13 @@
-//! Warnings that only admission gives: about the version that was used, the distribution's name, and
-//! what a write through v1alpha1 takes away.
+//! Warnings that admission gives beyond those of the rules: about the version that was used, the
+//! distribution's name, what a write through v1alpha1 takes away, and a move to OGX.
 
 use std::collections::BTreeSet;
 
-use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, dropped};
-use llsd_plan::problem::{FieldPath, Findings, Reason};
+use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, convert, dropped};
+use llsd_plan::plan::moved;
+use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::suggest::nearest;
+use llsd_plan::validate::v1alpha1_path;
 use serde_json::Value;
 
 pub(super) fn add(
@@ -22,6 +24,24 @@ pub(super) fn add(
         }
     }
     unknown_distribution(version, new, distributions, findings);
+    if let Some(old) = old {
+        to_ogx(version, new, old, findings);
+    }
+}
+
+/// A change of the distribution that leaves llama-stack for OGX, as far as the resource tells it: an
+/// image whose name does not is told by its labels, when it is planned.
+fn to_ogx(version: Version, new: &Value, old: &Value, findings: &mut Findings) {
+    let as_planned = |object: &Value| convert(object.clone(), Version::V1Alpha2);
+    let (mut new, old) = (as_planned(new), as_planned(old));
+    if new["spec"]["distribution"] == old["spec"]["distribution"] {
+        return;
+    }
+    new["status"] = old["status"].clone();
+    findings.warnings.extend(moved(&new).into_iter().map(|remark| match version {
+        Version::V1Alpha1 => Problem { path: v1alpha1_path(&remark.path), ..remark },
+        Version::V1Alpha2 => remark,
+    }));
 }
 
 fn old_version(findings: &mut Findings) {

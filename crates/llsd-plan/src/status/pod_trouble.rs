@@ -1,0 +1,139 @@
+//! What keeps a pod from running, in the words of Kubernetes, and why its container ended.
+
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
+
+use super::last_words;
+
+const CRASH_LOOP: &str = "CrashLoopBackOff";
+
+/// What keeps a pod from running; `None` of one that runs or is just coming up.
+pub fn pod_trouble(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    let containers = status.init_container_statuses.iter().flatten();
+    let mut containers = containers.chain(status.container_statuses.iter().flatten());
+    let name = pod.metadata.name.as_deref().unwrap_or_default();
+    if let Some(trouble) = containers.find_map(|container| of_container(container, name)) {
+        return Some(trouble);
+    }
+    let mut conditions = status.conditions.iter().flatten();
+    let scheduled =
+        conditions.find(|known| known.type_ == "PodScheduled" && known.status == "False")?;
+    Some(format!(
+        "{}: {}",
+        scheduled.reason.as_deref().unwrap_or("Unschedulable"),
+        scheduled.message.as_deref().unwrap_or_default()
+    ))
+}
+
+fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
+    let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+    let state = container.state.as_ref();
+    let waiting = state.and_then(|state| state.waiting.as_ref());
+    let reason = match waiting {
+        Some(waiting) => waiting.reason.as_deref().unwrap_or_default(),
+        // While it starts once more nothing has changed for the better. Kubernetes says so only
+        // between the starts, and a status that did the same would change with every one.
+        None if container.restart_count > 0 && !container.ready => CRASH_LOOP,
+        None => return None,
+    };
+    if matches!(reason, "" | "ContainerCreating" | "PodInitializing") {
+        return None;
+    }
+    let now = state.and_then(|state| state.terminated.as_ref());
+    let ended = now.or(last).map(|ended| why_it_ended(ended, &container.name, pod));
+    // An init container that has done its work is not ready either.
+    if waiting.is_none() && (ended.is_none() || now.is_some_and(|now| now.exit_code == 0)) {
+        return None;
+    }
+    let said = || waiting.and_then(|waiting| waiting.message.clone()).unwrap_or_default();
+    Some(format!("{reason} ({}): {}", container.name, ended.unwrap_or_else(said)))
+}
+
+/// Its exit code, what Kubernetes and the program itself say of it, and where there is more.
+fn why_it_ended(ended: &ContainerStateTerminated, container: &str, pod: &str) -> String {
+    let mut told = format!("exit code {}", ended.exit_code);
+    let reason = ended.reason.as_deref().unwrap_or_default();
+    let message = ended.message.as_deref().unwrap_or_default().trim();
+    let why = match reason {
+        // It never ran, so these are the words of the runtime.
+        "StartError" | "ContainerCannotRun" => Some(format!("{reason}: {message}")),
+        "" | "Error" | "Completed" => last_words::reason(message),
+        _ => Some(reason.to_owned()),
+    };
+    if let Some(why) = why {
+        told = format!("{told}: {why}");
+    }
+    format!("{told} (kubectl logs {pod} -c {container} --previous)")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(container: &Value) -> Option<String> {
+        let pod = json!({
+            "metadata": {"name": "demo-1"},
+            "status": {"containerStatuses": [container]},
+        });
+        pod_trouble(&serde_json::from_value(pod).unwrap())
+    }
+
+    fn container(state: &Value, last: &Value, restarts: i32, ready: bool) -> Value {
+        json!({
+            "name": "server", "image": "i", "imageID": "i", "restartCount": restarts,
+            "ready": ready, "state": state, "lastState": last,
+        })
+    }
+
+    fn ended(code: i32, reason: &str, message: &str) -> Value {
+        json!({"terminated": {"exitCode": code, "reason": reason, "message": message}})
+    }
+
+    #[test]
+    fn a_crash_loop_is_told_the_same_while_it_waits_starts_and_ends() {
+        let crash = ended(3, "Error", "ModuleNotFoundError: No module named 'torch'\n");
+        let waits = json!({"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}});
+        let expected = "CrashLoopBackOff (server): exit code 3: ModuleNotFoundError: No module \
+                        named 'torch' (kubectl logs demo-1 -c server --previous)";
+        for state in [&waits, &json!({"running": {}}), &crash] {
+            assert_eq!(told(&container(state, &crash, 2, false)).as_deref(), Some(expected));
+        }
+        assert_eq!(told(&container(&json!({"running": {}}), &crash, 2, true)), None);
+    }
+
+    #[rstest]
+    #[case(ended(137, "OOMKilled", "sk-secret"), "exit code 137: OOMKilled (")]
+    #[case(ended(1, "Error", "the key sk-secret is wrong"), "exit code 1 (")]
+    #[case(ended(1, "Error", ""), "exit code 1 (")]
+    #[case(
+        ended(128, "StartError", "exec: \"python3\": not found"),
+        "exit code 128: StartError: exec: \"python3\": not found ("
+    )]
+    fn what_a_container_says_is_told_as_far_as_it_is_no_secret(
+        #[case] last: Value,
+        #[case] expected: &str,
+    ) {
+        let waits = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+        let told = told(&container(&waits, &last, 1, false)).unwrap();
+        assert!(told.starts_with(&format!("CrashLoopBackOff (server): {expected}")), "{told}");
+    }
+
+    #[test]
+    fn what_kubernetes_waits_for_is_told_in_its_words() {
+        let waits = |reason: &str| json!({"waiting": {"reason": reason, "message": "no image"}});
+        let none = json!({});
+        let pull = container(&waits("ImagePullBackOff"), &none, 0, false);
+        assert_eq!(told(&pull).as_deref(), Some("ImagePullBackOff (server): no image"));
+        for quiet in [
+            container(&waits("ContainerCreating"), &none, 0, false),
+            container(&json!({"running": {}}), &none, 0, false),
+            // An init container that once failed, and then did its work.
+            container(&ended(0, "Completed", ""), &ended(1, "Error", ""), 1, false),
+        ] {
+            assert_eq!(told(&quiet), None);
+        }
+    }
+}
