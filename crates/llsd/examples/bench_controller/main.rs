@@ -1,5 +1,6 @@
 //! How fast and how small the operator is: N resources on a real API server, next to a bare client
-//! that writes the same objects. `make bench-controller N=1000`.
+//! that writes the same objects. `make bench-controller N=1000` runs it with the operator as it is
+//! shipped; a second argument names another one.
 
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -40,6 +41,10 @@ async fn main() -> anyhow::Result<()> {
         Some(text) => text.parse().context("the number of resources")?,
         None => 1000,
     };
+    let program = match std::env::args_os().nth(2) {
+        Some(path) => path.into(),
+        None => under_test::beside_the_bench()?,
+    };
     let cluster = ControlPlane::start().await?;
     let user = install::install(&cluster).await;
     let api = Api::new(cluster.client());
@@ -53,7 +58,7 @@ async fn main() -> anyhow::Result<()> {
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
     let servers = stub_server::serve().await;
-    let mut operator = Operator::start(&cluster, &user, &servers).await?;
+    let mut operator = Operator::start(program, &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());
 

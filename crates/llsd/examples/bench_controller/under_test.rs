@@ -1,7 +1,8 @@
-//! The operator as a process, built as the bench itself is, and what it takes of the machine.
+//! The operator as a process, and what it takes of the machine.
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,33 +12,41 @@ use llsd_testkit::{ControlPlane, Program};
 
 /// A running operator.
 pub struct Operator {
+    path: PathBuf,
     program: Program,
 }
 
-/// Now, and at most since the start.
+/// The one that was built with the bench itself.
+pub fn beside_the_bench() -> anyhow::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let folder = own.parent().and_then(|examples| examples.parent());
+    Ok(folder.context("an example lies in a folder of the profile's")?.join("llsd"))
+}
+
+/// Now, of it what lies in files such as the program itself, and at most since the start.
 pub struct Memory {
     now: u64,
+    files: u64,
     peak: u64,
 }
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let megabytes = |kilobytes: u64| kilobytes as f64 * 1024.0 / 1e6;
-        write!(f, "{:.1} MB (peak {:.1})", megabytes(self.now), megabytes(self.peak))
+        let [now, files, peak] = [self.now, self.files, self.peak].map(megabytes);
+        write!(f, "{now:.1} MB, {files:.1} of it the program (peak {peak:.1})")
     }
 }
 
 impl Operator {
     /// Returns once it leads.
     pub async fn start(
+        path: PathBuf,
         cluster: &ControlPlane,
         user: &str,
         servers: &SocketAddr,
     ) -> anyhow::Result<Self> {
-        let own = std::env::current_exe()?;
-        let folder = own.parent().and_then(|examples| examples.parent());
-        let program = folder.context("an example lies in a folder of the profile's")?.join("llsd");
-        let mut command = Command::new(program);
+        let mut command = Command::new(&path);
         command
             .arg("run")
             .args(["--operator-namespace", names::NAMESPACE])
@@ -45,7 +54,7 @@ impl Operator {
             .args(["--health-probe-bind-address", "0"])
             .arg(format!("--server-url-template=http://{servers}"))
             .env("KUBECONFIG", cluster.kubeconfig_for(user, &[]));
-        let operator = Self { program: cluster.run_program("operator", &mut command)? };
+        let operator = Self { path, program: cluster.run_program("operator", &mut command)? };
         operator.until("llsd_leader", 1.0).await;
         Ok(operator)
     }
@@ -60,7 +69,7 @@ impl Operator {
     ) -> anyhow::Result<Duration> {
         self.program.stop(Duration::from_secs(30))?;
         let begun = Instant::now();
-        *self = Self::start(cluster, user, servers).await?;
+        *self = Self::start(self.path.clone(), cluster, user, servers).await?;
         self.until(r#"llsd_reconciles_total{result="planned"}"#, count as f64).await;
         Ok(begun.elapsed())
     }
@@ -89,7 +98,7 @@ impl Operator {
             let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
             number.with_context(|| format!("no {name} in /proc"))
         };
-        Ok(Memory { now: field("VmRSS:")?, peak: field("VmHWM:")? })
+        Ok(Memory { now: field("VmRSS:")?, files: field("RssFile:")?, peak: field("VmHWM:")? })
     }
 
     /// All CPU time so far.
