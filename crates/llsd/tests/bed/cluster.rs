@@ -21,7 +21,7 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// One control plane for all tests of a file; starting one takes seconds.
+/// One control plane for all tests of a program; starting one takes seconds.
 static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 static INSTALLED: OnceCell<()> = OnceCell::const_new();
 

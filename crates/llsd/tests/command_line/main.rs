@@ -1,4 +1,5 @@
-//! The command line: what `llsd` reads, renders, explains, validates, migrates and labels, without a cluster.
+//! The command line: what `llsd` reads, renders, explains, validates, migrates and labels, without
+//! a cluster.
 
 #[path = "../bed/cluster.rs"]
 mod cluster;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use crate::operator::bed::{Bed, Operator, condition};
+use crate::operator::definitions;
 use crate::operator::install::install;
 use crate::stories::DISTRIBUTION;
-use crate::stories::definitions::define_routes;
 
 /// A cluster that served the kinds before the operator started.
 async fn bed(test: &str) -> Option<&'static Bed> {
@@ -19,7 +19,7 @@ async fn bed(test: &str) -> Option<&'static Bed> {
     let bed = BED.get_or_init(async || {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip(test).await?;
-        if let Err(why) = define_routes(&cluster).await {
+        if let Err(why) = definitions::both(&cluster.client()).await {
             skip(test, &why);
             return None;
         }

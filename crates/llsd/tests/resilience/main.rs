@@ -1,4 +1,5 @@
-//! What the operator withstands: restarts, crashes, other leaders, a broken object, what v0.9 left behind.
+//! What the operator withstands: restarts, crashes, other leaders, a broken object, what v0.9 left
+//! behind.
 
 #[path = "../bed/cluster.rs"]
 mod cluster;

@@ -78,7 +78,7 @@ impl Bed {
         Some(Self { operator, kubelet, user, cluster })
     }
 
-    /// The one that the tests of a file share.
+    /// The one that the tests of a program share.
     pub async fn shared(test: &str) -> Option<&'static Self> {
         static SHARED: OnceCell<Option<Bed>> = OnceCell::const_new();
         SHARED.get_or_init(async || Self::start(test, &[]).await).await.as_ref()

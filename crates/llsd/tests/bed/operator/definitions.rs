@@ -25,8 +25,9 @@ pub async fn routes(client: &Client) -> Result<(), String> {
     install(client, ROUTE).await
 }
 
-/// The Gateway API's HTTPRoutes.
-pub async fn http_routes(client: &Client) -> Result<(), String> {
+/// The Gateway API's HTTPRoutes as well.
+pub async fn both(client: &Client) -> Result<(), String> {
+    routes(client).await?;
     install(client, HTTP_ROUTE).await
 }
 

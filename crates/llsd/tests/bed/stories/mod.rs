@@ -3,7 +3,6 @@
 //! `mod cluster; mod operator;`.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-pub mod definitions;
 pub mod registry;
 pub mod relay;
 pub mod running;

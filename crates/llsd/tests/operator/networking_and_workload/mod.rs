@@ -51,12 +51,8 @@ impl Apart {
     async fn start(test: &str) -> Option<Self> {
         let builder = llsd_testkit::ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip(test).await?;
-        let client = cluster.client();
         // Before the operator, which asks only once what is served.
-        let mut routes = definitions::routes(&client).await;
-        if routes.is_ok() {
-            routes = definitions::http_routes(&client).await;
-        }
+        let routes = definitions::both(&cluster.client()).await;
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| llsd_testkit::PodFate::Ready).await.unwrap();
         let namespace = llsd::manifests::names::NAMESPACE;
