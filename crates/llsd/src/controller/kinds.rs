@@ -125,6 +125,11 @@ impl Kind {
     }
 }
 
+/// The resources of one namespace.
+pub fn distributions_in(client: &Client, namespace: &str) -> Api<Object> {
+    Api::namespaced_with(client.clone(), namespace, &distribution())
+}
+
 /// The operator's own resource, as it is stored.
 pub fn distribution() -> ApiResource {
     ApiResource {

@@ -1,6 +1,6 @@
 //! A live object as JSON, with as much of its metadata as kube itself needs. kube's own
-//! `DynamicObject` takes an object apart three times before it is JSON, which was most of the
-//! operator's work.
+//! `DynamicObject` is taken apart and put together twice on the way there, for every event and
+//! every answer to a write.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,8 @@ pub struct Object {
 impl Object {
     /// Its namespace and name.
     pub fn key(&self) -> Key {
-        let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        Key::new(&text(&self.metadata.namespace), &text(&self.metadata.name))
+        let ObjectMeta { namespace, name, .. } = &self.metadata;
+        Key::new(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default())
     }
 }
 

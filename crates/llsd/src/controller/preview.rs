@@ -19,7 +19,6 @@ use super::api_error::told;
 use super::cache::{Child, Key};
 use super::gather::{gather, held};
 use super::kinds::{self, Kind};
-use super::object::Object;
 use super::secret_key::SecretKey;
 use super::{Context, Error, Scope, Settings, apply, prune};
 use crate::manifests::names::CONFIG_MAP;
@@ -77,11 +76,7 @@ impl Looking {
 
     /// The resource as the API server would store it: defaulted, admitted, with its generation.
     pub async fn stored(&self, key: &Key, object: &Value) -> Result<Value, kube::Error> {
-        let api = Api::<Object>::namespaced_with(
-            self.context.client.clone(),
-            &key.namespace,
-            &kinds::distribution(),
-        );
+        let api = kinds::distributions_in(&self.context.client, &key.namespace);
         let parameters = PatchParams::apply("llsd-diff").force().dry_run();
         let answer = api.patch(&key.name, &parameters, &Patch::Apply(object)).await?;
         Ok(answer.json)

@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 use super::Context;
 use super::cache::{Child, Detail, Key};
 use super::kinds::{self, Kind};
-use super::object::Object;
 
 /// What one reconcile came to.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +52,7 @@ pub async fn report(
             "status": difference,
         });
         context.cache.expect_status(key, &status);
-        let api = Api::<Object>::namespaced_with(
-            context.client.clone(),
-            &key.namespace,
-            &kinds::distribution(),
-        );
+        let api = kinds::distributions_in(&context.client, &key.namespace);
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         match api.patch_status(&key.name, &parameters, &Patch::Merge(&patch)).await {

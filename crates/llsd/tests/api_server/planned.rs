@@ -18,6 +18,7 @@ use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::plan::{Outcome, plan};
 use serde_json::Value;
 
+use crate::cluster::repository;
 pub use case::Case;
 
 /// The cases about objects in which objects are planned, each with what it is about. With problems
@@ -52,7 +53,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
 }
 
 fn golden_cases() -> Vec<(String, Value, Facts)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../llsd-plan/tests/cases");
+    let folder = repository("crates/llsd-plan/tests/cases");
     entries(&folder)
         .filter(|path| path.is_dir())
         .map(|case| {
@@ -74,7 +75,7 @@ fn golden_cases() -> Vec<(String, Value, Facts)> {
 }
 
 pub fn samples() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/samples");
+    let folder = repository("deploy/samples");
     let files = entries(&folder);
     let yaml = files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     yaml.map(|path| {

@@ -1,11 +1,13 @@
 //! Runs the built `llsd` and catches all that it says.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assert_cmd::Command;
 use llsd::input::documents;
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub(crate) use crate::cluster::repository;
 
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -52,11 +54,6 @@ pub(crate) fn with_vllm(name: &str, more: &str) -> String {
     format!(
         "{resource}  providers: {{inference: {{provider: vllm, endpoint: \"http://vllm:8000\"}}}}\n{more}"
     )
-}
-
-/// A file of the repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// Every file under `deploy/samples`, and the arguments by which it can be rendered.

@@ -3,14 +3,12 @@
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, PodFate, skip};
+use llsd_testkit::{ControlPlane, skip};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, Operator, condition};
+use crate::operator::bed::{Bed, condition};
 use crate::operator::definitions;
-use crate::operator::install::install;
 use crate::stories::DISTRIBUTION;
 
 /// A cluster that served the kinds before the operator started.
@@ -23,10 +21,7 @@ async fn bed(test: &str) -> Option<&'static Bed> {
             skip(test, &why);
             return None;
         }
-        let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-        let operator = Operator::start(&cluster, &user, names::NAMESPACE, &[]);
-        let bed = Bed { operator, kubelet, user, cluster };
+        let bed = Bed::within(cluster, &[]).await;
         bed.configure(json!({"ingressDomain": "apps.example.com"})).await;
         Some(bed)
     });

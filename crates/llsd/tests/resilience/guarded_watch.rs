@@ -1,60 +1,38 @@
 //! One stored object that cannot be read as it should does not keep the operator from the others.
 
 use http::Request;
-use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodFate};
+use llsd_testkit::ControlPlane;
 use serde_json::json;
 
 use crate::cluster::{NAMESPACE, create_when_served, resource};
 use crate::operator::access::eventually;
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::install::install;
+use crate::operator::bed::{Bed, Namespace};
 
-/// An operator that is at work, with the odd object there before it.
-struct Scene {
-    operator: Operator,
-    _kubelet: Kubelet,
-    user: String,
-    cluster: ControlPlane,
+async fn becomes_ready(bed: &Bed, name: &str) {
+    let namespace = Namespace { cluster: &bed.cluster, name: NAMESPACE.to_owned() };
+    namespace.distribution(name, json!({"distribution": {"name": "starter"}})).await;
+    namespace.until_ready(name).await;
 }
 
-impl Scene {
-    async fn set(cluster: ControlPlane) -> Self {
-        let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-        let operator = Operator::start(&cluster, &user, names::NAMESPACE, &[]);
-        Self { operator, _kubelet: kubelet, user, cluster }
-    }
-
-    async fn becomes_ready(&self, name: &str) {
-        let namespace = Namespace { cluster: &self.cluster, name: NAMESPACE.to_owned() };
-        namespace.distribution(name, json!({"distribution": {"name": "starter"}})).await;
-        namespace.until_ready(name).await;
-    }
-
-    /// Asked with kubectl, as clients of ours may not read the object at all.
-    async fn is_told(&self, name: &str, words: &str) {
-        let path = "jsonpath={.status.conditions[?(@.type==\"ConfigGenerated\")].message}";
-        eventually(&format!("the status says: {words}"), async || {
-            let args = ["get", "llsd", name, "-n", NAMESPACE, "-o", path];
-            self.cluster.kubectl(&args, None).await.unwrap().stdout.contains(words)
-        })
-        .await;
-    }
-}
-
-async fn started(test: &str) -> Option<ControlPlane> {
-    ControlPlane::builder().with_controller_manager().start_or_skip(test).await
+/// Asked with kubectl, as clients of ours may not read the object at all.
+async fn is_told(bed: &Bed, name: &str, words: &str) {
+    let path = "jsonpath={.status.conditions[?(@.type==\"ConfigGenerated\")].message}";
+    eventually(&format!("the status says: {words}"), async || {
+        let args = ["get", "llsd", name, "-n", NAMESPACE, "-o", path];
+        bed.cluster.kubectl(&args, None).await.unwrap().stdout.contains(words)
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
     let test = "one_malformed_object_does_not_stop_the_watch_of_the_others";
-    let Some(cluster) = started(test).await else { return };
+    let builder = ControlPlane::builder().with_controller_manager();
+    let Some(cluster) = builder.start_or_skip(test).await else { return };
     store_malformed(&cluster).await;
-    let scene = Scene::set(cluster).await;
-    scene.becomes_ready("good").await;
-    scene.is_told("bad", "spec.networking.port").await;
+    let bed = Bed::within(cluster, &[]).await;
+    becomes_ready(&bed, "good").await;
+    is_told(&bed, "bad", "spec.networking.port").await;
 }
 
 /// Whoever may write resources could otherwise stop the work for everybody else: what reads JSON
@@ -62,16 +40,14 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
 #[tokio::test]
 async fn one_object_that_is_nested_too_deeply_does_not_stop_the_operator() {
     let test = "one_object_that_is_nested_too_deeply_does_not_stop_the_operator";
-    let Some(cluster) = started(test).await else { return };
-    let mut scene = Scene::set(cluster).await;
-    scene.becomes_ready("before").await;
-    store_deep(&scene.cluster, 5_000).await;
-    scene.becomes_ready("watched").await;
-    scene.is_told("deep", "spec: is nested more than 100 levels deep").await;
+    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    becomes_ready(&bed, "before").await;
+    store_deep(&bed.cluster, 5_000).await;
+    becomes_ready(&bed, "watched").await;
+    is_told(&bed, "deep", "spec: is nested more than 100 levels deep").await;
 
-    scene.operator.kill();
-    scene.operator = Operator::start(&scene.cluster, &scene.user, names::NAMESPACE, &[]);
-    scene.becomes_ready("listed").await;
+    bed.restart(&[]);
+    becomes_ready(&bed, "listed").await;
 }
 
 /// An object that the real schema would refuse, stored while the CRD had none.

@@ -72,10 +72,16 @@ impl Bed {
     pub async fn start(test: &str, arguments: &[&str]) -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip(test).await?;
+        Some(Self::within(cluster, arguments).await)
+    }
+
+    /// The same in a cluster that is there, with a controller manager and what the operator should
+    /// find when it starts.
+    pub async fn within(cluster: ControlPlane, arguments: &[&str]) -> Self {
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
-        Some(Self { operator, kubelet, user, cluster })
+        Self { operator, kubelet, user, cluster }
     }
 
     /// The one that the tests of a program share.

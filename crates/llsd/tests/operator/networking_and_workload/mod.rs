@@ -13,7 +13,6 @@ use tokio::sync::OnceCell;
 
 use crate::operator::bed::{Bed, Namespace};
 use crate::operator::definitions;
-use crate::operator::install::install;
 
 /// Asks for a server with more than its distribution, and waits until it is Ready.
 async fn ask(namespace: &Namespace<'_>, more: &Value) -> Value {
@@ -53,10 +52,6 @@ impl Apart {
         let cluster = builder.start_or_skip(test).await?;
         // Before the operator, which asks only once what is served.
         let routes = definitions::both(&cluster.client()).await;
-        let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| llsd_testkit::PodFate::Ready).await.unwrap();
-        let namespace = llsd::manifests::names::NAMESPACE;
-        let operator = crate::operator::bed::Operator::start(&cluster, &user, namespace, &[]);
-        Some(Self { bed: Bed { operator, kubelet, user, cluster }, routes })
+        Some(Self { bed: Bed::within(cluster, &[]).await, routes })
     }
 }
