@@ -10,20 +10,22 @@ pub(super) static V1ALPHA1_SPEC: LazyLock<Value> = LazyLock::new(|| spec(describ
 pub(super) static V1ALPHA2_SPEC: LazyLock<Value> = LazyLock::new(|| spec(described_v1alpha2()));
 
 fn spec(mut resource: Value) -> Value {
-    let mut spec = resource["properties"]["spec"].take();
-    forget_descriptions(&mut spec);
-    spec
+    kept(resource["properties"]["spec"].take())
 }
 
-fn forget_descriptions(schema: &mut Value) {
+fn kept(schema: Value) -> Value {
     match schema {
         Value::Object(fields) => {
             // A field of that name is an object here.
-            fields.retain(|key, value| !(key == "description" && value.is_string()));
-            fields.values_mut().for_each(forget_descriptions);
+            let is_for_people =
+                |key: &String, value: &Value| key == "description" && value.is_string();
+            let fields = fields.into_iter().filter(|(key, value)| !is_for_people(key, value));
+            let fields: Vec<_> = fields.map(|(key, value)| (key, kept(value))).collect();
+            // From a known number of fields comes a map without room for more; most have one or two.
+            fields.into_iter().collect()
         }
-        Value::Array(items) => items.iter_mut().for_each(forget_descriptions),
-        _ => {}
+        Value::Array(items) => items.into_iter().map(kept).collect(),
+        other => other,
     }
 }
 

@@ -117,8 +117,7 @@ async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pe
                 None
             }
             Event::InitApply(object) => {
-                let Key { namespace, name } = object.key();
-                listed.insert((namespace, name));
+                listed.insert(object.key());
                 context.cache.put_child(kind, &object.json)
             }
             Event::Apply(object) => context.cache.put_child(kind, &object.json),

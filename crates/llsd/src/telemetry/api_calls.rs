@@ -1,5 +1,5 @@
-//! The client of the API server: every request is counted, and every ordinary one is over within a
-//! time. Requests and answers stay as they are.
+//! The client of the API server: every request is counted, every ordinary one is over within a time,
+//! and connections that nobody needs are closed. Requests and answers stay as they are.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -8,12 +8,21 @@ use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response, Uri};
-use kube::client::ClientBuilder;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::client::ConfigExt;
+use kube::client::retry::RetryPolicy;
 use thiserror::Error;
 use tokio::time::timeout;
-use tower::{BoxError, Layer, Service};
+use tower::retry::RetryLayer;
+use tower::{BoxError, Layer, Service, ServiceBuilder};
 
 use super::metrics::Metrics;
+
+/// What is read from a connection at once: as much as TLS puts into one record. By itself hyper takes
+/// more and more, and keeps it for as long as the connection lives.
+const READ_SIZE: usize = 16 * 1024;
 
 /// How long to wait for the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +34,8 @@ pub struct Patience {
     /// For the next byte of a watch. kube asks the server to end each watch after 290 s, so one
     /// that is silent for longer is not quiet, its connection is dead.
     pub silence: Duration,
+    /// For the next request on a connection. Each takes some 60 KB.
+    pub idle: Duration,
 }
 
 impl Default for Patience {
@@ -33,6 +44,7 @@ impl Default for Patience {
             connect: Duration::from_secs(10),
             request: Duration::from_secs(30),
             silence: Duration::from_secs(295),
+            idle: Duration::from_secs(8),
         }
     }
 }
@@ -47,21 +59,39 @@ pub fn client(config: kube::Config, metrics: &Metrics) -> kube::Result<kube::Cli
     patient_client(config, metrics, Patience::default())
 }
 
-/// The same with other times.
+/// The same with other times. The layers are kube's own; kube builds them around connections that it
+/// keeps for ever, which is why they are put together here.
 pub fn patient_client(
-    mut config: kube::Config,
+    config: kube::Config,
     metrics: &Metrics,
     patience: Patience,
 ) -> kube::Result<kube::Client> {
-    config.connect_timeout = Some(patience.connect);
-    config.read_timeout = Some(patience.silence);
-    config.write_timeout = Some(patience.request);
-    let layer = ApiCalls { metrics: metrics.clone(), patience: patience.request };
-    Ok(ClientBuilder::try_from(config)?.with_layer(&layer).build())
+    if let Some(proxy_url) = config.proxy_url {
+        let proxy_url = Box::new(proxy_url);
+        return Err(kube::Error::ProxyProtocolUnsupported { proxy_url });
+    }
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector()?);
+    connector.set_connect_timeout(Some(patience.connect));
+    connector.set_read_timeout(Some(patience.silence));
+    connector.set_write_timeout(Some(patience.request));
+    let connections = legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(patience.idle)
+        .http1_read_buf_exact_size(READ_SIZE)
+        .build(connector);
+    let service = ServiceBuilder::new()
+        .layer(ApiCalls { metrics: metrics.clone(), patience: patience.request })
+        .layer(config.base_uri_layer())
+        .layer(RetryLayer::new(RetryPolicy::server_retry()))
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(connections);
+    Ok(kube::Client::new(service, config.default_namespace))
 }
 
-/// The layer around kube's own, which repeats what the API server was too busy for: such a request
-/// counts once, with its last answer.
+/// The outermost layer. A request that is repeated because the API server was too busy counts once,
+/// with its last answer.
 #[derive(Clone, Debug)]
 struct ApiCalls {
     metrics: Metrics,

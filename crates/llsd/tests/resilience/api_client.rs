@@ -26,6 +26,7 @@ const HASTY: Patience = Patience {
     connect: Duration::from_secs(3),
     request: Duration::from_secs(1),
     silence: Duration::from_secs(5),
+    idle: Duration::from_secs(1),
 };
 
 fn config_map(name: &str, size: usize) -> ConfigMap {
@@ -119,6 +120,27 @@ async fn an_answer_that_stops_in_its_midst_ends_too() {
     let error = maps.get("big").await.unwrap_err();
     assert!(took_too_long(&error), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_nobody_needs_are_closed() {
+    let test = "connections_that_nobody_needs_are_closed";
+    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let mut config = cluster.config_for("admin", &["system:masters"]);
+    let gate = Gate::before(&mut config).await;
+    let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client, "default");
+    let watch = maps.watch(&WatchParams::default(), "0").await.unwrap();
+    let limit = ListParams::default().limit(1);
+    futures::future::join_all((0..8).map(|_| maps.list(&limit))).await;
+    assert!(gate.connections() > 2, "{}", gate.connections());
+    let only_the_watch = async {
+        while gate.connections() > 1 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(HASTY.idle * 10, only_the_watch).await.unwrap();
+    drop(watch);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ mod packed;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::fingerprint::Fingerprint;
@@ -17,11 +17,11 @@ pub use packed::Packed;
 
 use super::kinds::Kind;
 
-/// Namespace and name of a resource.
+/// Namespace and name of a resource or of an object; many places hold the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    pub namespace: Box<str>,
-    pub name: Box<str>,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
 }
 
 impl Key {
@@ -160,7 +160,7 @@ impl Cache {
     pub fn keep_children(
         &self,
         kind: Kind,
-        listed: &HashSet<(Box<str>, Box<str>)>,
+        listed: &HashSet<Key>,
         covered: impl Fn(&Key) -> bool,
     ) -> Vec<Key> {
         let mut state = self.lock();
@@ -171,7 +171,7 @@ impl Cache {
             children.retain(|child| {
                 child.kind != kind
                     || !covered(key)
-                    || listed.contains(&(key.namespace.clone(), child.name.clone()))
+                    || listed.contains(&Key::new(&key.namespace, &child.name))
             });
             if children.len() < before {
                 woken.push(key.clone());

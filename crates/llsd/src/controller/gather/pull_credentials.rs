@@ -20,7 +20,7 @@ use crate::controller::kinds::Kind;
 const FRESH: Duration = Duration::from_secs(45);
 
 /// Keyrings by namespace and the Secrets that they were made of, in order.
-type Keyrings = HashMap<(Box<str>, Vec<String>), (Instant, Arc<Keyring>)>;
+type Keyrings = HashMap<(Arc<str>, Vec<String>), (Instant, Arc<Keyring>)>;
 
 /// Makes keyrings, and asks plugins.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! operator may not list or watch Secrets, so each is asked for again after a while.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
@@ -25,7 +25,7 @@ const FRESH: Duration = Duration::from_secs(10);
 const AWAITED: Duration = Duration::from_secs(5);
 
 /// Namespace and name of a Secret.
-type Place = (Box<str>, Box<str>);
+type Place = (Arc<str>, Box<str>);
 /// What may be known of a Secret's values, by key.
 type Keys = BTreeMap<String, SecretKeyFacts>;
 

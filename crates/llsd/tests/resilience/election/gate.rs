@@ -12,6 +12,8 @@ pub struct Gate {
     open: watch::Sender<bool>,
     /// How many bytes of answers may pass before it shuts by itself.
     allowance: Arc<AtomicI64>,
+    /// Held once for each connection.
+    connections: Arc<()>,
 }
 
 impl Gate {
@@ -23,7 +25,9 @@ impl Gate {
         config.cluster_url = format!("https://{address}").parse().unwrap();
         let (open, state) = watch::channel(true);
         let allowance = Arc::new(AtomicI64::new(i64::MAX));
-        let gate = Self { open: open.clone(), allowance: allowance.clone() };
+        let connections = Arc::new(());
+        let held = Arc::downgrade(&connections);
+        let gate = Self { open: open.clone(), allowance: allowance.clone(), connections };
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let (beyond, state, open) = (beyond.clone(), state.clone(), open.clone());
@@ -33,7 +37,9 @@ impl Gate {
                         open.send_replace(false);
                     }
                 };
+                let held = held.upgrade();
                 tokio::spawn(async move {
+                    let _held = held;
                     let Ok(far) = TcpStream::connect(beyond).await else { return };
                     let (near_reads, near_writes) = near.into_split();
                     let (far_reads, far_writes) = far.into_split();
@@ -45,6 +51,11 @@ impl Gate {
             }
         });
         gate
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        Arc::strong_count(&self.connections) - 1
     }
 
     /// Shuts in the midst of an answer, after so many bytes.
