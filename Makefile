@@ -38,6 +38,10 @@ bench-controller: ## How fast and small the operator is, with N resources (1000)
 	cargo build --profile bench -p llsd --example bench_controller
 	$${CARGO_TARGET_DIR:-target}/release/examples/bench_controller $(or $(N),1000)
 
+.PHONY: used-functions
+used-functions: ## Finds out which functions a running operator uses, for the layout of the released program
+	@scripts/used-functions
+
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000

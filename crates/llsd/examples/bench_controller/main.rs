@@ -32,6 +32,8 @@ use under_test::Operator;
 
 /// Resources that are worked on at the same time, by the operator and by the bare client.
 pub const CONCURRENCY: usize = 16;
+/// Without a write for so long, the operator has nothing left to do.
+const QUIET: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_mins(1);
 const UNRELATED: usize = 2000;
 
@@ -89,7 +91,9 @@ async fn main() -> anyhow::Result<()> {
     let requests = cluster.audit().requests_of(&user).await?.since(mark);
     table.requests(&requests.except_leases().except_watches(), count);
 
-    tokio::time::sleep(Duration::from_secs(10)).await;
+    until_quiet(&cluster, &user).await?;
+    let quiet = (begun.elapsed() - QUIET).as_secs_f64();
+    table.row("the last event is sent after", format!("{quiet:.1} s"));
     table.row("RSS with the resources", operator.memory()?.to_string());
     let (mark, cpu) = (cluster.audit().mark().await?, operator.cpu()?);
     tokio::time::sleep(REST).await;
@@ -125,4 +129,16 @@ async fn main() -> anyhow::Result<()> {
     );
     print!("{table}");
     Ok(())
+}
+
+/// Waits until the operator writes nothing any more but its lease.
+async fn until_quiet(cluster: &ControlPlane, user: &str) -> anyhow::Result<()> {
+    loop {
+        let mark = cluster.audit().mark().await?;
+        tokio::time::sleep(QUIET).await;
+        let requests = cluster.audit().requests_of(user).await?.since(mark).except_leases();
+        if requests.writes().is_empty() {
+            return Ok(());
+        }
+    }
 }

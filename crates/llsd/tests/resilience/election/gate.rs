@@ -39,7 +39,6 @@ impl Gate {
                 };
                 let held = held.upgrade();
                 tokio::spawn(async move {
-                    let _held = held;
                     let Ok(far) = TcpStream::connect(beyond).await else { return };
                     let (near_reads, near_writes) = near.into_split();
                     let (far_reads, far_writes) = far.into_split();
@@ -47,6 +46,7 @@ impl Gate {
                         () = pass(near_reads, far_writes, state.clone(), |_| {}) => {}
                         () = pass(far_reads, near_writes, state, spend) => {}
                     }
+                    drop(held);
                 });
             }
         });
