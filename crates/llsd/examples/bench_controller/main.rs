@@ -92,7 +92,7 @@ async fn main() -> anyhow::Result<()> {
     table.requests(&requests.except_leases().except_watches(), count);
 
     until_quiet(&cluster, &user).await?;
-    let quiet = (begun.elapsed() - QUIET).as_secs_f64();
+    let quiet = begun.elapsed().saturating_sub(QUIET).as_secs_f64();
     table.row("the last event is sent after", format!("{quiet:.1} s"));
     table.row("RSS with the resources", operator.memory()?.to_string());
     let (mark, cpu) = (cluster.audit().mark().await?, operator.cpu()?);
