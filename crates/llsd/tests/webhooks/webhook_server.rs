@@ -65,6 +65,8 @@ async fn post(server: &Server, identity: &Identity, path: &str, body: &[u8]) -> 
     stream.write_all(head(path, body.len()).as_bytes()).await.unwrap();
     // What is refused by its length may be answered before all of it was sent.
     let _ = stream.write_all(body).await;
+    // A busy socket leaves the end of it with TLS.
+    let _ = stream.flush().await;
     answer(&mut stream).await
 }
 
