@@ -17,9 +17,9 @@ fn kept(schema: Value) -> Value {
     match schema {
         Value::Object(fields) => {
             // A field of that name is an object here.
-            let is_for_people =
-                |key: &String, value: &Value| key == "description" && value.is_string();
-            let fields = fields.into_iter().filter(|(key, value)| !is_for_people(key, value));
+            let fields = fields
+                .into_iter()
+                .filter(|(key, value)| !(key == "description" && value.is_string()));
             let fields: Vec<_> = fields.map(|(key, value)| (key, kept(value))).collect();
             // From a known number of fields comes a map without room for more; most have one or two.
             fields.into_iter().collect()
