@@ -25,6 +25,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+import tempfile
 import threading
 
 import yaml
@@ -49,6 +50,30 @@ RESOURCES = {
     "vector_stores": ("vector_store_id", "vector_store"),
 }
 WITH_DATA = ("dataset", "vector_store")  # users stored something there: taken out of the file, they stay
+# A module for uvicorn. Workers that start at the same time on a new database make the same tables there: all but one
+# fail, and take the server down, a minute after it began to serve.
+ONE_AT_A_TIME = """
+import contextlib
+import fcntl
+
+from PACKAGE.core.server import server
+
+
+def create_app():
+    turn = open(__file__)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    app = server.create_app()
+    start = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        async with start(app) as state:
+            fcntl.flock(turn, fcntl.LOCK_UN)
+            yield state
+
+    app.router.lifespan_context = lifespan
+    return app
+"""
 
 
 def say(message: str) -> None:
@@ -327,6 +352,21 @@ def number(name: str, configured, default: int) -> int:
     return int(text) if text.isdecimal() and int(text) else fail(f"{name} is no positive number: {text}")
 
 
+def application(package: str, workers: int) -> list[str]:
+    """What uvicorn serves, and where it finds it."""
+    own = f"{package}.core.server.server:create_app"
+    if workers == 1:
+        return [own]
+    try:
+        folder = tempfile.mkdtemp()
+        with open(os.path.join(folder, "one_at_a_time.py"), "w") as module:
+            module.write(ONE_AT_A_TIME.replace("PACKAGE", package))
+    except OSError as error:
+        say(f"workers start at the same time, for there is no folder for temporary files: {error.strerror}")
+        return [own]
+    return ["one_at_a_time:create_app", "--app-dir", folder]
+
+
 def server_command(config: dict, release: Release, file: str) -> list[str]:
     server = config.get("server") or {}
     port = number("LLS_PORT", server.get("port"), 8321)
@@ -351,7 +391,7 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
     # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file. `ogx
     # run` ends with success when the server does not start, replaces variables in secrets, and leaves a copy of them.
     package = "ogx" if release >= OGX else "llama_stack"
-    command = [*python, "uvicorn", f"{package}.core.server.server:create_app", "--factory"]
+    command = [*python, "uvicorn", *application(package, workers), "--factory"]
     command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]
     command += ["--port", str(port), "--workers", str(workers)]
     if certificate:

@@ -10,6 +10,7 @@ use std::{
 };
 
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
+use tempfile::TempDir;
 
 const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 /// Ten times what an idle machine needs.
@@ -55,17 +56,63 @@ async fn port_certificate_and_workers_are_as_asked() {
             assert_eq!(workers(server.id()), 2, "{release}: {}", server.log());
         }
         if release >= Release::V0_3_5 {
-            all_workers_serve(&server).await;
+            workers_serve(2, &server).await;
         }
         let ended = server.stop().unwrap();
         assert_ne!(ended.signal(), Some(KILLED), "{release} had to be killed");
     }
 }
 
+/// A worker of OGX that starts on a new database while another one makes the tables there fails, and
+/// takes the server down with it.
+#[tokio::test]
+async fn workers_start_one_after_the_other() {
+    const TEST: &str = "workers_start_one_after_the_other";
+    const APP: &str = "
+import asyncio, contextlib, os, fastapi
+
+@contextlib.asynccontextmanager
+async def lifespan(app):
+    os.mkdir('at-it')
+    await asyncio.sleep(0.3)
+    os.rmdir('at-it')
+    yield
+
+def create_app():
+    app = fastapi.FastAPI(lifespan=lifespan)
+    app.get('/v1/health')(lambda: {})
+    return app
+";
+    if !Release::NEWEST.install_or_skip(TEST) {
+        return;
+    }
+    let packages = TempDir::new().unwrap();
+    let folder = packages.path().join("llama_stack/core/server");
+    fs::create_dir_all(&folder).unwrap();
+    for package in folder.ancestors().take(3) {
+        fs::write(package.join("__init__.py"), "").unwrap();
+    }
+    fs::write(folder.join("server.py"), APP).unwrap();
+    let boot = Boot::new("version: 2").unwrap();
+    let port = boot.port().to_string();
+    let boot = boot
+        .with_env("PYTHONPATH", packages.path().display().to_string())
+        .with_env("LLS_PORT", port)
+        .with_env("LLS_WORKERS", "4")
+        .with_env("LLS_HOST", "127.0.0.1")
+        .with_command(["python3", "-c", PROGRAM]);
+    let mut server = Release::NEWEST.boot(boot).unwrap();
+    server.wait_healthy(PATIENCE).await.unwrap();
+    workers_serve(4, &server).await;
+    assert!(!server.home().join("at-it").exists());
+    server.stop().unwrap();
+}
+
 /// A worker that is asked to end while it starts may not hear it.
-async fn all_workers_serve(server: &LlamaStackServer) {
+async fn workers_serve(count: usize, server: &LlamaStackServer) {
     let begun = Instant::now();
-    while server.log().matches("Application startup complete").count() < 2 {
+    while server.log().matches("Application startup complete").count() < count {
+        assert!(!server.log().contains("startup failed"), "{}", server.log());
         assert!(begun.elapsed() < PATIENCE, "one worker never serves: {}", server.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

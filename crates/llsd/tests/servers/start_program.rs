@@ -18,6 +18,8 @@ const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 type Env<'a> = &'a [(&'a str, &'a str)];
 
 const APP: &str = "uvicorn llama_stack.core.server.server:create_app --factory";
+/// With several workers; the folder's name ends in letters of its own.
+const WORKERS_APP: &str = "uvicorn one_at_a_time:create_app --app-dir /tmp --factory";
 
 /// Prints how it was called, as a module of the name that its file gives it.
 const CALLED: &str = "import sys\nprint(sys.argv[0].split('/fake/')[1], *sys.argv[1:])\n";
@@ -71,6 +73,7 @@ impl Image {
             .env_clear()
             .env("PATH", self.path().join("bin"))
             .env("HOME", self.path())
+            .env("TMPDIR", self.path())
             .env("PYTHONPATH", self.path().join("fake"))
             .env("LLAMA_STACK_CONFIG", self.path().join("config.yaml"))
             .envs(env.iter().copied())
@@ -84,7 +87,9 @@ impl Image {
         assert!(done.status.success(), "{}", stderr(&done));
         let call = String::from_utf8(done.stdout).unwrap();
         let call = call.replace(&self.path().display().to_string(), "");
-        call.trim().replace("/__main__.py", "")
+        let folder = |word| if str::starts_with(word, "/tmp") { "/tmp" } else { word };
+        let call: Vec<&str> = call.trim().split(' ').map(folder).collect();
+        call.join(" ").replace("/__main__.py", "")
     }
 
     /// Runs Python on the store that the server would have.
@@ -176,12 +181,24 @@ fn a_release_is_started_with_what_it_honours() {
         let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
         let config = if config == "{}" { "version: 2" } else { config };
         let expected = if expected.starts_with("--") {
-            format!("{APP} --host ::1 {expected}")
+            format!("{WORKERS_APP} --host ::1 {expected}")
         } else {
             expected.to_owned()
         };
         assert_eq!(image.call(config, &env), expected, "{version}");
     }
+}
+
+/// Better workers that may clash than no server.
+#[test]
+fn workers_start_where_nothing_can_be_written() {
+    let test = "workers_start_where_nothing_can_be_written";
+    let Some(image) = Image::of(test, "0.7.3") else { return };
+    image.write("fake/sitecustomize.py", "import tempfile\ntempfile.tempdir = '/proc'\n");
+    let env = [("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
+    let done = image.start("version: 2", &env);
+    assert!(stderr(&done).contains("workers start at the same time"), "{}", stderr(&done));
+    assert!(image.call("version: 2", &env).starts_with(APP));
 }
 
 #[test]
@@ -191,7 +208,8 @@ fn ogx_is_started_without_its_own_command() {
     let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
     let app = "uvicorn ogx.core.server.server:create_app --factory --host ::1 --port 8400";
     let call = image.call("server: {insecure: true}", &env);
-    assert_eq!(call, format!("{app} --workers 2 --timeout-worker-healthcheck 60"));
+    let asked = "--host ::1 --port 8400 --workers 2 --timeout-worker-healthcheck 60";
+    assert_eq!(call, format!("{WORKERS_APP} {asked}"));
     // The image's own file, where none is mounted.
     image.write("fake/ogx/distributions/nvidia/config.yaml", "server: {workers: 1}");
     let env = [("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "nvidia"), env[0], env[2]];
@@ -278,9 +296,9 @@ fn the_server_listens_on_both_families_where_there_are_both() {
     let Some(image) = Image::of(test, "0.7.3") else { return };
     let both = TcpListener::bind("[::]:0").is_ok();
     let hosts = if both { ["", "::"] } else { ["0.0.0.0", "0.0.0.0"] };
-    for (workers, host) in ["1", "2"].into_iter().zip(hosts) {
+    for ((workers, app), host) in [("1", APP), ("2", WORKERS_APP)].into_iter().zip(hosts) {
         let call = image.call("version: 2", &[("LLS_WORKERS", workers)]);
-        assert!(call.starts_with(&format!("{APP} --host {host} --port")), "{call}");
+        assert!(call.starts_with(&format!("{app} --host {host} --port")), "{call}");
     }
 }
 
