@@ -15,6 +15,7 @@ The kubelet expands a dollar sign before a parenthesis or another dollar sign in
 
 import asyncio
 import contextlib
+import fcntl
 import importlib.metadata
 import importlib.util
 import inspect
@@ -27,6 +28,7 @@ import sqlite3
 import sys
 import tempfile
 import threading
+from typing import TextIO
 
 import yaml
 
@@ -50,30 +52,6 @@ RESOURCES = {
     "vector_stores": ("vector_store_id", "vector_store"),
 }
 WITH_DATA = ("dataset", "vector_store")  # users stored something there: taken out of the file, they stay
-# A module for uvicorn. Workers that start at the same time on a new database make the same tables there: all but one
-# fail, and take the server down, a minute after it began to serve.
-ONE_AT_A_TIME = """
-import contextlib
-import fcntl
-
-from PACKAGE.core.server import server
-
-
-def create_app():
-    turn = open(__file__)
-    fcntl.flock(turn, fcntl.LOCK_EX)
-    app = server.create_app()
-    start = app.router.lifespan_context
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app):
-        async with start(app) as state:
-            fcntl.flock(turn, fcntl.LOCK_UN)
-            yield state
-
-    app.router.lifespan_context = lifespan
-    return app
-"""
 
 
 def say(message: str) -> None:
@@ -347,24 +325,13 @@ def every_address(workers: int) -> str:
     return "" if workers == 1 else "::" if both else "0.0.0.0"
 
 
+def server_module(release: Release) -> str:
+    return f"{'ogx' if release >= OGX else 'llama_stack'}.core.server.server"
+
+
 def number(name: str, configured, default: int) -> int:
     text = str(os.environ.get(name) or configured or default)
     return int(text) if text.isdecimal() and int(text) else fail(f"{name} is no positive number: {text}")
-
-
-def application(package: str, workers: int) -> list[str]:
-    """What uvicorn serves, and where it finds it."""
-    own = f"{package}.core.server.server:create_app"
-    if workers == 1:
-        return [own]
-    try:
-        folder = tempfile.mkdtemp()
-        with open(os.path.join(folder, "one_at_a_time.py"), "w") as module:
-            module.write(ONE_AT_A_TIME.replace("PACKAGE", package))
-    except OSError as error:
-        say(f"workers start at the same time, for there is no folder for temporary files: {error.strerror}")
-        return [own]
-    return ["one_at_a_time:create_app", "--app-dir", folder]
 
 
 def server_command(config: dict, release: Release, file: str) -> list[str]:
@@ -390,9 +357,9 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
         certificate, key = asked
     # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file. `ogx
     # run` ends with success when the server does not start, replaces variables in secrets, and leaves a copy of them.
-    package = "ogx" if release >= OGX else "llama_stack"
-    command = [*python, "uvicorn", *application(package, workers), "--factory"]
-    command += ["--host", os.environ.get("LLS_HOST") or every_address(workers)]
+    command = with_turns() if workers > 1 else None
+    command = command or [*python, "uvicorn", f"{server_module(release)}:create_app"]
+    command += ["--factory", "--host", os.environ.get("LLS_HOST") or every_address(workers)]
     command += ["--port", str(port), "--workers", str(workers)]
     if certificate:
         command += ["--ssl-certfile", certificate, "--ssl-keyfile", key]
@@ -403,6 +370,63 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
         if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:
             command += ["--timeout-worker-healthcheck", "60"]  # 5 s are too few for the imports of a worker
     return command
+
+
+# Several workers. Those that start at the same time on a new database make the same tables there: all but one fail, and
+# take the server down, a minute after it began to serve. uvicorn then ends as if all were well.
+
+
+def with_turns() -> list[str] | None:
+    """The command whose workers start one after the other. Worker processes import what they serve, so this text
+    becomes a module."""
+    try:
+        folder = tempfile.mkdtemp()
+        with open(os.path.join(folder, "operator_workers.py"), "w") as module:
+            module.write(sys.orig_argv[sys.orig_argv.index("-c") + 1])
+    except OSError as error:
+        return say(f"workers start at the same time, for temporary files have no place: {error.strerror}")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    program = "import operator_workers; operator_workers.serve()"
+    return [sys.executable, "-c", program, "operator_workers:create_app"]
+
+
+def starts() -> TextIO:
+    """A line for each worker that began to start, and one for each that serves."""
+    return open(os.path.join(os.path.dirname(__file__), "starts"), "a+", buffering=1)
+
+
+def create_app():
+    """The server's application, in a worker whose turn it is."""
+    turn = starts()
+    turn.write("begun\n")
+    server = importlib.import_module(server_module(installed_release()))
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    app = server.create_app()
+    start = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        async with start(app) as state:
+            turn.write("serves\n")
+            fcntl.flock(turn, fcntl.LOCK_UN)
+            yield state
+
+    app.router.lifespan_context = lifespan
+    return app
+
+
+def serve() -> None:
+    """uvicorn's command line, which fails when a worker did not come to serve."""
+    import uvicorn
+
+    try:
+        uvicorn.main()
+    finally:
+        with starts() as file:
+            file.seek(0)
+            lines = file.read().split()
+        if lines.count("begun") > lines.count("serves"):
+            sys.exit(1)
 
 
 def main() -> None:

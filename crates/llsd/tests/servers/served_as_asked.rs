@@ -10,7 +10,6 @@ use std::{
 };
 
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
-use tempfile::TempDir;
 
 const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 /// Ten times what an idle machine needs.
@@ -53,7 +52,7 @@ async fn port_certificate_and_workers_are_as_asked() {
         if release < Release::V0_3_5 {
             assert!(server.log().contains("1 instead of 2"), "{}", server.log());
         } else {
-            assert_eq!(workers(server.id()), 2, "{release}: {}", server.log());
+            assert_eq!(processes(server.id()), 2, "{release}: {}", server.log());
         }
         if release >= Release::V0_3_5 {
             workers_serve(2, &server).await;
@@ -67,45 +66,60 @@ async fn port_certificate_and_workers_are_as_asked() {
 /// takes the server down with it.
 #[tokio::test]
 async fn workers_start_one_after_the_other() {
-    const TEST: &str = "workers_start_one_after_the_other";
-    const APP: &str = "
+    let start = "os.mkdir('at-it'); await asyncio.sleep(0.3); os.rmdir('at-it')";
+    let Some(mut server) = workers("workers_start_one_after_the_other", start) else { return };
+    server.wait_healthy(PATIENCE).await.unwrap();
+    workers_serve(WORKERS, &server).await;
+    assert!(server.stop().unwrap().success(), "{}", server.log());
+}
+
+/// uvicorn ends with success then, and the kubelet would not keep the last words.
+#[tokio::test]
+async fn a_worker_that_does_not_start_fails_the_server() {
+    let start = "os.mkdir('only-one-may')";
+    let test = "a_worker_that_does_not_start_fails_the_server";
+    let Some(mut server) = workers(test, start) else { return };
+    assert_eq!(server.wait_exit(PATIENCE).await.unwrap().code(), Some(1), "{}", server.log());
+}
+
+const WORKERS: usize = 4;
+
+/// A server with workers that do so much when they start.
+fn workers(test: &str, start: &str) -> Option<LlamaStackServer> {
+    if !Release::NEWEST.install_or_skip(test) {
+        return None;
+    }
+    let app = format!(
+        "
 import asyncio, contextlib, os, fastapi
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    os.mkdir('at-it')
-    await asyncio.sleep(0.3)
-    os.rmdir('at-it')
+    {start}
     yield
 
 def create_app():
     app = fastapi.FastAPI(lifespan=lifespan)
-    app.get('/v1/health')(lambda: {})
+    app.get('/v1/health')(lambda: {{}})
     return app
-";
-    if !Release::NEWEST.install_or_skip(TEST) {
-        return;
-    }
-    let packages = TempDir::new().unwrap();
-    let folder = packages.path().join("llama_stack/core/server");
+"
+    );
+    let boot = Boot::new("version: 2").unwrap();
+    let packages = boot.home().join("packages");
+    let folder = packages.join("llama_stack/core/server");
     fs::create_dir_all(&folder).unwrap();
     for package in folder.ancestors().take(3) {
         fs::write(package.join("__init__.py"), "").unwrap();
     }
-    fs::write(folder.join("server.py"), APP).unwrap();
-    let boot = Boot::new("version: 2").unwrap();
+    fs::write(folder.join("server.py"), app).unwrap();
     let port = boot.port().to_string();
     let boot = boot
-        .with_env("PYTHONPATH", packages.path().display().to_string())
+        .with_env("PYTHONPATH", packages.display().to_string())
         .with_env("LLS_PORT", port)
-        .with_env("LLS_WORKERS", "4")
+        .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
         .with_command(["python3", "-c", PROGRAM]);
-    let mut server = Release::NEWEST.boot(boot).unwrap();
-    server.wait_healthy(PATIENCE).await.unwrap();
-    workers_serve(4, &server).await;
-    assert!(!server.home().join("at-it").exists());
-    server.stop().unwrap();
+    Some(Release::NEWEST.boot(boot).unwrap())
 }
 
 /// A worker that is asked to end while it starts may not hear it.
@@ -127,7 +141,7 @@ fn speaks_plain_http(port: u16) -> bool {
 }
 
 /// The children of the server that serve requests; another one only keeps track of semaphores.
-fn workers(server: u32) -> usize {
+fn processes(server: u32) -> usize {
     let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
     let is_worker = |child: &&str| {
         let command = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();

@@ -18,8 +18,8 @@ const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 type Env<'a> = &'a [(&'a str, &'a str)];
 
 const APP: &str = "uvicorn llama_stack.core.server.server:create_app --factory";
-/// With several workers; the folder's name ends in letters of its own.
-const WORKERS_APP: &str = "uvicorn one_at_a_time:create_app --app-dir /tmp --factory";
+/// With several workers.
+const WORKERS_APP: &str = "serve operator_workers:create_app --factory";
 
 /// Prints how it was called, as a module of the name that its file gives it.
 const CALLED: &str = "import sys\nprint(sys.argv[0].split('/fake/')[1], *sys.argv[1:])\n";
@@ -51,7 +51,9 @@ impl Image {
         image.write("fake/uvicorn/__main__.py", CALLED);
         image.write(
             "fake/uvicorn/__init__.py",
-            "class Config:\n    def __init__(self, timeout_worker_healthcheck=5): pass\n",
+            "import sys\n\
+             class Config:\n    def __init__(self, timeout_worker_healthcheck=5): pass\n\
+             def main(): print('serve', *sys.argv[1:])\n",
         );
         Some(image)
     }
@@ -87,9 +89,7 @@ impl Image {
         assert!(done.status.success(), "{}", stderr(&done));
         let call = String::from_utf8(done.stdout).unwrap();
         let call = call.replace(&self.path().display().to_string(), "");
-        let folder = |word| if str::starts_with(word, "/tmp") { "/tmp" } else { word };
-        let call: Vec<&str> = call.trim().split(' ').map(folder).collect();
-        call.join(" ").replace("/__main__.py", "")
+        call.trim().replace("/__main__.py", "")
     }
 
     /// Runs Python on the store that the server would have.
