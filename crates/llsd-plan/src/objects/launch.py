@@ -8,7 +8,7 @@ The server is llama-stack, or OGX, its successor, whichever the image has instal
 
 Environment: LLAMA_STACK_CONFIG (the file; without it, one of OGX has its image's own), LLS_PORT, LLS_WORKERS,
 LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST (optional; by default every address).
-Arguments are passed on to the server.
+Arguments are passed on to the server. Of several workers each imports this text too, as a module.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
 """
