@@ -49,6 +49,10 @@ impl Api {
         Ok(self.client.request(request.body(serde_json::to_vec(object)?)?).await?)
     }
 
+    pub async fn list(&self, uri: &str) -> anyhow::Result<Value> {
+        Ok(self.client.request(Request::get(uri).body(Vec::new())?).await?)
+    }
+
     pub async fn delete_all(&self, uri: &str) -> anyhow::Result<()> {
         let request = Request::delete(uri).body(Vec::new())?;
         self.client.request::<Value>(request).await?;

@@ -9,6 +9,7 @@ mod floor;
 mod readiness;
 mod table;
 mod under_test;
+mod webhooks;
 
 #[path = "../../tests/bed/operator/access.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
@@ -60,7 +61,7 @@ async fn main() -> anyhow::Result<()> {
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
     let servers = stub_server::serve().await;
-    let mut operator = Operator::start(program, &cluster, &user, &servers).await?;
+    let mut operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());
 
@@ -127,6 +128,22 @@ async fn main() -> anyhow::Result<()> {
         "RSS with 2,000 unrelated Secrets and ConfigMaps of 32 KB each",
         format!("{while_running}; after a restart {}", operator.memory()?),
     );
+
+    operator.add_arguments(webhooks::install(&cluster).await?);
+    operator.restart(&cluster, &user, &servers, count).await?;
+    webhooks::until_called(&api).await;
+    let [admitted, listed] = webhooks::call(&api, &namespace, count).await?;
+    table.row(
+        "webhooks: as many resources tried, all listed as v1alpha1",
+        format!(
+            "{:.1} ms for each, {:.1} s for the list",
+            admitted.as_secs_f64() * 1e3 / count as f64,
+            listed.as_secs_f64()
+        ),
+    );
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    table.row("RSS with webhooks", operator.memory()?.to_string());
+    operator.stop()?;
     print!("{table}");
     Ok(())
 }

@@ -13,6 +13,8 @@ use llsd_testkit::{ControlPlane, Program};
 /// A running operator.
 pub struct Operator {
     path: PathBuf,
+    /// Beside those that it always has.
+    arguments: Vec<String>,
     program: Program,
 }
 
@@ -42,6 +44,7 @@ impl Operator {
     /// Returns once it leads.
     pub async fn start(
         path: PathBuf,
+        arguments: Vec<String>,
         cluster: &ControlPlane,
         user: &str,
         servers: &SocketAddr,
@@ -53,8 +56,10 @@ impl Operator {
             .args(["--metrics-bind-address", "127.0.0.1:0"])
             .args(["--health-probe-bind-address", "0"])
             .arg(format!("--server-url-template=http://{servers}"))
+            .args(&arguments)
             .env("KUBECONFIG", cluster.kubeconfig_for(user, &[]));
-        let operator = Self { path, program: cluster.run_program("operator", &mut command)? };
+        let program = cluster.run_program("operator", &mut command)?;
+        let operator = Self { path, arguments, program };
         operator.until("llsd_leader", 1.0).await;
         Ok(operator)
     }
@@ -67,11 +72,23 @@ impl Operator {
         servers: &SocketAddr,
         count: usize,
     ) -> anyhow::Result<Duration> {
-        self.program.stop(Duration::from_secs(30))?;
+        self.stop()?;
         let begun = Instant::now();
-        *self = Self::start(self.path.clone(), cluster, user, servers).await?;
+        let arguments = self.arguments.clone();
+        *self = Self::start(self.path.clone(), arguments, cluster, user, servers).await?;
         self.until(r#"llsd_reconciles_total{result="planned"}"#, count as f64).await;
         Ok(begun.elapsed())
+    }
+
+    /// In good order.
+    pub fn stop(&mut self) -> anyhow::Result<()> {
+        self.program.stop(Duration::from_secs(30))?;
+        Ok(())
+    }
+
+    /// From the next start on.
+    pub fn add_arguments(&mut self, arguments: impl IntoIterator<Item = String>) {
+        self.arguments.extend(arguments);
     }
 
     async fn until(&self, figure: &str, value: f64) {
