@@ -1,5 +1,7 @@
 //! What the bench writes as a user would: resources, and objects that are nobody's business.
 
+use std::ops::Range;
+
 use futures::{TryStreamExt, stream};
 use http::Request;
 use kube::Client;
@@ -13,6 +15,11 @@ use crate::CONCURRENCY;
 #[derive(Clone)]
 pub struct Api {
     client: Client,
+}
+
+/// Where the resources of a namespace are, in a version.
+pub fn resources(version: &str, namespace: &str) -> String {
+    format!("/apis/llamastack.io/{version}/namespaces/{namespace}/llamastackdistributions")
 }
 
 /// A starter with one provider, whose key is in a Secret that all share.
@@ -66,15 +73,28 @@ impl Api {
     }
 
     pub async fn create_resource(&self, namespace: &str, number: usize) -> anyhow::Result<Value> {
-        let uri =
-            format!("/apis/llamastack.io/v1alpha2/namespaces/{namespace}/llamastackdistributions");
-        self.post(&uri, &resource(namespace, number)).await
+        self.post(&resources("v1alpha2", namespace), &resource(namespace, number)).await
     }
 
     pub async fn create_resources(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
-        stream::iter((0..count).map(Ok))
+        self.post_resources(&resources("v1alpha2", namespace), namespace, 0..count).await
+    }
+
+    /// Other resources than those that are there, which are admitted and kept by nobody.
+    pub async fn try_resources(&self, namespace: &str, count: usize) -> anyhow::Result<()> {
+        let uri = format!("{}?dryRun=All", resources("v1alpha2", namespace));
+        self.post_resources(&uri, namespace, count..2 * count).await
+    }
+
+    async fn post_resources(
+        &self,
+        uri: &str,
+        namespace: &str,
+        numbers: Range<usize>,
+    ) -> anyhow::Result<()> {
+        stream::iter(numbers.map(Ok))
             .try_for_each_concurrent(CONCURRENCY, async |number| {
-                self.create_resource(namespace, number).await.map(drop)
+                self.post(uri, &resource(namespace, number)).await.map(drop)
             })
             .await
     }

@@ -7,7 +7,7 @@ use futures::{TryStreamExt, stream};
 use serde_json::Value;
 
 use crate::CONCURRENCY;
-use crate::api::{Api, planned};
+use crate::api::{Api, planned, resources};
 
 fn collection(object: &Value, namespace: &str) -> String {
     let version = object["apiVersion"].as_str().unwrap_or("v1");
@@ -50,8 +50,6 @@ pub async fn measure(api: &Api, namespace: &str, count: usize) -> anyhow::Result
     for kind in kinds {
         api.delete_all(&kind).await?;
     }
-    let resources =
-        format!("/apis/llamastack.io/v1alpha2/namespaces/{namespace}/llamastackdistributions");
-    api.delete_all(&resources).await?;
+    api.delete_all(&resources("v1alpha2", namespace)).await?;
     Ok(took)
 }

@@ -131,7 +131,7 @@ async fn main() -> anyhow::Result<()> {
 
     operator.add_arguments(webhooks::install(&cluster).await?);
     operator.restart(&cluster, &user, &servers, count).await?;
-    webhooks::until_called(&api).await;
+    webhooks::until_called(&api, &namespace).await;
     let [admitted, listed] = webhooks::call(&api, &namespace, count).await?;
     table.row(
         "webhooks: as many resources tried, all listed as v1alpha1",

@@ -1,5 +1,7 @@
 //! Real servers, and the programs that run in their pods.
 
+mod forgotten_registrations;
+mod image;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;

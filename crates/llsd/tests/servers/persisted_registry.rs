@@ -8,12 +8,11 @@
 use std::{fmt::Debug, fs, future::Future, time::Duration};
 
 use futures::future::join_all;
+use llsd_plan::objects::LAUNCH;
 use llsd_testkit::{Answer, Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
-
-const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 
 const SERVER_OF_LLAMA_STACK: &str = include_str!("launch/server.yaml");
 const SERVER_OF_OGX: &str = include_str!("launch/server-ogx.yaml");
@@ -288,7 +287,7 @@ impl Site {
             .with_env("LLS_PORT", port)
             .with_env("LLS_WORKERS", workers.to_string())
             .with_env("LLS_HOST", "127.0.0.1")
-            .with_command(["python3", "-c", PROGRAM]);
+            .with_command(["python3", "-c", LAUNCH]);
         let mut server = self.boot(boot);
         server.wait_healthy(PATIENCE).await.unwrap();
         server

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use llsd_plan::objects::LAUNCH;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
 
-const PROGRAM: &str = include_str!("../../../llsd-plan/src/objects/launch.py");
 /// Ten times what an idle machine needs.
 const PATIENCE: Duration = Duration::from_secs(150);
 const KILLED: i32 = 9;
@@ -41,7 +41,7 @@ async fn port_certificate_and_workers_are_as_asked() {
             .with_env("LLS_WORKERS", "2")
             .with_env("LLS_HOST", "127.0.0.1")
             .with_https(certified.cert.pem())
-            .with_command(["python3", "-c", PROGRAM]);
+            .with_command(["python3", "-c", LAUNCH]);
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
 
@@ -118,7 +118,7 @@ def create_app():
         .with_env("LLS_PORT", port)
         .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
-        .with_command(["python3", "-c", PROGRAM]);
+        .with_command(["python3", "-c", LAUNCH]);
     Some(Release::NEWEST.boot(boot).unwrap())
 }
 
