@@ -1,15 +1,8 @@
-//! The one binary of the product, as a library: the command line, what it reads and what it prints.
+//! The one binary of the product, as a library: `command` is the command line, `operator` is what
+//! `llsd run` starts, and `manifests` are the install files that both agree on.
 
 pub mod command;
-pub mod controller;
-pub mod health;
 pub mod input;
-pub mod leadership;
 pub mod manifests;
-pub mod operator_config;
-pub mod redis_proxy;
+pub mod operator;
 pub mod report;
-pub mod shutdown;
-pub mod storage_migration;
-pub mod telemetry;
-pub mod webhook;

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use tokio::net::TcpListener;
 
 use super::Outcome;
-use crate::redis_proxy::{Limits, Password, Target, Times, Upstream, check, serve};
+use llsd_redis_proxy::{Limits, Password, Target, Times, Upstream, check, serve};
 
 /// The variable with the password; a flag would show it to everyone who lists processes.
 const PASSWORD: &str = "LLSD_STORAGE_KV_PASSWORD";

@@ -9,7 +9,7 @@ use super::File;
 use super::names::{
     DEFINITION, FOREIGN_CERTIFICATES, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE, labels,
 };
-use crate::webhook::certificates;
+use crate::operator::webhook::certificates;
 
 const FOLDER: &str = "/var/run/webhook-certificates";
 const CERTIFICATE: &str = "llama-stack-k8s-operator-webhook";

@@ -12,9 +12,9 @@ use kube::Api;
 use kube::api::{
     DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
-use llsd::telemetry::Metrics;
-use llsd::telemetry::api_calls::{NoAnswer, Patience, client, patient_client};
-use llsd::telemetry::logs::{Format, subscriber};
+use llsd::operator::telemetry::Metrics;
+use llsd::operator::telemetry::api_calls::{NoAnswer, Patience, client, patient_client};
+use llsd::operator::telemetry::logs::{Format, subscriber};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
 

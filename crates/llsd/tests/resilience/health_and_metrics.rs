@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use llsd::health::{Alive, BindAddress, Health, Listeners, Ready};
-use llsd::shutdown::{Shutdown, Trigger};
-use llsd::telemetry::{Metrics, Reconcile};
+use llsd::operator::health::{Alive, BindAddress, Health, Listeners, Ready};
+use llsd::operator::shutdown::{Shutdown, Trigger};
+use llsd::operator::telemetry::{Metrics, Reconcile};
 
 struct Operator {
     health: Health,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use llsd::leadership::{LEASE_NAME, Settings};
+use llsd::operator::leadership::{LEASE_NAME, Settings};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
 

@@ -4,7 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use llsd::leadership::LEASE_NAME;
+use llsd::operator::leadership::LEASE_NAME;
 use llsd_testkit::{Binary, ControlPlane, locate, skip};
 
 use crate::election::{Replica, eventually, hasty, holder, lease};

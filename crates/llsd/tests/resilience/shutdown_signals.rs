@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use llsd::shutdown::Shutdown;
-use llsd::telemetry::logs::{Format, init};
+use llsd::operator::shutdown::Shutdown;
+use llsd::operator::telemetry::logs::{Format, init};
 
 const MANNER: &str = "LLSD_TEST_MANNER_OF_ENDING";
 

@@ -4,9 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use llsd::shutdown::{Shutdown, Trigger};
-use llsd::telemetry::Metrics;
-use llsd::webhook::{Webhooks, serve};
+use llsd::operator::shutdown::{Shutdown, Trigger};
+use llsd::operator::telemetry::Metrics;
+use llsd::operator::webhook::{Webhooks, serve};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
 };

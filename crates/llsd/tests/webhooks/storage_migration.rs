@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use llsd::storage_migration::{MigrationError, Progress, is_needed, migrate_storage};
+use llsd::operator::storage_migration::{MigrationError, Progress, is_needed, migrate_storage};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //! fields, again whenever they are lost, and never in the way of whoever applies the install files.
 
 use http::Method;
-use llsd::webhook::install::FIELD_MANAGER;
+use llsd::operator::webhook::install::FIELD_MANAGER;
 use llsd_testkit::free_port;
 use serde_json::{Value, json};
 

@@ -17,10 +17,10 @@ use similar::TextDiff;
 use super::examine::{Examined, report};
 use super::inputs::{Given, open};
 use super::{Exit, Outcome};
-use crate::controller::preview::{Change, Looking, key_of};
+use crate::operator::controller::preview::{Change, Looking, key_of};
 use crate::input::contents;
 use crate::manifests::names;
-use crate::telemetry::{self, Metrics};
+use crate::operator::telemetry::{self, Metrics};
 use shown::{redact, shown};
 
 /// Show what the operator would change in a cluster

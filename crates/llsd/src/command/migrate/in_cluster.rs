@@ -7,8 +7,8 @@ use std::io::{self, Write as _};
 use kube::Config;
 
 use crate::command::{Exit, Outcome};
-use crate::storage_migration::{Migrated, MigrationError, Progress, migrate_storage, rehearse};
-use crate::telemetry::{self, Metrics};
+use crate::operator::storage_migration::{Migrated, MigrationError, Progress, migrate_storage, rehearse};
+use crate::operator::telemetry::{self, Metrics};
 
 pub(super) fn run(dry_run: bool) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

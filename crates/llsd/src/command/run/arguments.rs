@@ -10,9 +10,9 @@ use llsd_registry::credentials::ProviderPlugins;
 use llsd_registry::credentials::provider_plugin::PluginConfig;
 
 use super::{GRACE, webhook_flags};
-use crate::controller::{Scope, Settings};
-use crate::health::BindAddress;
-use crate::telemetry::logs;
+use crate::operator::controller::{Scope, Settings};
+use crate::operator::health::BindAddress;
+use crate::operator::telemetry::logs;
 
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// The longest that one reconcile may take; a lookup in a slow registry alone may take two minutes.

@@ -15,12 +15,12 @@ use llsd_registry::credentials::ProviderPlugins;
 use tokio::task::JoinSet;
 
 use super::{Exit, Outcome};
-use crate::controller::{self, Context, Settings};
-use crate::health::{Alive, BindError, Health, Listeners, Ready};
-use crate::leadership::{self, Leadership};
-use crate::shutdown::Shutdown;
-use crate::storage_migration::{self, Migrated};
-use crate::telemetry::{self, Metrics, logs};
+use crate::operator::controller::{self, Context, Settings};
+use crate::operator::health::{Alive, BindError, Health, Listeners, Ready};
+use crate::operator::leadership::{self, Leadership};
+use crate::operator::shutdown::Shutdown;
+use crate::operator::storage_migration::{self, Migrated};
+use crate::operator::telemetry::{self, Metrics, logs};
 
 pub(super) use arguments::Arguments;
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::controller::Scope;
-use crate::health::BindAddress;
-use crate::webhook::certificates::{AUTHORITY_LIFETIME, LEAF_LIFETIME, Times};
+use crate::operator::controller::Scope;
+use crate::operator::health::BindAddress;
+use crate::operator::webhook::certificates::{AUTHORITY_LIFETIME, LEAF_LIFETIME, Times};
 
 const PORT: u16 = 9443;
 

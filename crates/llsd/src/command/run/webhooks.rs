@@ -10,13 +10,13 @@ use tokio::task::JoinSet;
 
 use super::Failure;
 use super::webhook_flags::{Plan, Source};
-use crate::health;
-use crate::leadership::Leadership;
-use crate::shutdown::Shutdown;
-use crate::telemetry::Metrics;
-use crate::webhook::certificates::{self, Files, Keeper, server_config};
-use crate::webhook::install::{Installer, Target};
-use crate::webhook::{self, Webhooks};
+use crate::operator::health;
+use crate::operator::leadership::Leadership;
+use crate::operator::shutdown::Shutdown;
+use crate::operator::telemetry::Metrics;
+use crate::operator::webhook::certificates::{self, Files, Keeper, server_config};
+use crate::operator::webhook::install::{Installer, Target};
+use crate::operator::webhook::{self, Webhooks};
 
 /// What the webhooks have around them.
 pub(super) struct Site {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::Api;
-use llsd::leadership::{LEASE_NAME, Settings};
+use llsd::operator::leadership::{LEASE_NAME, Settings};
 use tokio::time::Instant;
 
 pub use gate::Gate;

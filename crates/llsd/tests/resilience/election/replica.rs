@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use llsd::leadership::{Leadership, Settings, campaign};
+use llsd::operator::leadership::{Leadership, Settings, campaign};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

@@ -1,0 +1,154 @@
+//! The requests that write owned objects: server-side apply under one manager, guarded so that it
+//! only ever makes a new object or changes the very one that was looked at.
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
+use llsd_plan::status::Refused;
+use llsd_plan::takeover;
+use serde_json::{Value, json};
+
+use crate::operator::controller::api_error::told;
+use crate::operator::controller::cache::{Cache, Child, Key};
+use crate::operator::controller::kinds::Kind;
+use crate::operator::controller::object::Object;
+
+/// Holds `spec.replicas` while an autoscaler is about to take it over.
+const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
+
+/// Why an object is not as planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// As `Deployment my-llama`.
+    pub object: String,
+    pub message: String,
+    pub refused: Refused,
+}
+
+/// Writes objects of one resource, and tells the cache what came out.
+#[derive(Clone, Copy)]
+pub struct Writer<'a> {
+    pub client: &'a Client,
+    pub cache: &'a Cache,
+    pub key: &'a Key,
+}
+
+/// What became of an attempt to make an object.
+#[derive(Debug)]
+pub enum Made {
+    Yes,
+    /// There is one of that name, which the watch has not shown.
+    Exists(Box<Value>),
+}
+
+impl Writer<'_> {
+    /// Makes the object, unless there is one of its name.
+    pub async fn create(&self, kind: Kind, desired: &Value) -> Result<Made, Failed> {
+        let mut object = desired.clone();
+        // No object has this version, so one that exists is refused as changed meanwhile; one that
+        // does not exist is made. Server-side apply has no other way to say "only if new".
+        object["metadata"]["resourceVersion"] = json!("1");
+        match self.apply(kind, &object, desired).await {
+            Ok(()) => Ok(Made::Yes),
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                match self.read(kind, name(desired)).await? {
+                    Some(live) => Ok(Made::Exists(Box::new(live))),
+                    None => Err(failed(kind, name(desired), &kube::Error::Api(status))),
+                }
+            }
+            Err(error) => Err(failed(kind, name(desired), &error)),
+        }
+    }
+
+    /// Changes the object that was looked at, and no other that has its name by now.
+    pub async fn update(&self, desired: &Value, live: &Child) -> Result<(), Failed> {
+        let mut object = desired.clone();
+        object["metadata"]["uid"] = json!(live.uid);
+        let written = self.apply(live.kind, &object, desired).await;
+        written.map_err(|error| failed(live.kind, &live.name, &error))
+    }
+
+    /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
+    pub async fn take_over(&self, live: &Child) -> Result<(), Failed> {
+        let Some(object) = self.read(live.kind, &live.name).await? else { return Ok(()) };
+        let metadata = &object["metadata"];
+        let Some(fields) = takeover::taken_over(&metadata["managedFields"], &self.key.name) else {
+            return Ok(());
+        };
+        let patch = json!([
+            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+            {"op": "replace", "path": "/metadata/managedFields", "value": fields},
+        ]);
+        let patch = serde_json::from_value(patch).expect("a list of operations");
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let forgotten = self.cache.forgotten();
+        let answer = api.patch(&live.name, &parameters, &Patch::<()>::Json(patch)).await;
+        match answer {
+            Ok(object) => self.remember(live.kind, &object, forgotten, None),
+            Err(error) => return Err(failed(live.kind, &live.name, &error)),
+        }
+        Ok(())
+    }
+
+    /// Leaves the number of pods as it is when we stop applying it: without an owner the field would
+    /// go, and the API server would put 1 in its place.
+    pub async fn leave_replicas(&self, live: &Child, replicas: i32) {
+        let object = json!({
+            "apiVersion": "apps/v1",
+            "kind": Kind::Deployment.name(),
+            "metadata": {"name": live.name, "uid": live.uid},
+            "spec": {"replicas": replicas},
+        });
+        let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let parameters = PatchParams::apply(REPLICAS_MANAGER);
+        // A conflict says that the autoscaler owns the number already, with another value.
+        if let Err(error) = api.patch(&live.name, &parameters, &Patch::Apply(&object)).await {
+            tracing::debug!(deployment = %self.key, error = told(&error), "the number of pods is not held");
+        }
+    }
+
+    pub async fn read(&self, kind: Kind, name: &str) -> Result<Option<Value>, Failed> {
+        let api = kind.in_namespace(self.client, &self.key.namespace);
+        match api.get_opt(name).await {
+            Ok(found) => Ok(found.map(|object| object.json)),
+            Err(error) => Err(failed(kind, name, &error)),
+        }
+    }
+
+    /// Applies `object`, which is `desired` and what guards it.
+    async fn apply(&self, kind: Kind, object: &Value, desired: &Value) -> Result<(), kube::Error> {
+        let api = kind.in_namespace(self.client, &self.key.namespace);
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let forgotten = self.cache.forgotten();
+        let answer = api.patch(name(object), &parameters, &Patch::Apply(object)).await?;
+        let applied = Some(fingerprint::of_desired(desired));
+        self.remember(kind, &answer, forgotten, applied);
+        Ok(())
+    }
+
+    fn remember(
+        &self,
+        kind: Kind,
+        object: &Object,
+        forgotten_before: u64,
+        applied: Option<Fingerprint>,
+    ) {
+        if kind.is_watched() {
+            self.cache.put_written(kind, &object.json, forgotten_before, applied);
+        }
+    }
+}
+
+fn failed(kind: Kind, name: &str, error: &kube::Error) -> Failed {
+    let refused = match error {
+        kube::Error::Api(status) if matches!(status.code, 400 | 422) => Refused::Invalid,
+        _ => Refused::Unavailable,
+    };
+    Failed { object: format!("{} {name}", kind.name()), message: told(error), refused }
+}
+
+pub fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}

@@ -1,0 +1,10 @@
+//! The operator: what `llsd run` starts and keeps running.
+
+pub mod config;
+pub mod controller;
+pub mod health;
+pub mod leadership;
+pub mod shutdown;
+pub mod storage_migration;
+pub mod telemetry;
+pub mod webhook;

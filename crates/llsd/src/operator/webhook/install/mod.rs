@@ -1,0 +1,118 @@
+//! Tells the API server where the webhooks are and whom to trust there: `caBundle`, and the address
+//! of an operator outside of the cluster, in the resource's definition and in the validating
+//! webhook. Only the leader does this. It writes nothing else of these two objects, and nothing at
+//! all when nothing changed.
+
+mod client_config;
+mod registration;
+
+use std::future::pending;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::Client;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+pub use client_config::{Target, Verdict, judge};
+
+use super::certificates::{Bundle, Confirmed};
+use crate::operator::leadership::Leadership;
+use registration::{Definition, Registration, ValidatingWebhook};
+
+/// The owner of what is written here, and of nothing else: whoever applies the install files again
+/// owns the rest, and neither takes the other's away.
+pub const FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
+
+/// How soon a write that failed is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// Registers the webhooks.
+pub struct Installer {
+    client: Client,
+    target: Target,
+    bundle: watch::Receiver<Option<Bundle>>,
+    confirmed: watch::Sender<Option<Confirmed>>,
+}
+
+impl std::fmt::Debug for Installer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Installer").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+impl Installer {
+    /// Registers `target` with whatever `bundle` tells, and tells `confirmed` what is registered.
+    pub fn new(
+        client: Client,
+        target: Target,
+        bundle: watch::Receiver<Option<Bundle>>,
+        confirmed: watch::Sender<Option<Confirmed>>,
+    ) -> Self {
+        Self { client, target, bundle, confirmed }
+    }
+
+    /// Goes on as long as it is polled, in every term that this replica leads.
+    pub async fn run(mut self, mut leadership: Option<Leadership>) {
+        loop {
+            let Some(leadership) = &mut leadership else {
+                return self.lead().await;
+            };
+            leadership.acquired().await;
+            tokio::select! {
+                () = self.lead() => {}
+                () = leadership.lost() => {}
+            }
+            self.confirmed.send_replace(None);
+        }
+    }
+
+    /// One term: looks whenever one of the objects or the authorities change.
+    async fn lead(&mut self) {
+        let mut definition = Registration::<Definition>::new(&self.client, &self.target);
+        let mut webhook = Registration::<ValidatingWebhook>::new(&self.client, &self.target);
+        let mut definitions = Registration::<Definition>::watch(&self.client).boxed();
+        let mut webhooks = Registration::<ValidatingWebhook>::watch(&self.client).boxed();
+        self.bundle.mark_changed();
+        loop {
+            let bundle = self.bundle.borrow_and_update().clone();
+            let mut failed = false;
+            if let Some(bundle) = bundle {
+                let registered = definition.register(&bundle).await;
+                let validating = webhook.register(&bundle).await;
+                failed = registered.is_err() || validating.is_err();
+                // The validating webhook may be left out of an installation: what it finds, the
+                // operator finds as well. Without the other no object of v1alpha1 can be read.
+                if registered == Ok(true) && validating.is_ok() {
+                    self.confirm(bundle);
+                } else {
+                    self.confirmed.send_replace(None);
+                }
+            }
+            tokio::select! {
+                event = definitions.next() => match event {
+                    Some(event) => definition.see(event),
+                    None => return,
+                },
+                event = webhooks.next() => match event {
+                    Some(event) => webhook.see(event),
+                    None => return,
+                },
+                changed = self.bundle.changed() => if changed.is_err() {
+                    return pending().await;
+                },
+                () = sleep(RETRY), if failed => {}
+            }
+        }
+    }
+
+    fn confirm(&self, bundle: Bundle) {
+        self.confirmed.send_if_modified(|now| {
+            let unchanged = now.as_ref().is_some_and(|now| now.bundle == bundle);
+            if !unchanged {
+                *now = Some(Confirmed { bundle, since: Instant::now() });
+            }
+            !unchanged
+        });
+    }
+}
