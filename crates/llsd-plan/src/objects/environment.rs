@@ -7,8 +7,8 @@ use llsd_api::secret_ref::SecretKey;
 
 use super::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 use super::{Blueprint, ConfigSource, VariableValue, external_providers};
-use crate::config::era::Server;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::Server;
 
 /// Variables that the Service, the probes and the start program rely on.
 const PORTS: [&str; 3] = ["LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];

@@ -39,9 +39,9 @@ mod volumes;
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 
-use crate::config::era::Server;
 use crate::connection::{Connection, Form};
 use crate::facts::Facts;
+use crate::releases::Server;
 
 pub use command::LAUNCH;
 pub use planned::{Objects, objects};

@@ -4,8 +4,8 @@
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
 use super::external_installs;
-use crate::distributions::Resolved;
 use crate::facts::{BaseFacts, Facts};
+use crate::image::RequestedImage;
 use crate::objects::{ConfigSource, config_map};
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 
@@ -13,7 +13,7 @@ use crate::problem::{FieldPath, Findings, Problem, Reason};
 /// needs a base; without one nothing is chosen.
 pub(super) fn choose(
     spec: &LlamaStackDistributionSpec,
-    image: &Resolved,
+    image: &RequestedImage,
     facts: &Facts,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,
@@ -109,7 +109,7 @@ fn override_config(
 
 /// The base configuration: the image's own, else the one embedded for the table's own images.
 fn base(
-    image: &Resolved,
+    image: &RequestedImage,
     facts: &Facts,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,

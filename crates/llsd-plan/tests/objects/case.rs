@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
-use llsd_plan::config::era::Server;
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{
@@ -15,6 +14,7 @@ use llsd_plan::objects::{
     VariableValue, certificates, objects,
 };
 use llsd_plan::problem::{Findings, Problem};
+use llsd_plan::releases::Server;
 use serde::Deserialize;
 
 #[derive(Debug, Default, Deserialize)]

@@ -11,11 +11,11 @@ use kube::api::{
 };
 use kube::core::GroupVersionKind;
 use llsd_api::conversion::{Version, convert};
-use llsd_plan::distributions::Distribution;
 use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::releases::Distribution;
 use serde_json::Value;
 
 use crate::cluster::repository;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 use llsd_registry::Reference;
 use serde_json::{Map, Value};
 

@@ -7,9 +7,9 @@ mod ingress_domain;
 
 use std::collections::BTreeMap;
 
-use llsd_plan::distributions::Distribution;
 use llsd_plan::document;
 use llsd_plan::facts::OperatorFacts;
+use llsd_plan::releases::Distribution;
 use llsd_registry::mirrors::Registries;
 use llsd_registry::settings::ConfigProblem;
 use serde_json::{Map, Value};
