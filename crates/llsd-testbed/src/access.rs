@@ -7,6 +7,7 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
+use tokio::time::Instant;
 
 /// Whether the client's user may do it. `resource` may have a subresource behind a slash; an empty
 /// `namespace` asks for all of them, an empty `name` for any object.
@@ -41,14 +42,22 @@ pub async fn may(
 }
 
 /// Waits until a condition holds; the API server needs a moment to take notice of new objects.
-pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..300 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+pub async fn eventually(what: &str, holds: impl AsyncFnMut() -> bool) {
+    within(Duration::from_secs(30), what, holds).await;
+}
+
+/// The same with other patience; how long it took.
+pub async fn within(
+    patience: Duration,
+    what: &str,
+    mut holds: impl AsyncFnMut() -> bool,
+) -> Duration {
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("not within 30 s: {what}");
+    began.elapsed()
 }
 
 /// Whether the API server refused because of who asked.

@@ -1,33 +1,25 @@
-//! What the control-plane tests share: a cluster with the committed install files, and the tables
-//! of resources with their verdicts.
-#![allow(dead_code, reason = "each test program uses its own part")]
+//! A cluster with the committed install files, which control-plane tests share.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http::Request;
 use kube::Client;
 use kube::core::Status;
+use llsd_cases::files::repository;
 use llsd_testkit::{ControlPlane, SharedControlPlane};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 /// The namespace of all test resources.
 pub const NAMESPACE: &str = "default";
 
-/// A file of the repository.
-pub fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
 /// One control plane for all tests of a program; starting one takes seconds.
 static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 static INSTALLED: OnceCell<()> = OnceCell::const_new();
 
 /// A cluster with the CRD and the admission policy, both at work. Other tests use it too.
-pub async fn installed(test: &str) -> Option<&'static ControlPlane> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+pub async fn installed() -> Option<&'static ControlPlane> {
+    let cluster = CLUSTER.get_or_skip().await?;
     INSTALLED.get_or_init(|| install(cluster)).await;
     Some(cluster)
 }
@@ -101,47 +93,4 @@ pub async fn create_when_served(cluster: &ControlPlane, object: &str) {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     panic!("not created within 20 s: {last:?}");
-}
-
-/// One entry of the verdict tables.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Case {
-    pub name: String,
-    /// Why the verdict is right; for the reader.
-    pub why: String,
-    pub spec: Value,
-    pub metadata: Option<Value>,
-    pub refused_by: Option<RefusedBy>,
-    pub path: Option<String>,
-    pub says: Option<String>,
-}
-
-/// Who refuses a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RefusedBy {
-    Schema,
-    Rule,
-    Policy,
-    Operator,
-}
-
-impl Case {
-    pub fn resource(&self) -> Value {
-        let mut resource = resource(&format!("case-{}", self.spec.to_string().len()), &self.spec);
-        if let Some(Value::Object(metadata)) = &self.metadata {
-            for (field, value) in metadata {
-                resource["metadata"][field] = value.clone();
-            }
-        }
-        resource
-    }
-}
-
-/// A table of resources with their verdicts.
-pub fn cases(table: &str) -> Vec<Case> {
-    let path = repository(&format!("crates/llsd-plan/tests/verdicts/{table}.yaml"));
-    let text = std::fs::read_to_string(path).unwrap();
-    serde_saphyr::from_str(&text).unwrap()
 }

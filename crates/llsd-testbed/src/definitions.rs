@@ -8,7 +8,7 @@ use kube::core::GroupVersionKind;
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::access::eventually;
+use crate::access::eventually;
 
 /// Go modules, each with the file of a definition in it.
 const ROUTE: (&str, &str) = (

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::authority::authority;
-use super::bed::Namespace;
+use crate::authority::authority;
+use crate::namespace::Namespace;
 
 /// The objects of such a resource in the order in which they are applied: kind, and what follows
 /// the resource's name. The generated ConfigMap stands after the bundle of certificates.

@@ -53,7 +53,7 @@ struct Upstream {
 }
 
 /// What becomes of a request.
-enum Fate {
+enum Passage {
     Through,
     /// Done, and never answered.
     Last,
@@ -129,7 +129,7 @@ fn content(port: u16) -> String {
 }
 
 impl Shared {
-    fn decide(&self, request: &Request) -> Fate {
+    fn decide(&self, request: &Request) -> Passage {
         let mut counts = self.counts.lock().unwrap();
         let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
         let is_counted = match counts.counted {
@@ -137,16 +137,16 @@ impl Shared {
             Counted::All => !is_watch,
         };
         if counts.passed >= counts.limit {
-            return Fate::Held;
+            return Passage::Held;
         }
         counts.passed += usize::from(is_counted);
-        if is_counted && counts.passed == counts.limit { Fate::Last } else { Fate::Through }
+        if is_counted && counts.passed == counts.limit { Passage::Last } else { Passage::Through }
     }
 }
 
 async fn forward(State(upstream): State<Upstream>, request: Request) -> Response {
-    let fate = upstream.shared.decide(&request);
-    if matches!(fate, Fate::Held) {
+    let passage = upstream.shared.decide(&request);
+    if matches!(passage, Passage::Held) {
         return std::future::pending().await;
     }
     let is_lease = request.uri().path().contains("/leases");
@@ -159,7 +159,7 @@ async fn forward(State(upstream): State<Upstream>, request: Request) -> Response
     parts.headers.remove(http::header::HOST);
     let request = http::Request::from_parts(parts, kube::client::Body::from(body.to_vec()));
     let answer = upstream.client.send(request).await.expect("the API server answers");
-    if matches!(fate, Fate::Last) {
+    if matches!(passage, Passage::Last) {
         upstream.shared.last_done.notify_one();
         return std::future::pending().await;
     }

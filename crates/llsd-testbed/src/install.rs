@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use llsd::manifests::{File, cluster_wide, names, namespaced};
 use llsd_testkit::ControlPlane;
 
-use super::access::{eventually, may};
+use crate::access::{eventually, may};
 
 /// For an operator of all namespaces; returns its user name.
 pub async fn install(cluster: &ControlPlane) -> String {

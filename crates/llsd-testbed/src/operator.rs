@@ -1,7 +1,6 @@
-//! One replica of the operator as a process with a log of its own, under a kubeconfig of the test's
-//! choice, and what it says of itself over HTTP.
+//! The operator as a separate process with its own log, and what it reports over HTTP.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,22 +8,46 @@ use std::time::Duration;
 use llsd::manifests::names;
 use llsd_testkit::{ControlPlane, Program};
 
-/// A running replica; dropping it kills it.
+/// A running operator; dropping it kills it.
 #[derive(Debug)]
-pub struct Replica {
+pub struct Operator {
     program: Program,
 }
 
-impl Replica {
-    pub fn start(cluster: &ControlPlane, kubeconfig: &Path, arguments: &[&str]) -> Self {
+/// The program that was built with the test or example that runs.
+pub fn executable() -> PathBuf {
+    let own = std::env::current_exe().expect("a running program");
+    let profile = own.parent().and_then(Path::parent).expect("a folder of the build's profile");
+    profile.join("llsd")
+}
+
+impl Operator {
+    /// Starts it as `user`, with more arguments.
+    pub fn start(cluster: &ControlPlane, user: &str, namespace: &str, arguments: &[&str]) -> Self {
+        let kubeconfig = cluster.kubeconfig_for(user, &[]);
+        Self::run(cluster, "operator", &kubeconfig, namespace, arguments)
+    }
+
+    /// Starts one of several, under a kubeconfig of the test's choice.
+    pub fn replica(cluster: &ControlPlane, kubeconfig: &Path, arguments: &[&str]) -> Self {
         static STARTED: AtomicUsize = AtomicUsize::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         // Logs are named for the life of the process; a test starts some dozens.
         let name: &'static str = Box::leak(format!("replica-{number}").into_boxed_str());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_llsd"));
+        Self::run(cluster, name, kubeconfig, names::NAMESPACE, arguments)
+    }
+
+    fn run(
+        cluster: &ControlPlane,
+        name: &'static str,
+        kubeconfig: &Path,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Self {
+        let mut command = Command::new(executable());
         command
             .arg("run")
-            .args(["--operator-namespace", names::NAMESPACE, "--log-level", "debug"])
+            .args(["--operator-namespace", namespace, "--log-level", "debug"])
             .args(["--metrics-bind-address", "127.0.0.1:0"])
             .args(["--health-probe-bind-address", "127.0.0.1:0"])
             .args(arguments)

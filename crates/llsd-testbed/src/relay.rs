@@ -55,7 +55,8 @@ impl Relay {
         }
     }
 
-    pub fn mend(&self) {
+    /// Lets connections through again.
+    pub fn restore(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).cut = false;
     }
 }

@@ -6,7 +6,7 @@ use futures::{StreamExt, stream};
 use kube::Client;
 use llsd_testkit::ControlPlane;
 
-use super::access::may;
+use crate::access::may;
 
 const VERBS: [&str; 12] = [
     "get",

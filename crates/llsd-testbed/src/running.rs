@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::operator::bed::Namespace;
+use crate::namespace::Namespace;
 
 /// The Deployment's template and the pods that are there for it.
 #[derive(Clone, Debug, PartialEq)]

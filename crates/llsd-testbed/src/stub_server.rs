@@ -1,16 +1,23 @@
-//! Stands where a running server would answer the operator, over http or https. Threads and no
-//! runtime: tests that share it each have a runtime of their own.
+//! Stands where running servers would answer the operator, over http or https. It has a separate
+//! thread: tests that share it each have their own runtime.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::spawn;
+use std::time::Duration;
+use std::{io, thread};
 
+use axum::extract::State;
+use axum::serve::Listener;
+use axum::{Router, http};
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+use tokio_rustls::server::TlsStream;
 
 type Answers = Arc<Mutex<BTreeMap<String, Value>>>;
 
@@ -23,7 +30,19 @@ pub struct StubServer {
 
 impl StubServer {
     pub fn plain() -> Self {
-        Self::start(|stream, answers| drop(serve(stream, answers)))
+        Self::start(None)
+    }
+
+    /// In place of every server, for an operator whose `--server-url-template` is this address:
+    /// healthy, with one provider.
+    pub fn of_all_servers() -> Self {
+        let stub = Self::plain();
+        stub.healthy(
+            "",
+            &json!([{"api": "inference", "provider_id": "vllm",
+                "provider_type": "remote::vllm", "health": {"status": "OK"}}]),
+        );
+        stub
     }
 
     /// Shows this certificate.
@@ -32,23 +51,25 @@ impl StubServer {
         let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
         let config = ServerConfig::builder().with_no_client_auth();
-        let config = Arc::new(config.with_single_cert(vec![certificate], key).unwrap());
-        Self::start(move |stream, answers| {
-            let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-            drop(serve(StreamOwned::new(session, stream), answers));
-        })
+        let config = config.with_single_cert(vec![certificate], key).unwrap();
+        Self::start(Some(Arc::new(config).into()))
     }
 
-    fn start(attend: impl Fn(std::net::TcpStream, &Answers) + Clone + Send + 'static) -> Self {
+    fn start(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let answers = Answers::default();
-        let theirs = Arc::clone(&answers);
-        spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (attend, answers) = (attend.clone(), Arc::clone(&theirs));
-                spawn(move || attend(stream, &answers));
-            }
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&answers));
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                match tls {
+                    None => axum::serve(listener, router).await,
+                    Some(acceptor) => axum::serve(TlsListener { listener, acceptor }, router).await,
+                }
+            })
         });
         Self { address, answers }
     }
@@ -72,25 +93,35 @@ impl StubServer {
     }
 }
 
-/// One request, one answer.
-fn serve(mut stream: impl Read + Write, answers: &Answers) -> std::io::Result<()> {
-    let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte)?;
-        request.extend(byte);
+async fn answer(
+    State(answers): State<Answers>,
+    uri: http::Uri,
+) -> Result<String, http::StatusCode> {
+    let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+    answers.get(uri.path()).map(Value::to_string).ok_or(http::StatusCode::NOT_FOUND)
+}
+
+/// Accepts connections whose handshake succeeds.
+struct TlsListener {
+    listener: tokio::net::TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let (stream, address) = Listener::accept(&mut self.listener).await;
+            let handshake = timeout(Duration::from_secs(5), self.acceptor.accept(stream));
+            if let Ok(Ok(stream)) = handshake.await {
+                return (stream, address);
+            }
+        }
     }
-    let request = String::from_utf8_lossy(&request);
-    let path = request.split(' ').nth(1).unwrap_or_default();
-    let answer = answers.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-    let (status, body) = match answer {
-        Some(body) => ("200 OK", body.to_string()),
-        None => ("404 Not Found", String::new()),
-    };
-    let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )?;
-    stream.flush()
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
 }

@@ -10,9 +10,9 @@ use llsd::manifests::{cluster_wide, names};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
-use super::access::eventually;
-use super::install::{apply, file, install};
-use super::replica::Replica;
+use crate::access::eventually;
+use crate::install::{apply, file, install};
+use crate::operator::Operator;
 
 /// A cluster with all that is installed, and as whom operators act in it.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct Site {
 }
 
 impl Site {
-    pub async fn set(test: &str) -> Option<Self> {
-        let cluster = ControlPlane::start_or_skip(test).await?;
+    pub async fn set() -> Option<Self> {
+        let cluster = ControlPlane::start_or_skip().await?;
         let user = install(&cluster).await;
         apply(&cluster, file(&cluster_wide(), "webhook.yaml")).await;
         Some(Self { cluster, user })
@@ -34,12 +34,12 @@ impl Site {
     }
 
     /// A replica that serves at `port`, and is called at `url`.
-    pub fn replica(&self, port: u16, url: u16, arguments: &[&str]) -> Replica {
+    pub fn replica(&self, port: u16, url: u16, arguments: &[&str]) -> Operator {
         let bind = format!("--webhook-bind-address=127.0.0.1:{port}");
         let url = format!("--webhook-url=https://127.0.0.1:{url}");
         let mut all = vec![bind.as_str(), url.as_str()];
         all.extend(arguments);
-        Replica::start(&self.cluster, &self.kubeconfig(), &all)
+        Operator::replica(&self.cluster, &self.kubeconfig(), &all)
     }
 
     /// An object as an administrator sees it; null where there is none.

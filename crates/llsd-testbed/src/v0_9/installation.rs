@@ -1,14 +1,10 @@
 //! What the operator v0.9 leaves behind for one resource: its objects, written as it writes them.
 //! It creates under the name of its program, and applies under that of the resource.
-#![allow(dead_code, reason = "each test program uses its own part")]
-
-pub mod crd;
-pub mod stage;
 
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::operator::bed::Namespace;
+use crate::namespace::Namespace;
 
 const PROGRAM: &str = "manager";
 

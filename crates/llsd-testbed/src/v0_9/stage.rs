@@ -9,12 +9,12 @@ use llsd_testkit::{ControlPlane, Kubelet, PodFate};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
-use super::Installation;
-
-use crate::operator::authority::authority;
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::definitions;
-use crate::operator::install::install;
+use super::installation::Installation;
+use crate::authority::authority;
+use crate::definitions;
+use crate::install::install;
+use crate::namespace::Namespace;
+use crate::operator::Operator;
 
 /// The resource of every namespace.
 pub const NAME: &str = "llama";
@@ -28,13 +28,13 @@ pub struct Stage {
     pub user: String,
     /// Why the cluster serves no Routes, if so.
     pub routes: Result<(), String>,
-    places: BTreeMap<&'static str, Place>,
+    namespaces: BTreeMap<&'static str, StagedNamespace>,
     pub cluster: ControlPlane,
 }
 
 #[derive(Debug)]
-struct Place {
-    namespace: String,
+struct StagedNamespace {
+    name: String,
     before: Before,
 }
 
@@ -65,29 +65,30 @@ impl Before {
 }
 
 impl Stage {
-    pub async fn shared(test: &str) -> Option<&'static Self> {
+    pub async fn shared() -> Option<&'static Self> {
         static SHARED: OnceCell<Option<Stage>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::set(test).await).await.as_ref()
+        SHARED.get_or_init(async || Self::set().await).await.as_ref()
     }
 
-    async fn set(test: &str) -> Option<Self> {
+    async fn set() -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
         let routes = definitions::routes(&cluster.client()).await;
-        let places = specs()
+        let namespaces = specs()
             .into_iter()
-            .map(async |(place, spec)| (place, set(&cluster, place, &spec).await));
-        let places = join_all(places).await.into_iter().collect();
+            .map(async |(purpose, spec)| (purpose, set(&cluster, purpose, &spec).await));
+        let namespaces = join_all(namespaces).await.into_iter().collect();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, &ARGUMENTS);
         let operator = Mutex::new(operator);
-        Some(Self { operator, _kubelet: kubelet, user, routes, places, cluster })
+        Some(Self { operator, _kubelet: kubelet, user, routes, namespaces, cluster })
     }
 
-    pub fn place(&self, place: &str) -> (Namespace<'_>, &Before) {
-        let Place { namespace, before } = &self.places[place];
-        (Namespace { cluster: &self.cluster, name: namespace.clone() }, before)
+    /// The namespace that was set for a purpose, and what was in it.
+    pub fn namespace(&self, purpose: &str) -> (Namespace<'_>, &Before) {
+        let StagedNamespace { name, before } = &self.namespaces[purpose];
+        (Namespace { cluster: &self.cluster, name: name.clone() }, before)
     }
 
     /// Ends the operator as a crash would, and starts it again.
@@ -124,8 +125,8 @@ fn specs() -> Vec<(&'static str, Value)> {
     ]
 }
 
-async fn set(cluster: &ControlPlane, place: &str, spec: &Value) -> Place {
-    let namespace = cluster.namespace(place).await.unwrap();
+async fn set(cluster: &ControlPlane, purpose: &str, spec: &Value) -> StagedNamespace {
+    let namespace = cluster.namespace(purpose).await.unwrap();
     let namespace = Namespace { cluster, name: namespace };
     namespace.distribution(NAME, spec.clone()).await;
     let old = Installation::of(namespace.clone(), NAME).await;
@@ -134,7 +135,7 @@ async fn set(cluster: &ControlPlane, place: &str, spec: &Value) -> Place {
     if workload["storage"].is_object() {
         old.write(old.claim()).await;
     }
-    if place == "everything" {
+    if purpose == "everything" {
         let authorities = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "authorities"},
             "data": {"ca-bundle.crt": authority("everything")},
@@ -149,7 +150,7 @@ async fn set(cluster: &ControlPlane, place: &str, spec: &Value) -> Place {
     old.write(old.service()).await;
     let mut deployment = old.deployment(workload["storage"].is_object());
     let mut pods = 1;
-    if place == "orphan" {
+    if purpose == "orphan" {
         old.create_without_owner(&deployment).await;
     } else if workload["autoscaling"].is_object() {
         // It was there before its autoscaler, and v0.9 then leaves the number alone.
@@ -165,5 +166,5 @@ async fn set(cluster: &ControlPlane, place: &str, spec: &Value) -> Place {
         .until("Deployment", NAME, "runs", |object| object["status"]["availableReplicas"] == pods)
         .await;
     let before = Before::now(&namespace).await;
-    Place { namespace: namespace.name, before }
+    StagedNamespace { name: namespace.name, before }
 }

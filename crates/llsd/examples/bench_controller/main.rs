@@ -11,17 +11,6 @@ mod table;
 mod under_test;
 mod webhooks;
 
-#[path = "../../tests/bed/operator/access.rs"]
-#[allow(dead_code, reason = "tests use the rest")]
-mod access;
-#[path = "../../tests/bed/cluster.rs"]
-mod cluster;
-#[path = "../../tests/bed/operator/install.rs"]
-#[allow(dead_code, reason = "tests use the rest")]
-mod install;
-#[path = "../../tests/bed/operator/stub_server.rs"]
-mod stub_server;
-
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -60,7 +49,7 @@ async fn main() -> anyhow::Result<()> {
     drop(ready);
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
-    let servers = stub_server::serve().await;
+    let servers = StubServer::of_all_servers();
     let mut operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());

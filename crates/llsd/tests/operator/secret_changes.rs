@@ -7,17 +7,19 @@ use llsd::manifests::names;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::{eventually, may};
-use crate::operator::bed::{Bed, Namespace, Operator};
-use crate::stories::running::Running;
-use crate::stories::{percent_decoded, vllm_with_key};
+use llsd_testbed::access::{eventually, may};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::running::Running;
+use llsd_testbed::story::{percent_decoded, vllm_with_key};
 
 const SECRET_HASH: &str = "llamastack.io/secret-hash";
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn namespace(test: &str) -> Option<Namespace<'static>> {
+async fn namespace() -> Option<Namespace<'static>> {
     static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let bed = BED.get_or_init(async || Bed::start(test, &["--secret-refresh", "2"]).await);
+    let bed = BED.get_or_init(async || Bed::start(&["--secret-refresh", "2"]).await);
     Some(bed.await.as_ref()?.namespace("changes").await)
 }
 
@@ -38,15 +40,14 @@ fn hash(running: &Running) -> Value {
 
 #[tokio::test]
 async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing() {
-    let test = "a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "x"})).await;
     for name in ["one", "two"] {
         namespace.distribution(name, vllm_with_key()).await;
     }
     namespace.until_ready("one").await;
     namespace.until_ready("two").await;
-    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
+    let (one, two) = (namespace.running().await, namespace.running().await);
     assert!(hash(&one).is_string());
 
     // Neither a label nor a key that nobody reads is news.
@@ -54,8 +55,8 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
     namespace.patch("Secret", "vllm-creds", &labelled).await;
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "y"})).await;
     tokio::time::sleep(Duration::from_secs(6)).await;
-    assert_eq!(namespace.running("one").await, one);
-    assert_eq!(namespace.running("two").await, two);
+    assert_eq!(namespace.running().await, one);
+    assert_eq!(namespace.running().await, two);
 
     namespace.secret("vllm-creds", json!({"token": "sk-second", "other": "y"})).await;
     let one_now = until_rolled(&namespace, "one", &one).await;
@@ -69,8 +70,7 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
 /// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.
 #[tokio::test]
 async fn whoever_notices_that_a_secret_changed_tells_the_others() {
-    let test = "whoever_notices_that_a_secret_changed_tells_the_others";
-    let Some(bed) = Bed::shared(test).await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("shared").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     for name in ["one", "two"] {
@@ -78,7 +78,7 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
     }
     namespace.until_ready("one").await;
     namespace.until_ready("two").await;
-    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
+    let (one, two) = (namespace.running().await, namespace.running().await);
     // What was read in the last ten seconds counts as fresh.
     tokio::time::sleep(Duration::from_secs(11)).await;
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
@@ -90,19 +90,18 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
 
 #[tokio::test]
 async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing() {
-    let test = "a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\n"})).await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
     });
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running("demo").await;
+    let before = namespace.running().await;
     let labelled = json!({"metadata": {"labels": {"team": "a"}}, "data": {"readme": "x"}});
     namespace.patch("ConfigMap", "my-config", &labelled).await;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    assert_eq!(namespace.running("demo").await, before);
+    assert_eq!(namespace.running().await, before);
     let begun = Instant::now();
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\napis: []\n"})).await;
     until_rolled(&namespace, "demo", &before).await;
@@ -112,8 +111,7 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
 /// The password of a database stands in a Secret of the operator's own as well.
 #[tokio::test]
 async fn a_changed_connection_string_reaches_the_servers_own_secret() {
-    let test = "a_changed_connection_string_reaches_the_servers_own_secret";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.secret("pg", json!({"url": "postgresql://llama:one@pg:5432/stack"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -121,7 +119,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
     });
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running("demo").await;
+    let before = namespace.running().await;
     namespace.secret("pg", json!({"url": "postgresql://llama:two@pg:5432/stack"})).await;
     until_rolled(&namespace, "demo", &before).await;
     let stored = namespace.get("Secret", "demo-storage").await.unwrap();
@@ -130,8 +128,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
 
 #[tokio::test]
 async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
-    let test = "with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once";
-    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    let Some(mut bed) = Bed::start(&[]).await else { return };
     bed.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
     let client = bed.cluster.client_for(&bed.user, &[]);
     eventually("the role of the watch is at work", async || {
@@ -145,7 +142,7 @@ async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
     namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running("demo").await;
+    let before = namespace.running().await;
     let begun = Instant::now();
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
     until_rolled(&namespace, "demo", &before).await;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// From when until when; `None` while it lasts.
 type Term = (Instant, Option<Instant>);
 
-pub struct Replica {
+pub struct Candidate {
     pub leadership: Leadership,
     terms: Arc<Mutex<Vec<Term>>>,
     stop: Option<oneshot::Sender<()>>,
@@ -19,7 +19,7 @@ pub struct Replica {
     witness: JoinHandle<()>,
 }
 
-impl Replica {
+impl Candidate {
     pub fn start(client: kube::Client, settings: Settings) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async {
@@ -65,7 +65,7 @@ impl Replica {
     }
 }
 
-impl Drop for Replica {
+impl Drop for Candidate {
     fn drop(&mut self) {
         self.campaign.abort();
         self.witness.abort();
@@ -82,7 +82,7 @@ async fn witness(mut leadership: Leadership, terms: Arc<Mutex<Vec<Term>>>) {
 }
 
 /// Whether the two ever led at the same time.
-pub fn overlap(one: &Replica, other: &Replica) -> bool {
+pub fn overlap(one: &Candidate, other: &Candidate) -> bool {
     let now = Instant::now();
     let (one, other) = (one.terms(), other.terms());
     one.iter().any(|(begin, end)| {

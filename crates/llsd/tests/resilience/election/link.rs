@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-pub struct Gate {
+pub struct Link {
     open: watch::Sender<bool>,
     /// How many bytes of answers may pass before it shuts by itself.
     allowance: Arc<AtomicI64>,
@@ -16,8 +16,8 @@ pub struct Gate {
     connections: Arc<()>,
 }
 
-impl Gate {
-    /// Before the API server of this configuration, which then leads through the gate.
+impl Link {
+    /// Before the API server of this configuration, which then leads through the link.
     pub async fn before(config: &mut kube::Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -27,7 +27,7 @@ impl Gate {
         let allowance = Arc::new(AtomicI64::new(i64::MAX));
         let connections = Arc::new(());
         let held = Arc::downgrade(&connections);
-        let gate = Self { open: open.clone(), allowance: allowance.clone(), connections };
+        let link = Self { open: open.clone(), allowance: allowance.clone(), connections };
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 let (beyond, state, open) = (beyond.clone(), state.clone(), open.clone());
@@ -50,7 +50,7 @@ impl Gate {
                 });
             }
         });
-        gate
+        link
     }
 
     /// How many connections are open.
