@@ -74,6 +74,10 @@ impl StubServer {
         Self { address, answers }
     }
 
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// `127.0.0.1:<port>`.
     pub fn host(&self) -> String {
         self.address.to_string()

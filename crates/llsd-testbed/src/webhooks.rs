@@ -105,6 +105,7 @@ async fn send(
 }
 
 /// A resource that is read and written through both versions.
+#[allow(missing_debug_implementations, reason = "clients have none")]
 pub struct Calls {
     client: Client,
     pub made: u32,

@@ -4,6 +4,8 @@ use std::{env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
 
+use crate::skip::test_name;
+
 /// Dependencies of the packages that are left out: half a gigabyte for one cloud's models.
 pub(super) const LEFT_OUT: [&str; 2] = ["oci", "oracledb"];
 

@@ -21,7 +21,6 @@ use tokio::time::{Instant, sleep};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
-    let name = "a_deployment_becomes_available_and_its_service_has_endpoints";
     let Some(cluster) = with_controllers().await else {
         return;
     };
@@ -98,7 +97,6 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
-    let name = "each_pod_has_a_fate_of_its_own_without_any_controller";
     let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };

@@ -26,7 +26,7 @@ registered_resources:
 
 fn candidate(name: &str, from: &str, to: &str) -> Candidate {
     assert!(GOOD.contains(from), "{from}");
-    Candidate::new(GOOD.replace(from, to)).with_env("VLLM_URL", "http://vllm:8000/v1")
+    Candidate::new(name, GOOD.replace(from, to)).with_env("VLLM_URL", "http://vllm:8000/v1")
 }
 
 #[test]

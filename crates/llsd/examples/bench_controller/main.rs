@@ -14,6 +14,9 @@ mod webhooks;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use llsd_testbed::install::install;
+use llsd_testbed::operator::executable;
+use llsd_testbed::stub_server::StubServer;
 use llsd_testkit::ControlPlane;
 
 use api::Api;
@@ -35,10 +38,10 @@ async fn main() -> anyhow::Result<()> {
     };
     let program = match std::env::args_os().nth(2) {
         Some(path) => path.into(),
-        None => under_test::beside_the_bench()?,
+        None => executable(),
     };
     let cluster = ControlPlane::start().await?;
-    let user = install::install(&cluster).await;
+    let user = install(&cluster).await;
     let api = Api::new(cluster.client());
     let mut table = Table::new(count);
 
@@ -49,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     drop(ready);
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
-    let servers = StubServer::of_all_servers();
+    let servers = StubServer::of_all_servers().address();
     let mut operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use llsd_cases::files::{repository, yaml_files};
+use llsd_cases::files::yaml_files;
 use llsd_plan::validate::validate;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};

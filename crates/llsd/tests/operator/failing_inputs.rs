@@ -57,7 +57,7 @@ async fn survives(
     mend_it: impl AsyncFnOnce(),
 ) {
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     assert_eq!(before.pods.len(), 1);
     break_it().await;
     let Trouble { condition: kind, reason, says, event } = trouble;
@@ -72,7 +72,7 @@ async fn survives(
     assert_eq!(broken["status"]["availableReplicas"], 1);
     namespace.until_event("demo", event, says).await;
     rests(bed, namespace).await;
-    assert_eq!(namespace.running().await, before, "the server is disturbed");
+    assert_eq!(namespace.running("demo").await, before, "the server is disturbed");
     mend_it().await;
     namespace.until_ready("demo").await;
 }
@@ -96,7 +96,7 @@ async fn a_secret_that_is_deleted() {
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let says = format!(
         "spec.providers.inference.apiKey: Secret not found: vllm-creds (namespace {})",
         namespace.name
@@ -110,7 +110,7 @@ async fn a_secret_that_is_deleted() {
     let break_it = async || namespace.delete("Secret", "vllm-creds").await;
     let mend_it = async || namespace.secret("vllm-creds", data.clone()).await;
     survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
-    assert_eq!(namespace.running().await, before, "the same key is no reason to restart");
+    assert_eq!(namespace.running("demo").await, before, "the same key is no reason to restart");
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn an_own_configuration_that_is_deleted() {
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let trouble = Trouble {
         condition: "ConfigGenerated",
         reason: "ConfigMapNotFound",
@@ -212,7 +212,7 @@ async fn an_own_configuration_that_is_deleted() {
     let break_it = async || namespace.delete("ConfigMap", "my-config").await;
     let mend_it = async || namespace.config_map("my-config", data.clone()).await;
     survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
-    assert_eq!(namespace.running().await, before, "the same file is no reason to restart");
+    assert_eq!(namespace.running("demo").await, before, "the same file is no reason to restart");
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn a_change_of_the_resource_that_cannot_be_carried_out() {
     let Some((world, namespace)) = world().await else { return };
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let trouble = Trouble {
         condition: "ConfigGenerated",
         reason: "ConfigGenerationFailed",
@@ -271,7 +271,7 @@ async fn a_change_of_the_resource_that_cannot_be_carried_out() {
     let break_it = async || namespace.patch(DISTRIBUTION, "demo", &wrong).await;
     let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &right).await;
     survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
-    assert!(namespace.running().await.is_the_server_of(&before), "it asks for the same");
+    assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
 }
 
 #[tokio::test]
@@ -286,7 +286,7 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
     spec["distribution"] = image("2");
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let trouble = Trouble {
         condition: "ConfigGenerated",
         reason: "UnsupportedConfigVersion",
@@ -297,7 +297,7 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
     let break_it = async || namespace.patch(DISTRIBUTION, "demo", &to("3")).await;
     let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &to("2")).await;
     survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
-    assert!(namespace.running().await.is_the_server_of(&before), "it asks for the same");
+    assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
 }
 
 /// A change needs the registry; it waits for it, and is carried out when the registry is back.

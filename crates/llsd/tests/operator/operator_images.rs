@@ -172,14 +172,14 @@ async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
     namespace.distribution("demo", of_image(&image)).await;
     let ready = namespace.until_ready("demo").await;
     assert!(condition(&ready, "UpdatePending").is_null());
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let second = world.open.push("stack/moving", "1", &named("second")).await.unwrap();
     assert_ne!(first, second);
     let told = namespace.until_condition("demo", "UpdatePending", "True", "NewerImage").await;
     let said = condition(&told, "UpdatePending")["message"].as_str().unwrap();
     assert!(said.contains(&second) && said.contains("llamastack.io/refresh"), "{said}");
     assert_eq!(condition(&told, "Ready")["status"], "True");
-    assert_eq!(namespace.running().await, before, "nothing rolls by itself");
+    assert_eq!(namespace.running("demo").await, before, "nothing rolls by itself");
     namespace.until_event("demo", "UpdatePending", &second).await;
 
     let refresh = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});
@@ -209,8 +209,8 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     namespace.distribution("default", json!({"distribution": {"image": image}})).await;
     namespace.until_ready("generated").await;
     namespace.until_ready("default").await;
-    let generated = namespace.running().await;
-    let default = namespace.running().await;
+    let generated = namespace.running("generated").await;
+    let default = namespace.running("default").await;
 
     registry.stop();
     bed.restart(&arguments);
@@ -224,8 +224,8 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     // Some looks at both of them, so that they were looked at for certain.
     let mark = namespace.quiet(&bed.user).await;
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
-    assert_eq!(namespace.running().await, generated, "the server is disturbed");
-    assert_eq!(namespace.running().await, default, "the server is disturbed");
+    assert_eq!(namespace.running("generated").await, generated, "the server is disturbed");
+    assert_eq!(namespace.running("default").await, default, "the server is disturbed");
     assert_eq!(condition(&namespace.until_ready("default").await, "Ready")["status"], "True");
     let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark);
     let writes = requests.writes().only(|request| request.namespace == namespace.name);
@@ -298,7 +298,7 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
         "config": {"url": "http://acme:1"},
     });
     assert_eq!(*entry, expected);
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     // An image that does not say what it is: the server stays, and the status says which one.
     spec["externalProviders"] = acme(image("bare"));
     namespace.distribution("demo", spec).await;
@@ -312,5 +312,5 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
         image("bare")
     );
     assert_eq!(condition(&stopped, "ConfigGenerated")["message"], said);
-    assert_eq!(namespace.running().await, before);
+    assert_eq!(namespace.running("demo").await, before);
 }

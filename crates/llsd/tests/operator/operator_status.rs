@@ -81,7 +81,7 @@ async fn tools_that_wait_see_when_a_resource_is_ready() {
 
 #[tokio::test]
 async fn every_field_says_what_runs() {
-    let Some((world, namespace)) = world("every_field_says_what_runs", "fields").await else {
+    let Some((world, namespace)) = world("fields").await else {
         return;
     };
     world.server.healthy(&format!("/{}", namespace.name), &json!([]));
@@ -199,7 +199,7 @@ async fn the_last_words_of_a_crashing_server_are_told() {
 
 #[tokio::test]
 async fn a_resource_that_goes_says_so() {
-    let Some((world, namespace)) = world("a_resource_that_goes_says_so", "going").await else {
+    let Some((world, namespace)) = world("going").await else {
         return;
     };
     namespace.distribution("demo", vllm()).await;

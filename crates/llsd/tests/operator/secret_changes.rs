@@ -47,7 +47,7 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
     }
     namespace.until_ready("one").await;
     namespace.until_ready("two").await;
-    let (one, two) = (namespace.running().await, namespace.running().await);
+    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
     assert!(hash(&one).is_string());
 
     // Neither a label nor a key that nobody reads is news.
@@ -55,8 +55,8 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
     namespace.patch("Secret", "vllm-creds", &labelled).await;
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "y"})).await;
     tokio::time::sleep(Duration::from_secs(6)).await;
-    assert_eq!(namespace.running().await, one);
-    assert_eq!(namespace.running().await, two);
+    assert_eq!(namespace.running("one").await, one);
+    assert_eq!(namespace.running("two").await, two);
 
     namespace.secret("vllm-creds", json!({"token": "sk-second", "other": "y"})).await;
     let one_now = until_rolled(&namespace, "one", &one).await;
@@ -78,7 +78,7 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
     }
     namespace.until_ready("one").await;
     namespace.until_ready("two").await;
-    let (one, two) = (namespace.running().await, namespace.running().await);
+    let (one, two) = (namespace.running("one").await, namespace.running("two").await);
     // What was read in the last ten seconds counts as fresh.
     tokio::time::sleep(Duration::from_secs(11)).await;
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
@@ -97,11 +97,11 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
     });
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let labelled = json!({"metadata": {"labels": {"team": "a"}}, "data": {"readme": "x"}});
     namespace.patch("ConfigMap", "my-config", &labelled).await;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    assert_eq!(namespace.running().await, before);
+    assert_eq!(namespace.running("demo").await, before);
     let begun = Instant::now();
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\napis: []\n"})).await;
     until_rolled(&namespace, "demo", &before).await;
@@ -119,7 +119,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
     });
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     namespace.secret("pg", json!({"url": "postgresql://llama:two@pg:5432/stack"})).await;
     until_rolled(&namespace, "demo", &before).await;
     let stored = namespace.get("Secret", "demo-storage").await.unwrap();
@@ -142,7 +142,7 @@ async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
     namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     namespace.until_ready("demo").await;
-    let before = namespace.running().await;
+    let before = namespace.running("demo").await;
     let begun = Instant::now();
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
     until_rolled(&namespace, "demo", &before).await;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use llsd_testkit::RegistryServer;
+use llsd_testkit::{RegistryServer, test_name};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 

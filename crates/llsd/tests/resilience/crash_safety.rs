@@ -229,7 +229,7 @@ fn crashes(undisturbed: &Undisturbed) -> Vec<(Counted, usize)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_cut_off_after_any_request_ends_in_the_same_objects() {
     let Some(scene) = scene().await else { return };
-    let servers = StubServer::of_all_servers();
+    let servers = StubServer::of_all_servers().address();
     let undisturbed = undisturbed_create(scene, servers).await;
     let kinds: Vec<&String> = undisturbed.objects.keys().collect();
     assert!(undisturbed.writes > 11, "{} writes for {kinds:?}", undisturbed.writes);
@@ -247,7 +247,7 @@ async fn a_create_cut_off_after_any_request_ends_in_the_same_objects() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_cut_off_after_any_request_ends_in_the_same_objects_with_one_rollout() {
     let Some(scene) = scene().await else { return };
-    let servers = StubServer::of_all_servers();
+    let servers = StubServer::of_all_servers().address();
     let undisturbed = undisturbed_update(scene, servers).await;
     for gone in ["secrets/server-storage", "ingresses/server-ingress"] {
         assert!(!undisturbed.objects.contains_key(gone), "{:?}", undisturbed.objects.keys());
@@ -270,7 +270,7 @@ async fn an_update_cut_off_after_any_request_ends_in_the_same_objects_with_one_r
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_while_no_operator_runs_leaves_nothing_of_the_earlier_spec() {
     let Some(scene) = scene().await else { return };
-    let servers = StubServer::of_all_servers();
+    let servers = StubServer::of_all_servers().address();
     // One more than there are objects that only the rich resource has.
     let runs = stream::iter(1..=11).for_each_concurrent(AT_ONCE, async |number| {
         let run = Run::prepare(scene, servers).await;

@@ -37,7 +37,7 @@ impl Scene {
         let arguments: Vec<String> = [
             format!("--resync={RESYNC}"),
             format!("--secret-refresh={REFRESH}"),
-            format!("--server-url-template=http://{}", StubServer::of_all_servers()),
+            format!("--server-url-template=http://{}", StubServer::of_all_servers().address()),
         ]
         .into();
         let replica = start(&cluster, &user, &arguments);

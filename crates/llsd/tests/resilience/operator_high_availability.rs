@@ -26,7 +26,8 @@ impl Scene {
         let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-        let servers = format!("--server-url-template=http://{}", StubServer::of_all_servers());
+        let servers =
+            format!("--server-url-template=http://{}", StubServer::of_all_servers().address());
         Some(Self { _kubelet: kubelet, cluster, user, servers })
     }
 

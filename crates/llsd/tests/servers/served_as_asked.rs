@@ -67,7 +67,7 @@ async fn port_certificate_and_workers_are_as_asked() {
 #[tokio::test]
 async fn workers_start_one_after_the_other() {
     let start = "os.mkdir('at-it'); await asyncio.sleep(0.3); os.rmdir('at-it')";
-    let Some(mut server) = workers("workers_start_one_after_the_other", start) else { return };
+    let Some(mut server) = workers(start) else { return };
     server.wait_healthy(PATIENCE).await.unwrap();
     workers_serve(WORKERS, &server).await;
     assert!(server.stop().unwrap().success(), "{}", server.log());

@@ -141,7 +141,7 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
 
         // Up to 0.2 a server does not even start when its backend refuses it.
         if release >= Release::V0_3_5 {
-            let pod = Pod::planned(release, spec, &secrets());
+            let pod = Pod::planned(release, spec, &secrets("sk-wrong"));
             let server = started(&pod).await;
             let (status, body) = complete(&server, release).await;
             assert_ne!(status, 200, "{release}: {body}");

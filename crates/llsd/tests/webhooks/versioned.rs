@@ -5,7 +5,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-use llsd_cases::files::repository;
+use llsd_cases::files::yaml_files;
 
 /// The resources of one namespace.
 #[derive(Clone)]
