@@ -11,9 +11,10 @@ use llsd_cases::files::repository;
 use llsd_cases::golden::{FOLDER, GoldenCase};
 use llsd_cases::specification;
 use llsd_plan::document::{self, Node, Origin};
-use llsd_plan::objects::{LAUNCH, TRUST, VariableValue};
+use llsd_plan::objects::{LAUNCH, TRUST};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::problem::Problem;
+use llsd_plan::wiring::VariableValue;
 use serde_json::{Value, json};
 
 #[test]
