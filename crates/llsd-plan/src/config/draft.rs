@@ -12,10 +12,10 @@ use super::environment::Environment;
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
-use crate::objects::{RedisSidecar, Variable};
 use crate::problem::{FieldPath, Findings, Problem};
 use crate::releases::Era;
 use crate::substitution::{EffectiveId, Variables};
+use crate::wiring::{RedisSidecar, Variable};
 
 pub(super) struct Draft<'a> {
     pub(super) spec: &'a LlamaStackDistributionSpec,

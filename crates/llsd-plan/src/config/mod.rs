@@ -33,10 +33,10 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::connection::Form;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
-use crate::objects::{RedisSidecar, Variable};
 use crate::problem::{Findings, Problem};
 use crate::releases::Server;
 use crate::substitution::{self, Variables};
+use crate::wiring::{RedisSidecar, Variable};
 
 pub use counts::Counts;
 pub use environment::Bound;

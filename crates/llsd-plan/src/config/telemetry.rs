@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::draft::{Draft, UserProvider};
 use crate::document::{Node, Origin};
-use crate::objects::{Variable, VariableValue};
 use crate::problem::Reason;
+use crate::wiring::{Variable, VariableValue};
 
 /// Turns a telemetry provider into environment variables.
 pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {

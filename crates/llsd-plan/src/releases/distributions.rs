@@ -16,7 +16,9 @@ use crate::document::{self, Node, Origin};
 pub struct Distribution {
     pub image: String,
     pub release: String,
-    base: String,
+    /// Its base configuration below `bases/`, without the ending.
+    #[serde(rename = "base")]
+    pub file: String,
     /// The distribution of llama-stack that it stands for in OGX.
     pub succeeds: Option<String>,
     /// Variables that the one before reads under another name: the old name, then the new one.
@@ -36,7 +38,7 @@ pub(super) fn read(
     let mut distributions: BTreeMap<String, Distribution> =
         serde_json::from_value(images).map_err(|error| format!("images: {error}"))?;
     for (name, distribution) in &mut distributions {
-        let text = bases.remove(distribution.base.as_str());
+        let text = bases.remove(distribution.file.as_str());
         distribution.text = text.ok_or_else(|| format!("{name} has no base that is its alone"))?;
     }
     match bases.keys().next() {
