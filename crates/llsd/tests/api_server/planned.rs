@@ -35,7 +35,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
     let uid = || owner_uid.map(str::to_owned);
     let cases = object_cases().map(|(about, mut case)| {
         case.facts.owner_uid = uid();
-        (about, case.objects().0.in_order())
+        (about, case.objects().0.manifests())
     });
     let samples = samples().into_iter().map(|(name, resource)| {
         let facts = sample_facts(&resource);
@@ -45,7 +45,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
         golden_cases().into_iter().chain(samples).filter_map(|(name, resource, mut facts)| {
             facts.owner_uid = uid();
             match plan(&resource, &facts) {
-                Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
+                Outcome::Planned(plan) => Some((name, plan.objects.manifests())),
                 Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
             }
         });

@@ -20,8 +20,9 @@ pub use pull_credentials::PullCredentials;
 pub use secrets::Secrets;
 
 use super::Context;
-use super::cache::{Child, DeploymentDetail, Key};
-use super::kinds::Kind;
+use super::cache::{Child, DeploymentDetail};
+use super::key::Key;
+use llsd_plan::objects::ObjectKind;
 use image::{Asking, Learnt};
 
 /// What was gathered for one resource.
@@ -63,7 +64,7 @@ pub async fn gather(
         ),
         served_apis: context.served_apis(),
         adopted: AdoptedFacts {
-            ingress: children.iter().any(|child| child.kind == Kind::Ingress && !child.deleting),
+            ingress: children.iter().any(|child| child.kind == ObjectKind::Ingress && !child.deleting),
         },
         ..Facts::default()
     };
