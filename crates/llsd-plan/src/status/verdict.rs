@@ -98,6 +98,7 @@ impl<'a> Refusal<'a> {
 /// Objects are written in order, so one that comes after the Deployment says that it was written.
 fn comes_after_the_deployment(plan: &Plan, object: &str) -> bool {
     let objects = plan.objects.in_order();
-    let mut after = objects.iter().skip_while(|object| object.kind != ObjectKind::Deployment).skip(1);
+    let mut after =
+        objects.iter().skip_while(|object| object.kind != ObjectKind::Deployment).skip(1);
     after.any(|planned| planned.to_string() == object)
 }

@@ -10,21 +10,21 @@ use kube::{Api, Client};
 use llsd_plan::facts::Facts;
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::labels;
+use llsd_plan::objects::{PlannedObject, labels};
 use llsd_plan::plan::{Outcome, plan};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
+use super::api;
 use super::api_error::told;
 use super::cache::Child;
-use super::key::Key;
 use super::gather::{gather, held};
-use super::api;
-use llsd_plan::objects::ObjectKind;
+use super::key::Key;
 use super::secret_key::SecretKey;
 use super::{Context, Error, Scope, Settings, apply, prune};
 use crate::manifests::names::CONFIG_MAP;
 use crate::operator::telemetry::Metrics;
+use llsd_plan::objects::ObjectKind;
 
 /// One object that would change.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,11 +118,10 @@ impl Looking {
         &self,
         key: &Key,
         resource: &Value,
-        mut object: Value,
+        planned: PlannedObject,
         children: &[Child],
     ) -> Result<Result<Option<Change>, String>, kube::Error> {
-        let kind = ObjectKind::of(&object).expect("every planned object is of a known kind");
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let PlannedObject { kind, name, json: mut object } = planned;
         let api = api::owned_in(&self.context.client, &key.namespace, kind);
         let before = api.get_opt(&name).await?.map(|live| live.json);
         let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
@@ -152,7 +151,7 @@ impl Looking {
     async fn children(&self, key: &Key) -> Result<Vec<Child>, kube::Error> {
         let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
         let mut children = Vec::new();
-        for kind in ObjectKind::ALL.into_iter().filter(|kind| kind.is_watched()) {
+        for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if kind.is_optional() && !self.context.served.contains(kind.group()) {
                 continue;
             }

@@ -11,6 +11,7 @@ use llsd_plan::plan::Plan;
 use serde_json::Value;
 
 use super::Context;
+use super::api;
 use super::cache::{Child, Detail};
 use super::key::Key;
 use llsd_plan::objects::ObjectKind;
@@ -49,14 +50,8 @@ pub async fn unplanned<'a>(
     plan: &Plan,
     children: &'a [Child],
 ) -> Result<Vec<&'a Child>, kube::Error> {
-    let planned: HashSet<(ObjectKind, String)> = plan
-        .objects
-        .in_order()
-        .iter()
-        .filter_map(|object| {
-            Some((ObjectKind::of(object)?, object["metadata"]["name"].as_str()?.to_owned()))
-        })
-        .collect();
+    let planned: HashSet<(ObjectKind, String)> =
+        plan.objects.in_order().iter().map(|object| (object.kind, object.name.clone())).collect();
     let mut unplanned: Vec<&Child> = children
         .iter()
         .filter(|child| child.controller.as_deref() == Some(owner) && !child.deleting)

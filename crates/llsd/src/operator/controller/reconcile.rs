@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::api_error::told;
 use super::cache::Child;
-use super::key::Key;
 use super::gather::{Gathered, gather};
-use llsd_plan::objects::ObjectKind;
+use super::key::Key;
 use super::queue::Next;
 use super::report::{self, Findings};
 use super::{Context, apply, collisions, prune};
 use crate::operator::telemetry::{Generation, Reconcile};
+use llsd_plan::objects::ObjectKind;
 
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);

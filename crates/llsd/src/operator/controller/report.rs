@@ -11,9 +11,9 @@ use llsd_plan::status::{self, Applying, Live, Observed, Planning, Server};
 use serde_json::{Map, Value, json};
 
 use super::Context;
+use super::api;
 use super::cache::{Child, Detail};
 use super::key::Key;
-use super::api;
 use llsd_plan::objects::ObjectKind;
 
 /// What one reconcile came to.

@@ -15,13 +15,13 @@ use llsd_plan::objects::labels;
 use tokio::task::JoinSet;
 
 use super::Context;
-use super::key::Key;
 use super::api;
-use llsd_plan::objects::ObjectKind;
+use super::key::Key;
 use super::object::Object;
 use super::scope::{Part, Scope};
 use super::synced::{Pending, Synced};
 use crate::manifests::names::CONFIG_MAP;
+use llsd_plan::objects::ObjectKind;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -44,7 +44,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
     for part in context.settings.scope.parts() {
         tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
         tasks.spawn(config_maps(Arc::clone(context), part.clone(), synced.expect()));
-        for kind in ObjectKind::ALL.into_iter().filter(|kind| kind.is_watched()) {
+        for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if !kind.is_optional() || served.contains(kind.group()) {
                 tasks.spawn(children(Arc::clone(context), kind, part.clone(), synced.expect()));
             }

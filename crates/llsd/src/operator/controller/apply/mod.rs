@@ -6,7 +6,7 @@ mod claim;
 mod step;
 mod write;
 
-use llsd_plan::objects::labels;
+use llsd_plan::objects::{PlannedObject, labels};
 use llsd_plan::plan::{Plan, state_of};
 use llsd_plan::status::{Applied, Refused};
 use serde_json::Value;
@@ -50,7 +50,7 @@ pub async fn first(
     context: &Context,
     key: &Key,
     resource: &Value,
-    object: Value,
+    object: PlannedObject,
     children: &[Child],
 ) -> Result<(), Failed> {
     Application::new(context, key, resource, children).object(object).await
@@ -67,12 +67,12 @@ impl<'a> Application<'a> {
         }
     }
 
-    async fn object(&mut self, desired: Value) -> Result<(), Failed> {
-        let kind = ObjectKind::of(&desired).expect("every planned object is of a known kind");
-        let known = self.children.iter().find(|child| child.is_named(kind, name(&desired)));
+    async fn object(&mut self, object: PlannedObject) -> Result<(), Failed> {
+        let PlannedObject { kind, name, json: desired } = object;
+        let known = self.children.iter().find(|child| child.is_named(kind, &name));
         // Secrets are not watched, so this one is looked at each time.
         let read = match kind {
-            ObjectKind::Secret => self.writer.read(kind, name(&desired)).await?,
+            ObjectKind::Secret => self.writer.read(kind, &name).await?,
             _ => None,
         };
         let live = match &read {

@@ -8,11 +8,12 @@ use llsd_plan::status::Refused;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
 
+use crate::operator::controller::api;
 use crate::operator::controller::api_error::told;
 use crate::operator::controller::cache::{Cache, Child};
 use crate::operator::controller::key::Key;
-use llsd_plan::objects::ObjectKind;
 use crate::operator::controller::object::Object;
+use llsd_plan::objects::ObjectKind;
 
 /// Holds `spec.replicas` while an autoscaler is about to take it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
@@ -119,7 +120,12 @@ impl Writer<'_> {
     }
 
     /// Applies `object`, which is `desired` and what guards it.
-    async fn apply(&self, kind: ObjectKind, object: &Value, desired: &Value) -> Result<(), kube::Error> {
+    async fn apply(
+        &self,
+        kind: ObjectKind,
+        object: &Value,
+        desired: &Value,
+    ) -> Result<(), kube::Error> {
         let api = api::owned_in(self.client, &self.key.namespace, kind);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let forgotten = self.cache.forgotten();

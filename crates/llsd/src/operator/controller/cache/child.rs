@@ -131,7 +131,9 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
             phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
         },
-        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => Detail::Outside(outside(kind, object)),
+        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => {
+            Detail::Outside(outside(kind, object))
+        }
         ObjectKind::ConfigMap => {
             Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
         }

@@ -22,8 +22,8 @@ pub use secrets::Secrets;
 use super::Context;
 use super::cache::{Child, DeploymentDetail};
 use super::key::Key;
-use llsd_plan::objects::ObjectKind;
 use image::{Asking, Learnt};
+use llsd_plan::objects::ObjectKind;
 
 /// What was gathered for one resource.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +64,9 @@ pub async fn gather(
         ),
         served_apis: context.served_apis(),
         adopted: AdoptedFacts {
-            ingress: children.iter().any(|child| child.kind == ObjectKind::Ingress && !child.deleting),
+            ingress: children
+                .iter()
+                .any(|child| child.kind == ObjectKind::Ingress && !child.deleting),
         },
         ..Facts::default()
     };
