@@ -84,6 +84,7 @@ impl OperatorConfig {
             related_images: self.related_images.clone(),
             network_policy: self.network_policy,
             ingress_domain: self.ingress_domain.clone(),
+            ..OperatorFacts::default()
         }
     }
 }
