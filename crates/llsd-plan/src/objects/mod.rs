@@ -9,6 +9,7 @@ pub mod config_map;
 mod deployment;
 mod disruption_budget;
 mod exposure;
+mod kind;
 pub mod labels;
 pub mod names;
 mod network_policy;
@@ -20,5 +21,6 @@ mod storage_secret;
 mod volume_claim;
 
 pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
-pub use planned::{Objects, objects};
+pub use kind::ObjectKind;
+pub use planned::{Objects, PlannedObject, objects};
 pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST};
