@@ -1,6 +1,6 @@
 //! What the server's container runs. The user's command and arguments win, each by itself.
 
-use super::{Blueprint, ConfigSource};
+use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::releases::Server;
 
 /// The start program, which knows how each release of the server takes its configuration.
