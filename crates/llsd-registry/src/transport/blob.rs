@@ -3,11 +3,8 @@
 use bytes::Bytes;
 use reqwest::Response;
 
-use crate::{
-    Digest, Error,
-    digest::Verifier,
-    transport::{explain, host_of},
-};
+use super::{explain, host_of};
+use crate::{Digest, Error, digest::Verifier};
 
 /// A blob on its way.
 pub struct BlobStream {
@@ -26,7 +23,7 @@ impl std::fmt::Debug for BlobStream {
 }
 
 impl BlobStream {
-    pub(super) fn new(response: Response, what: String, expected: &Digest, size: u64) -> Self {
+    pub(crate) fn new(response: Response, what: String, expected: &Digest, size: u64) -> Self {
         let verifier = Some(Verifier::of(expected));
         Self { response, what, expected: expected.clone(), size, left: size, verifier }
     }
