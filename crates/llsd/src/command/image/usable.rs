@@ -15,7 +15,7 @@ pub(super) struct Usable {
 }
 
 /// `image` is what a resource would name; without a base, the image has no labels for one.
-pub(super) fn judge(
+pub(super) fn assess(
     image: &str,
     release: Option<&str>,
     base: Option<BaseFacts>,
@@ -54,7 +54,7 @@ mod tests {
     fn of_release(text: &str, release: Option<&str>) -> Result<Usable, Vec<Problem>> {
         let text = text.to_owned();
         let base = BaseFacts { text, source: BaseSource::Labels, found_in: None };
-        judge("a:b", release, Some(base))
+        assess("a:b", release, Some(base))
     }
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
             let problems = of(text).unwrap_err();
             assert_eq!(problems[0].reason, reason, "{text}");
         }
-        let problems = judge("quay.io/a/b:1", None, None).unwrap_err();
+        let problems = assess("quay.io/a/b:1", None, None).unwrap_err();
         assert_eq!(problems[0].reason, Reason::MissingConfigLabels);
         assert!(problems[0].message.starts_with("Distribution image quay.io/a/b:1 missing config"));
     }

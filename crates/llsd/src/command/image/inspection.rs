@@ -27,7 +27,7 @@ const LONGEST_VALUE: usize = 100;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct Inspection {
     pub(super) image: String,
     pub(super) digest: String,
     pub(super) is_index: bool,
@@ -84,7 +84,7 @@ pub(super) fn label(name: &str, value: &str) -> Option<Label> {
     Some(Label { name: name.to_owned(), value: short, length: value.len() })
 }
 
-impl Report {
+impl Inspection {
     pub(super) fn to_json(&self) -> String {
         let mut json = serde_json::to_string_pretty(self).expect("strings and numbers are JSON");
         json.push('\n');
