@@ -7,8 +7,9 @@ use llsd_plan::distributions::Distribution;
 use llsd_registry::Reference;
 use serde_json::{Map, Value};
 
-use super::{IMAGE_OVERRIDES, Remarks, below};
+use super::remarks::{Remarks, below};
 
+pub(super) const IMAGE_OVERRIDES: &str = "image-overrides";
 const RELATED_IMAGE: &str = "RELATED_IMAGE_";
 
 /// The overrides of known distributions by valid images; an override introduces no new name.

@@ -1,24 +1,30 @@
 //! The operator's own configuration, read from its ConfigMap's data and its environment. Pure; what
-//! is wrong is said and left out, and the rest holds: a slip of the pen must not stop the operator.
+//! is wrong is reported and left out, and the rest holds: a slip of the pen must not stop the operator.
 
-mod feature_flags;
 mod images;
-mod ingress_domain;
+mod remarks;
 
 use std::collections::BTreeMap;
 
 use llsd_plan::distributions::Distribution;
-use llsd_plan::document;
 use llsd_plan::facts::OperatorFacts;
 use llsd_registry::mirrors::Registries;
 use llsd_registry::settings::ConfigProblem;
 use serde_json::{Map, Value};
 
+use images::IMAGE_OVERRIDES;
+use remarks::{Remarks, below};
+
 const FEATURE_FLAGS: &str = "featureFlags";
-const IMAGE_OVERRIDES: &str = "image-overrides";
 pub const REGISTRIES: &str = "registries";
 const INGRESS_DOMAIN: &str = "ingressDomain";
 const KEYS: [&str; 4] = [FEATURE_FLAGS, IMAGE_OVERRIDES, REGISTRIES, INGRESS_DOMAIN];
+
+const NETWORK_POLICY: &str = "enableNetworkPolicy";
+const ENABLED: &str = "enabled";
+/// What a host name may be long, and each of its labels.
+const LONGEST_NAME: usize = 253;
+const LONGEST_LABEL: usize = 63;
 
 /// What an administrator sets for all resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,11 +61,11 @@ impl OperatorConfig {
                 &mut remarks,
             ),
             related_images: images::related(environment, &mut remarks),
-            network_policy: feature_flags::network_policy(
+            network_policy: network_policy(
                 &remarks.mapping(FEATURE_FLAGS, text(FEATURE_FLAGS)),
                 &mut remarks,
             ),
-            ingress_domain: ingress_domain::read(text(INGRESS_DOMAIN), &mut remarks),
+            ingress_domain: ingress_domain(text(INGRESS_DOMAIN), &mut remarks),
             registries: registries(text(REGISTRIES), &mut remarks),
         };
         (config, remarks.0)
@@ -97,32 +103,62 @@ fn registries(text: &str, remarks: &mut Remarks) -> Registries {
     })
 }
 
-fn below(path: &str, key: &str) -> String {
-    if key.is_empty() { path.to_owned() } else { format!("{path}.{key}") }
+/// Whether every server gets a NetworkPolicy or none does. v0.9 takes an absent flag for `false`;
+/// here it leaves the choice to each resource:
+///
+/// ```yaml
+/// enableNetworkPolicy:
+///   enabled: true
+/// ```
+fn network_policy(flags: &Map<String, Value>, remarks: &mut Remarks) -> Option<bool> {
+    for flag in flags.keys().filter(|flag| *flag != NETWORK_POLICY) {
+        remarks.at(&below(FEATURE_FLAGS, flag), format!("unknown flag; known is {NETWORK_POLICY}"));
+    }
+    let path = below(FEATURE_FLAGS, NETWORK_POLICY);
+    let flag = match flags.get(NETWORK_POLICY)? {
+        Value::Null => return None,
+        Value::Object(flag) => flag,
+        _ => {
+            remarks.at(&path, "must be a mapping with `enabled`");
+            return None;
+        }
+    };
+    for field in flag.keys().filter(|field| *field != ENABLED) {
+        remarks.at(&below(&path, field), format!("unknown field; known is {ENABLED}"));
+    }
+    match flag.get(ENABLED) {
+        None | Some(Value::Null) => None,
+        Some(Value::Bool(enabled)) => Some(*enabled),
+        Some(_) => {
+            remarks.at(&below(&path, ENABLED), "must be true or false");
+            None
+        }
+    }
 }
 
-/// Collects what is to be said of a configuration while it is read.
-#[derive(Debug, Default)]
-struct Remarks(Vec<ConfigProblem>);
-
-impl Remarks {
-    fn at(&mut self, path: &str, message: impl Into<String>) {
-        self.0.push(ConfigProblem { path: path.to_owned(), message: message.into() });
+/// The domain, where a valid one is given. White space around it is what a block of YAML leaves.
+fn ingress_domain(text: &str, remarks: &mut Remarks) -> Option<String> {
+    let domain = text.trim();
+    if domain.is_empty() {
+        return None;
     }
-
-    /// The YAML mapping under a key of the ConfigMap; an empty one where there is none.
-    fn mapping(&mut self, key: &str, text: &str) -> Map<String, Value> {
-        match document::read(text) {
-            Ok(Value::Object(fields)) => return fields,
-            Ok(Value::Null) => {}
-            Ok(_) => self.at(key, "must be a YAML mapping"),
-            Err(wrong) => {
-                let place = format!("line {}, column {}", wrong.line, wrong.column);
-                self.at(key, format!("{}: {place}", wrong.message));
-            }
-        }
-        Map::new()
+    if domain.len() > LONGEST_NAME || !domain.split('.').all(is_label) {
+        remarks.at(
+            INGRESS_DOMAIN,
+            "must be a domain such as apps.example.com: lower-case labels of letters, digits and \
+             `-`, without a wildcard",
+        );
+        return None;
     }
+    Some(domain.to_owned())
+}
+
+fn is_label(label: &str) -> bool {
+    let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=LONGEST_LABEL).contains(&label.len())
+        && label.bytes().all(inside)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
 }
 
 #[cfg(test)]
