@@ -1,15 +1,17 @@
 //! The webhooks: the Service in front of them, and the registration of the validating one. That of
 //! conversion is part of the resource's definition.
 
-use llsd_api::crd::WEBHOOK_SERVICE;
 use llsd_api::{GROUP, PLURAL};
 use serde_json::{Value, json};
 
-use super::manager::metadata;
-use super::names::{VALIDATING_WEBHOOK, WEBHOOK_NAME, labels, selector};
+use crate::manager::metadata;
+use crate::names::{
+    VALIDATE_PATH, VALIDATING_WEBHOOK, WEBHOOK_NAME, WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT, labels,
+    selector,
+};
 
 /// In the operator's namespace.
-pub(super) fn all(namespace: &str) -> Vec<Value> {
+pub(crate) fn all(namespace: &str) -> Vec<Value> {
     vec![service(namespace), validating_webhook(namespace)]
 }
 
@@ -19,7 +21,7 @@ fn service(namespace: &str) -> Value {
         "kind": "Service",
         "metadata": metadata(WEBHOOK_SERVICE, namespace),
         "spec": {
-            "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}],
+            "ports": [{"name": "webhooks", "port": WEBHOOK_SERVICE_PORT, "targetPort": "webhooks"}],
             "selector": selector(),
         },
     })
@@ -37,7 +39,8 @@ fn validating_webhook(namespace: &str) -> Value {
             "name": WEBHOOK_NAME,
             "admissionReviewVersions": ["v1"],
             "clientConfig": {"service": {
-                "namespace": namespace, "name": WEBHOOK_SERVICE, "path": "/validate", "port": 443,
+                "namespace": namespace, "name": WEBHOOK_SERVICE, "path": VALIDATE_PATH,
+                "port": WEBHOOK_SERVICE_PORT,
             }},
             "failurePolicy": "Ignore",
             "matchPolicy": "Exact",

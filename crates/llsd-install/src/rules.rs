@@ -3,14 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::names::{CONFIG_MAP, DEFINITION, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET};
+use crate::names::{CONFIG_MAP, DEFINITION, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET};
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
 const OWN: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /// What is done in the namespaces of resources.
-pub(super) fn of_resources() -> Vec<Value> {
+pub(crate) fn of_resources() -> Vec<Value> {
     vec![
         rule("llamastack.io", &["llamastackdistributions"], &READ),
         rule("llamastack.io", &["llamastackdistributions/status"], &["get", "patch"]),
@@ -36,7 +36,7 @@ pub(super) fn of_resources() -> Vec<Value> {
 }
 
 /// What a whole cluster has only once: where OpenShift says its mirrors are.
-pub(super) fn of_the_cluster() -> Vec<Value> {
+pub(crate) fn of_the_cluster() -> Vec<Value> {
     vec![
         rule("config.openshift.io", &["imagedigestmirrorsets", "imagetagmirrorsets"], &READ),
         rule("operator.openshift.io", &["imagecontentsourcepolicies"], &READ),
@@ -44,7 +44,7 @@ pub(super) fn of_the_cluster() -> Vec<Value> {
 }
 
 /// What the operator does for itself, in its own namespace.
-pub(super) fn of_the_operator() -> Vec<Value> {
+pub(crate) fn of_the_operator() -> Vec<Value> {
     vec![
         // What is created has no name yet that a rule could ask for.
         rule("coordination.k8s.io", &["leases"], &["create"]),
@@ -56,13 +56,13 @@ pub(super) fn of_the_operator() -> Vec<Value> {
 }
 
 /// What the webhooks need in the operator's own namespace: their certificates.
-pub(super) fn of_certificates() -> Vec<Value> {
+pub(crate) fn of_certificates() -> Vec<Value> {
     vec![named("", "secrets", WEBHOOK_SECRET, &["get", "patch"])]
 }
 
 /// What registers the webhooks: their authorities, in two objects and no others. A watch of one
 /// object by its name begins with a list of it.
-pub(super) fn of_registration() -> Vec<Value> {
+pub(crate) fn of_registration() -> Vec<Value> {
     let verbs = ["list", "watch", "patch"];
     vec![
         named("apiextensions.k8s.io", "customresourcedefinitions", DEFINITION, &verbs),
@@ -76,7 +76,7 @@ pub(super) fn of_registration() -> Vec<Value> {
 }
 
 /// Writing every resource back as it is, and saying that v1alpha1 is no longer stored.
-pub(super) fn of_storage_migration() -> Vec<Value> {
+pub(crate) fn of_storage_migration() -> Vec<Value> {
     let (group, definitions) = ("apiextensions.k8s.io", "customresourcedefinitions");
     vec![
         named(group, definitions, DEFINITION, &["get"]),
@@ -86,12 +86,12 @@ pub(super) fn of_storage_migration() -> Vec<Value> {
 }
 
 /// The opt-in watch. RBAC knows no right to the metadata alone.
-pub(super) fn of_secret_watch() -> Vec<Value> {
+pub(crate) fn of_secret_watch() -> Vec<Value> {
     vec![rule("", &["secrets"], &["list", "watch"])]
 }
 
 /// For people who write resources.
-pub(super) fn of_editors() -> Vec<Value> {
+pub(crate) fn of_editors() -> Vec<Value> {
     let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
     vec![
         rule("llamastack.io", &["llamastackdistributions"], &verbs),
@@ -100,7 +100,7 @@ pub(super) fn of_editors() -> Vec<Value> {
 }
 
 /// For people who look at resources.
-pub(super) fn of_viewers() -> Vec<Value> {
+pub(crate) fn of_viewers() -> Vec<Value> {
     vec![
         rule("llamastack.io", &["llamastackdistributions"], &READ),
         rule("llamastack.io", &["llamastackdistributions/status"], &["get"]),

@@ -2,19 +2,18 @@
 //! service CA of OpenShift. Each is a component for kustomize that changes the install for the
 //! whole cluster, and takes away the operator's right to register its own.
 
-use llsd_api::crd::WEBHOOK_SERVICE;
 use serde_json::{Value, json};
 
-use super::File;
-use super::names::{
-    DEFINITION, FOREIGN_CERTIFICATES, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE, labels,
+use crate::file::{File, yaml};
+use crate::names::{
+    DEFINITION, FOREIGN_CERTIFICATES, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE,
+    WEBHOOK_SERVICE, labels, webhook_hosts,
 };
-use crate::operator::webhook::certificates;
 
 const FOLDER: &str = "/var/run/webhook-certificates";
 const CERTIFICATE: &str = "llama-stack-k8s-operator-webhook";
 
-pub(super) fn files(namespace: &str) -> Vec<File> {
+pub(crate) fn files(namespace: &str) -> Vec<File> {
     vec![
         File {
             name: "cert-manager/kustomization.yaml",
@@ -102,7 +101,7 @@ fn without(kind: &str, name: &str) -> Value {
 }
 
 fn patched(kind: &str, name: &str, patch: &Value) -> Value {
-    json!({"target": {"kind": kind, "name": name}, "patch": super::yaml(patch)})
+    json!({"target": {"kind": kind, "name": name}, "patch": yaml(patch)})
 }
 
 /// An authority of its own, because a certificate that signs itself cannot be renewed while the old
@@ -113,7 +112,6 @@ fn issued(namespace: &str) -> Vec<Value> {
     let metadata = |name: &str| json!({"name": name, "namespace": namespace, "labels": labels()});
     let issuer = |name: &str| json!({"kind": "Issuer", "name": name});
     let own = format!("{CERTIFICATE}-selfsigned");
-    let names = certificates::names(WEBHOOK_SERVICE, NAMESPACE, None);
     vec![
         json!({"apiVersion": api, "kind": "Issuer", "metadata": metadata(&own),
                "spec": {"selfSigned": {}}}),
@@ -139,7 +137,7 @@ fn issued(namespace: &str) -> Vec<Value> {
             "metadata": metadata(CERTIFICATE),
             "spec": {
                 "secretName": FOREIGN_CERTIFICATES,
-                "dnsNames": names,
+                "dnsNames": webhook_hosts(NAMESPACE, None),
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
                 "issuerRef": issuer(CERTIFICATE),
             },

@@ -4,14 +4,16 @@
 use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
 use serde_json::{Value, json};
 
-use super::names::{DISRUPTION_BUDGET, METRICS_SERVICE, OPERATOR, selector};
-use super::roles::Scope;
+use crate::names::{
+    DISRUPTION_BUDGET, HEALTH_PORT, METRICS_PORT, METRICS_SERVICE, OPERATOR, WEBHOOK_PORT, selector,
+};
+use crate::roles::Scope;
 
 const REPLICAS: u32 = 2;
 
 /// The namespace of the operator. It only warns of pods that are not `restricted`: pods of servers
 /// that v0.9 left in it must still be allowed to start.
-pub(super) fn namespace(name: &str) -> Value {
+pub(crate) fn namespace(name: &str) -> Value {
     let mut labels = selector();
     labels["pod-security.kubernetes.io/warn"] = json!("restricted");
     json!({
@@ -21,7 +23,7 @@ pub(super) fn namespace(name: &str) -> Value {
     })
 }
 
-pub(super) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
+pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
     vec![deployment(namespace, scope), disruption_budget(namespace), metrics_service(namespace)]
 }
 
@@ -93,11 +95,11 @@ fn container(scope: Scope) -> Value {
 
 fn ports(scope: Scope) -> Vec<Value> {
     let mut ports = vec![
-        json!({"name": "metrics", "containerPort": 8080}),
-        json!({"name": "health", "containerPort": 8081}),
+        json!({"name": "metrics", "containerPort": METRICS_PORT}),
+        json!({"name": "health", "containerPort": HEALTH_PORT}),
     ];
     if scope == Scope::Cluster {
-        ports.push(json!({"name": "webhooks", "containerPort": 9443}));
+        ports.push(json!({"name": "webhooks", "containerPort": WEBHOOK_PORT}));
     }
     ports
 }
@@ -144,12 +146,12 @@ fn metrics_service(namespace: &str) -> Value {
         "kind": "Service",
         "metadata": metadata(METRICS_SERVICE, namespace),
         "spec": {
-            "ports": [{"name": "metrics", "port": 8080, "targetPort": "metrics"}],
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
             "selector": selector(),
         },
     })
 }
 
-pub(super) fn metadata(name: &str, namespace: &str) -> Value {
+pub(crate) fn metadata(name: &str, namespace: &str) -> Value {
     json!({"name": name, "namespace": namespace, "labels": selector()})
 }

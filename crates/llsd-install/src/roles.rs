@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::names::{
+use crate::names::{
     EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, STORAGE_MIGRATION, VIEWER, WEBHOOK_ROLE, labels,
 };
-use super::rules;
+use crate::rules;
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
 /// Where the operator's rights hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// In all namespaces.
     Cluster,
     /// In the operator's own namespace alone; then there is no role of the cluster at all.
@@ -19,7 +19,7 @@ pub(super) enum Scope {
 }
 
 /// The account, and all roles and bindings that the operator needs.
-pub(super) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
+pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
     let mut of_resources = rules::of_resources();
     let mut of_the_operator = rules::of_the_operator();
     if scope == Scope::Cluster {
@@ -37,12 +37,12 @@ pub(super) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
 }
 
 /// The right to see at once that a Secret changed.
-pub(super) fn secret_watch(namespace: &str, scope: Scope) -> Vec<Value> {
+pub(crate) fn secret_watch(namespace: &str, scope: Scope) -> Vec<Value> {
     granted(SECRET_WATCH, &rules::of_secret_watch(), namespace, scope).into()
 }
 
 /// The rights to rewrite what v0.9 stored.
-pub(super) fn storage_migration(namespace: &str) -> Vec<Value> {
+pub(crate) fn storage_migration(namespace: &str) -> Vec<Value> {
     let rules = rules::of_storage_migration();
     granted(STORAGE_MIGRATION, &rules, namespace, Scope::Cluster).into()
 }

@@ -4,10 +4,10 @@
 use llsd_plan::objects::labels;
 use serde_json::{Value, json};
 
-use super::names::{SECRET_POLICY, labels as of_installation, user};
+use crate::names::{SECRET_POLICY, labels as of_installation, user};
 
 /// The policy for an operator in `namespace`, and its binding.
-pub(super) fn manifests(namespace: &str) -> [Value; 2] {
+pub(crate) fn manifests(namespace: &str) -> [Value; 2] {
     [policy(namespace), binding()]
 }
 
