@@ -1,5 +1,5 @@
 //! One replica's part in keeping the certificates: it reads the Secret at intervals, writes what was
-//! decided, serves what it may, and tells which authorities are to be trusted.
+//! decided, serves what it may, and publishes which authorities are to be trusted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,14 +10,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Times;
+use super::certificate::{Leaf, Trusted};
 use super::decide::{Own, Standing, Step, decide, may_serve};
 use super::make::carry_out;
-use super::material::{Found, Leaf, Trusted};
+use super::material::Material;
 use super::secret::{Error, Read, Store};
 use super::served::Served;
 use crate::operator::leadership::Leadership;
 
-/// Steps of one turn; each is followed by another look.
+/// Steps of one turn; after each the Secret is considered again.
 const STEPS: usize = 5;
 
 /// Certificates of authorities as one PEM text, which is what a `caBundle` holds.
@@ -134,7 +135,7 @@ impl Keeper {
                 self.last_failure = None;
                 self.see(&read.found);
                 if matches!(standing, Standing::Leading { .. }) && read.found.authority.is_some() {
-                    self.tell(Bundle(read.found.bundle()));
+                    self.publish(Bundle(read.found.bundle()));
                 }
                 self.serve_if_possible(&read.found);
             }
@@ -198,7 +199,7 @@ impl Keeper {
         tracing::info!(secret, "certificates of the webhooks: {done}");
     }
 
-    fn see(&mut self, found: &Found) {
+    fn see(&mut self, found: &Material) {
         self.seen.retain(|(seen, _)| found.trusted().any(|trusted| trusted == seen));
         for trusted in found.trusted() {
             if !self.seen.iter().any(|(seen, _)| seen == trusted) {
@@ -207,7 +208,7 @@ impl Keeper {
         }
     }
 
-    fn tell(&self, bundle: Bundle) {
+    fn publish(&self, bundle: Bundle) {
         self.bundle.send_if_modified(|now| {
             let changed = now.as_ref() != Some(&bundle);
             *now = Some(bundle);
@@ -215,7 +216,7 @@ impl Keeper {
         });
     }
 
-    fn serve_if_possible(&mut self, found: &Found) {
+    fn serve_if_possible(&mut self, found: &Material) {
         let (Some(authority), Some(leaf)) = (&found.authority, &found.leaf) else { return };
         let now = Timestamp::now();
         let serving = self.serving.as_ref().map(|(leaf, trusted)| (leaf, trusted));

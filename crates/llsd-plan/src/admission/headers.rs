@@ -1,26 +1,26 @@
 //! Warnings as the API server passes them on: as HTTP headers, 256 characters each and 4096 in all.
 
-use llsd_plan::problem::Problem;
+use crate::problem::Problem;
 
 const EACH: usize = 256;
 /// Those of the API server itself should find room too.
 const ALL: usize = 3500;
 
 /// As many as have room, and a word about the others.
-pub(super) fn shown(warnings: &[Problem]) -> Vec<String> {
-    let mut shown: Vec<String> = Vec::new();
+pub(super) fn headers(warnings: &[Problem]) -> Vec<String> {
+    let mut headers: Vec<String> = Vec::new();
     let mut length = 0;
     for (position, warning) in warnings.iter().enumerate() {
         let text = shortened(&format!("{}: {}; {}", warning.path, warning.message, warning.remedy));
         length += text.chars().count();
         if length > ALL {
             let left = warnings.len() - position;
-            shown.push(format!("{left} more warnings; `llsd validate -f FILE` shows all"));
+            headers.push(format!("{left} more warnings; `llsd validate -f FILE` shows all"));
             break;
         }
-        shown.push(text);
+        headers.push(text);
     }
-    shown
+    headers
 }
 
 /// A header has neither control characters nor line breaks.
@@ -34,7 +34,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use llsd_plan::problem::{FieldPath, Findings, Reason};
+    use crate::problem::{FieldPath, Findings, Reason};
 
     use super::*;
 
@@ -48,15 +48,15 @@ mod tests {
 
     #[test]
     fn a_short_one_stands_as_it_is() {
-        assert_eq!(shown(&warnings(1, "is ignored")), ["spec[0]: is ignored; mend it"]);
+        assert_eq!(headers(&warnings(1, "is ignored")), ["spec[0]: is ignored; mend it"]);
     }
 
     #[test]
     fn what_is_too_long_is_cut_and_what_is_too_much_is_counted() {
-        let cut = shown(&warnings(1, &"ä\n".repeat(300)));
+        let cut = headers(&warnings(1, &"ä\n".repeat(300)));
         assert_eq!(cut[0].chars().count(), 256);
         assert!(cut[0].ends_with('…') && !cut[0].contains('\n'));
-        let many = shown(&warnings(100, &"long ".repeat(60)));
+        let many = headers(&warnings(100, &"long ".repeat(60)));
         assert!(many.iter().map(|text| text.chars().count()).sum::<usize>() < 4096);
         assert_eq!(many.last().unwrap(), "87 more warnings; `llsd validate -f FILE` shows all");
     }

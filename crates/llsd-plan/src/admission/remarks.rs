@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, convert, dropped};
-use llsd_plan::plan::moved;
-use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
-use llsd_plan::suggest::nearest;
-use llsd_plan::validate::v1alpha1_path;
 use serde_json::Value;
+
+use crate::plan::moved;
+use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::suggest::nearest;
+use crate::validate::v1alpha1_path;
 
 pub(super) fn add(
     version: Version,
@@ -29,8 +30,8 @@ pub(super) fn add(
     }
 }
 
-/// A change of the distribution that leaves llama-stack for OGX, as far as the resource tells it: an
-/// image whose name does not is told by its labels, when it is planned.
+/// A change of the distribution that leaves llama-stack for OGX, as far as the resource shows it: an
+/// image whose name does not is recognised by its labels, when it is planned.
 fn to_ogx(version: Version, new: &Value, old: &Value, findings: &mut Findings) {
     let as_planned = |object: &Value| convert(object.clone(), Version::V1Alpha2);
     let (mut new, old) = (as_planned(new), as_planned(old));

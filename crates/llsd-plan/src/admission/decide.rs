@@ -1,44 +1,44 @@
-//! Decides about one request from what stands in it, without a look at anything else.
+//! Decides about one request from what stands in it alone.
 
 use std::collections::{BTreeSet, HashMap};
 
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
-use llsd_plan::problem::{Findings, Problem, Reason, Segment};
-use llsd_plan::validate::{DEEPEST, too_deep, validate};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::remarks;
 use super::review::Request;
+use crate::problem::{Findings, Problem, Reason, Segment};
+use crate::validate::{DEEPEST, too_deep, validate};
 
-/// What is found about a request.
+/// What was found about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Judgement {
-    pub(super) findings: Findings,
-    /// The resource, where it is worth a look at what it refers to.
-    pub(super) accepted: Option<Value>,
+pub struct Decision {
+    pub findings: Findings,
+    /// The resource, where it is worth asking whether what it refers to exists.
+    pub accepted: Option<Value>,
 }
 
-pub(super) fn judge(request: &Request<'_>, distributions: &BTreeSet<String>) -> Judgement {
-    let mut judgement = Judgement::default();
+pub fn decide(request: &Request<'_>, distributions: &BTreeSet<String>) -> Decision {
+    let mut decision = Decision::default();
     let (Some(new), "", "CREATE" | "UPDATE") =
         (request.object, request.sub_resource.as_str(), request.operation.as_str())
     else {
-        return judgement;
+        return decision;
     };
     if nesting(new.get()) > DEEPEST {
         if request.old_object.is_none_or(|old| nesting(old.get()) <= DEEPEST) {
-            judgement.findings.problems.push(too_deep());
+            decision.findings.problems.push(too_deep());
         }
-        return judgement;
+        return decision;
     }
     let (Some(new), old) = (read(new), request.old_object.and_then(read)) else {
-        return judgement;
+        return decision;
     };
-    let Some(version) = Version::of(&new) else { return judgement };
+    let Some(version) = Version::of(&new) else { return decision };
     let deleting = new.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
-    if deleting || old.as_ref().is_some_and(|old| says_the_same(old, &new)) {
-        return judgement;
+    if deleting || old.as_ref().is_some_and(|old| asks_for_the_same(old, &new)) {
+        return decision;
     }
     let mut findings = validate(&new);
     if let Some(old) = &old {
@@ -46,9 +46,9 @@ pub(super) fn judge(request: &Request<'_>, distributions: &BTreeSet<String>) -> 
     }
     remarks::add(version, &new, old.as_ref(), distributions, &mut findings);
     findings.warnings.dedup();
-    judgement.accepted = findings.problems.is_empty().then_some(new);
-    judgement.findings = findings;
-    judgement
+    decision.accepted = findings.problems.is_empty().then_some(new);
+    decision.findings = findings;
+    decision
 }
 
 fn read(object: &RawValue) -> Option<Value> {
@@ -57,7 +57,7 @@ fn read(object: &RawValue) -> Option<Value> {
 
 /// Whether two objects of one version ask for the same server. On a v1alpha1 object the annotation
 /// holds a part of what is asked for.
-fn says_the_same(old: &Value, new: &Value) -> bool {
+fn asks_for_the_same(old: &Value, new: &Value) -> bool {
     let carried = |object: &Value| object["metadata"]["annotations"].get(V1ALPHA2_EXTRAS).cloned();
     old.get("spec") == new.get("spec") && carried(old) == carried(new)
 }
@@ -89,13 +89,13 @@ mod tests {
 
     use super::*;
 
-    fn judged(operation: &str, new: &Value, old: Option<&Value>) -> Findings {
+    fn decided(operation: &str, new: &Value, old: Option<&Value>) -> Findings {
         let body = json!({
             "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "request": {"uid": "1", "operation": operation, "object": new, "oldObject": old},
         });
         let body = body.to_string().into_bytes();
-        judge(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
+        decide(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
     }
 
     fn with(spec: &Value) -> Value {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn all_problems_of_a_new_resource_refuse_it() {
-        let found = judged("CREATE", &two_mistakes(), None);
+        let found = decided("CREATE", &two_mistakes(), None);
         let expected = ["spec.networking.port", "spec.providers.inference[0].endpont"];
         assert_eq!(paths(&found.problems), expected);
     }
@@ -130,13 +130,13 @@ mod tests {
         new["spec"]["providers"]["inference"] = json!([
             {"id": "b", "provider": "ollama"}, {"id": "a", "provider": "vllm", "endpont": "x"},
         ]);
-        let found = judged("UPDATE", &new, Some(&two_mistakes()));
+        let found = decided("UPDATE", &new, Some(&two_mistakes()));
         assert_eq!(paths(&found.problems), [""; 0]);
         let expected = ["spec.networking.port", "spec.providers.inference[1].endpont"];
         assert_eq!(paths(&found.warnings), expected);
         // The same mistake once more is a new one.
         new["spec"]["providers"]["inference"][0]["endpont"] = json!("x");
-        let found = judged("UPDATE", &new, Some(&two_mistakes()));
+        let found = decided("UPDATE", &new, Some(&two_mistakes()));
         assert_eq!(paths(&found.problems), ["spec.providers.inference[1].endpont"]);
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let mut going = with(&json!({"distribution": {}}));
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         for (operation, new) in [("UPDATE", &labelled), ("UPDATE", &going), ("DELETE", &old)] {
-            assert_eq!(judged(operation, new, Some(&old)), Findings::default());
+            assert_eq!(decided(operation, new, Some(&old)), Findings::default());
         }
     }
 
@@ -159,9 +159,9 @@ mod tests {
             deep = json!([deep]);
         }
         let deep = with(&json!({"distribution": {"name": "starter"}, "disabled": deep}));
-        let found = judged("CREATE", &deep, None);
+        let found = decided("CREATE", &deep, None);
         assert!(found.problems[0].message.contains("100 levels"));
-        assert_eq!(judged("UPDATE", &deep, Some(&deep)), Findings::default());
+        assert_eq!(decided("UPDATE", &deep, Some(&deep)), Findings::default());
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         };
         let old = newer("example.com/llama-stack:0.7.3");
         let ogx = newer("example.com/ogx:1.5.0");
-        let warned = |new: &Value, old: &Value| paths(&judged("UPDATE", new, Some(old)).warnings);
+        let warned = |new: &Value, old: &Value| paths(&decided("UPDATE", new, Some(old)).warnings);
         assert_eq!(warned(&ogx, &old), ["spec.workload.storage"]);
         assert_eq!(warned(&newer("example.com/llama-stack:0.7.2"), &old), [""; 0]);
         // Only the write that moves it.
@@ -204,7 +204,7 @@ mod tests {
             "workload": {"overrides": {"env": many(json!({"name": "A", "value": "1"}))}},
         }));
         let began = std::time::Instant::now();
-        let found = judged("UPDATE", &hostile, Some(&two_mistakes()));
+        let found = decided("UPDATE", &hostile, Some(&two_mistakes()));
         assert!(found.problems.len() > 10_000);
         let answer = super::super::review::answer("1", "one", &found).to_string();
         assert!(answer.len() < 50_000, "{}", answer.len());
@@ -216,7 +216,7 @@ mod tests {
         for object in
             [json!({}), json!(null), json!([1]), json!({"kind": "Pod", "apiVersion": "v1"})]
         {
-            assert_eq!(judged("CREATE", &object, None), Findings::default());
+            assert_eq!(decided("CREATE", &object, None), Findings::default());
         }
     }
 }

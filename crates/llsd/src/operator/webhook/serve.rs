@@ -1,5 +1,5 @@
 //! The HTTPS server of the webhooks: accepts, routes, bounds and counts. Certificates come ready
-//! and are swapped inside the TLS configuration; what is answered is decided in `convert` and
+//! and are swapped inside the TLS configuration; what is answered is decided by conversion and in
 //! `admit`.
 
 use std::io;
@@ -10,11 +10,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use hyper_util::service::TowerToHyperService;
-use serde_json::json;
+use llsd_api::conversion::review;
+use llsd_install::names::{CONVERT_PATH, VALIDATE_PATH};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -23,9 +23,10 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use super::body::{Received, Room, Unread};
+use super::answer::Answer;
+use super::body::{Received, Room};
 use super::connections::{Connections, Terms};
-use super::{Webhooks, admit, convert};
+use super::{Webhooks, admit};
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Call;
 
@@ -88,33 +89,31 @@ struct Serving {
     at_once: Arc<Semaphore>,
 }
 
-/// What is sent back, and as what it counts.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    /// JSON.
-    pub(super) body: Vec<u8>,
-    pub(super) call: Call,
-}
-
 fn router(webhooks: Webhooks) -> Router {
     let at_once = Arc::new(Semaphore::new(AT_ONCE));
     let serving = Serving { webhooks, room: Room::default(), at_once };
     Router::new()
-        .route("/convert", post(convert_review))
-        .route("/validate", post(validate_review))
+        .route(CONVERT_PATH, post(convert_review))
+        .route(VALIDATE_PATH, post(validate_review))
         .with_state(serving)
 }
 
 async fn convert_review(State(serving): State<Serving>, body: Body) -> Response {
-    let work =
-        async |received: Received| spawn_blocking(move || convert::answer(&received.bytes)).await;
+    let work = async |received: Received| spawn_blocking(move || converted(&received.bytes)).await;
     serving.call("convert", CONVERT, body, work).await
+}
+
+/// Converts a review. CPU work of up to a second for a full page of large objects.
+fn converted(body: &[u8]) -> Answer {
+    match review::answer(body) {
+        Ok(answer) => Answer { status: StatusCode::OK, body: answer, call: Call::Answered },
+        Err(refused) => Answer::no_review(&refused.to_string()),
+    }
 }
 
 async fn validate_review(State(serving): State<Serving>, body: Body) -> Response {
     let webhooks = serving.webhooks.clone();
-    // Reading and judging is work; only the look into the cluster waits.
+    // Reading and deciding is work; only the question to the cluster waits.
     let work = async |received: Received| {
         let runtime = Handle::current();
         let answer = move || runtime.block_on(admit::answer(&received.bytes, &webhooks));
@@ -151,40 +150,6 @@ impl Serving {
     }
 }
 
-impl Answer {
-    /// For what is no review: there is no uid to answer to.
-    pub(super) fn no_review(message: &str) -> Self {
-        Self::plain(StatusCode::BAD_REQUEST, message, Call::NoReview)
-    }
-
-    fn unread(why: Unread) -> Self {
-        let status = match why {
-            Unread::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Unread::Broken => StatusCode::BAD_REQUEST,
-        };
-        Self::plain(status, &why.to_string(), Call::NoReview)
-    }
-
-    fn busy() -> Self {
-        let message = "there was no time to answer; try again";
-        Self::plain(StatusCode::SERVICE_UNAVAILABLE, message, Call::Late)
-    }
-
-    fn plain(status: StatusCode, message: &str, call: Call) -> Self {
-        let body = json!({
-            "apiVersion": "v1", "kind": "Status", "status": "Failure",
-            "message": message, "code": status.as_u16(),
-        });
-        Self { status, body: body.to_string().into_bytes(), call }
-    }
-}
-
-impl IntoResponse for Answer {
-    fn into_response(self) -> Response {
-        (self.status, [(CONTENT_TYPE, "application/json")], self.body).into_response()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,9 +165,8 @@ mod tests {
         let bug = async |_| spawn_blocking(|| panic!("a bug")).await;
         let failed = serving.call("convert", CONVERT, Body::from("x"), bug).await;
         assert_eq!(failed.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        let fine = async |received: Received| {
-            spawn_blocking(move || convert::answer(&received.bytes)).await
-        };
+        let fine =
+            async |received: Received| spawn_blocking(move || converted(&received.bytes)).await;
         let answered = serving.call("convert", CONVERT, Body::from("x"), fine).await;
         assert_eq!(answered.status(), StatusCode::BAD_REQUEST);
         let text = serving.webhooks.metrics.text();

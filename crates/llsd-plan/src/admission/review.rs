@@ -1,13 +1,13 @@
 //! An `AdmissionReview` as bytes: what is read of it, and how it is answered. Nothing is read into
-//! types of ours, because what they cannot read has to be judged as well.
+//! types of ours, because what they cannot read has to be decided about as well.
 
-use llsd_plan::problem::{Findings, Problem, Reason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::shown::shown;
+use super::headers::headers;
+use crate::problem::{Findings, Problem, Reason};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -16,7 +16,7 @@ const KIND: &str = "AdmissionReview";
 const CAUSES: usize = 100;
 
 #[derive(Debug, Error)]
-pub(super) enum NoReview {
+pub enum NoReview {
     #[error("the body is no AdmissionReview: {0}")]
     Unreadable(#[from] serde_json::Error),
     #[error("the body is {kind} of {api_version}, not {KIND} of {API_VERSION}")]
@@ -37,24 +37,24 @@ struct Review<'b> {
 /// What a request says that is of interest here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request<'b> {
-    pub(super) uid: String,
+pub struct Request<'b> {
+    pub uid: String,
     #[serde(default)]
-    pub(super) operation: String,
+    pub operation: String,
     #[serde(default)]
-    pub(super) sub_resource: String,
+    pub sub_resource: String,
     #[serde(default)]
-    pub(super) namespace: String,
+    pub namespace: String,
     #[serde(default)]
-    pub(super) name: String,
+    pub name: String,
     #[serde(borrow, default)]
-    pub(super) object: Option<&'b RawValue>,
+    pub object: Option<&'b RawValue>,
     #[serde(borrow, default)]
-    pub(super) old_object: Option<&'b RawValue>,
+    pub old_object: Option<&'b RawValue>,
 }
 
 impl<'b> Request<'b> {
-    pub(super) fn read(body: &'b [u8]) -> Result<Self, NoReview> {
+    pub fn read(body: &'b [u8]) -> Result<Self, NoReview> {
         let Review { api_version, kind, request } = serde_json::from_slice(body)?;
         if api_version != API_VERSION || kind != KIND {
             return Err(NoReview::OtherKind { api_version, kind });
@@ -64,44 +64,44 @@ impl<'b> Request<'b> {
 }
 
 /// The answer to the request of that uid, about the resource of that name. Any problem refuses.
-pub(super) fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
+pub fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
     let mut response = json!({"uid": uid, "allowed": findings.problems.is_empty()});
     if !findings.problems.is_empty() {
         response["status"] = refusal(name, &findings.problems);
     }
     if !findings.warnings.is_empty() {
-        response["warnings"] = json!(shown(&findings.warnings));
+        response["warnings"] = json!(headers(&findings.warnings));
     }
     json!({"apiVersion": API_VERSION, "kind": KIND, "response": response})
 }
 
-/// As the API server itself says that fields are invalid. kubectl prints the causes one by one, and
+/// In the form in which the API server itself reports invalid fields. kubectl prints the causes one by one, and
 /// programs that know no causes have all of them in the message.
 fn refusal(name: &str, problems: &[Problem]) -> Value {
-    let (mut said, mut causes) = (Vec::new(), Vec::new());
+    let (mut lines, mut causes) = (Vec::new(), Vec::new());
     for problem in problems.iter().take(CAUSES) {
-        let (field, message) = (problem.path.to_string(), told(problem));
-        said.push(format!("{field}: {message}"));
+        let (field, message) = (problem.path.to_string(), with_remedy(problem));
+        lines.push(format!("{field}: {message}"));
         let reason = cause(problem.reason);
         causes.push(json!({"reason": reason, "message": message, "field": field}));
     }
     if problems.len() > CAUSES {
         let more = format!("{} more problems", problems.len() - CAUSES);
-        said.push(more.clone());
+        lines.push(more.clone());
         causes.push(json!({"reason": cause(Reason::Invalid), "message": more}));
     }
     json!({
         "status": "Failure",
         "code": 422,
         "reason": "Invalid",
-        "message": said.join("; "),
+        "message": lines.join("; "),
         "details": {
             "name": name, "group": llsd_api::GROUP, "kind": llsd_api::KIND, "causes": causes,
         },
     })
 }
 
-fn told(problem: &Problem) -> String {
+fn with_remedy(problem: &Problem) -> String {
     format!("{}; {}", problem.message, problem.remedy)
 }
 
