@@ -19,7 +19,7 @@ pub(super) async fn answer(body: &[u8], webhooks: &Webhooks) -> Answer {
     let decision = decide(&request, &(webhooks.distributions)());
     let mut findings = decision.findings;
     if let (Some(client), Some(resource)) = (&webhooks.client, decision.accepted) {
-        findings.warnings.extend(existence::look(client, &request.namespace, resource).await);
+        findings.warnings.extend(existence::warnings(client, &request.namespace, resource).await);
     }
     let call = if findings.problems.is_empty() { Call::Answered } else { Call::Refused };
     let answer = admission::answer(&request.uid, &request.name, &findings);

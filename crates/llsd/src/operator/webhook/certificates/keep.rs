@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::Times;
 use super::certificate::{Leaf, Trusted};
 use super::decide::{Own, Standing, Step, decide, may_serve};
-use super::make::carry_out;
+use super::make::{MakeError, carry_out};
 use super::material::Material;
 use super::secret::{Error, Read, Store};
 use super::served::Served;
@@ -30,6 +30,15 @@ pub struct Bundle(pub String);
 pub struct Confirmed {
     pub bundle: Bundle,
     pub since: Instant,
+}
+
+/// Why the certificates could not be brought up to date.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error(transparent)]
+    Secret(#[from] Error),
+    #[error(transparent)]
+    Make(#[from] MakeError),
 }
 
 /// Keeps the certificates of this replica.
@@ -139,8 +148,8 @@ impl Keeper {
                 }
                 self.serve_if_possible(&read.found);
             }
-            Err(failure) => {
-                let name = self.store.name();
+            Err(error) => {
+                let (name, failure) = (self.store.name(), error.to_string());
                 if self.last_failure.as_ref() != Some(&failure) {
                     tracing::warn!(secret = name, failure, "no certificates of the webhooks");
                     self.last_failure = Some(failure);
@@ -149,8 +158,8 @@ impl Keeper {
         }
     }
 
-    async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, String> {
-        let mut read = self.store.read().await.map_err(|error| error.to_string())?;
+    async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, KeepError> {
+        let mut read = self.store.read().await?;
         for _ in 0..STEPS {
             let now = Timestamp::now();
             // What was confirmed may be something else than what there is now.
@@ -164,17 +173,14 @@ impl Keeper {
             if step == Step::Keep {
                 break;
             }
-            let content = carry_out(&step, now, &read.found, &own, &self.times);
-            let content = content.map_err(|error| error.to_string())?;
+            let content = carry_out(&step, now, &read.found, &own, &self.times)?;
             match self.store.write(&content, &read).await {
                 Ok(written) => {
                     self.log(&step, &read);
                     read = written;
                 }
-                Err(Error::Stale) => {
-                    read = self.store.read().await.map_err(|error| error.to_string())?;
-                }
-                Err(error) => return Err(error.to_string()),
+                Err(Error::Stale) => read = self.store.read().await?,
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(read)

@@ -29,7 +29,7 @@ impl fmt::Display for ConfigProblem {
 
 /// Reads one YAML or JSON document. The parser's own message may quote the document, which can
 /// hold a plugin's environment, so only the place is kept.
-pub(crate) fn document(text: &str) -> Result<Value, ConfigProblem> {
+pub fn document(text: &str) -> Result<Value, ConfigProblem> {
     let problem = |message: String| ConfigProblem { path: String::new(), message };
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(problem(format!("the document is larger than {MAX_DOCUMENT_BYTES} bytes")));
@@ -61,15 +61,15 @@ pub(crate) fn document(text: &str) -> Result<Value, ConfigProblem> {
 
 /// Collects mistakes while a document is taken apart.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(pub(crate) Vec<ConfigProblem>);
+pub struct Problems(pub Vec<ConfigProblem>);
 
 impl Problems {
-    pub(crate) fn at(&mut self, path: &str, message: impl Into<String>) {
+    pub fn at(&mut self, path: &str, message: impl Into<String>) {
         self.0.push(ConfigProblem { path: path.to_owned(), message: message.into() });
     }
 
     /// An object whose keys are all among `known`; what is not known is reported, never ignored.
-    pub(crate) fn object<'v>(
+    pub fn object<'v>(
         &mut self,
         path: &str,
         value: &'v Value,
@@ -86,11 +86,7 @@ impl Problems {
     }
 
     /// The items of a list with their paths; an absent or null list is empty.
-    pub(crate) fn items<'v>(
-        &mut self,
-        path: &str,
-        value: Option<&'v Value>,
-    ) -> Vec<(String, &'v Value)> {
+    pub fn items<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Vec<(String, &'v Value)> {
         match value {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => {
@@ -104,7 +100,7 @@ impl Problems {
     }
 
     /// A string, if there is one.
-    pub(crate) fn text<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Option<&'v str> {
+    pub fn text<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Option<&'v str> {
         match value {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text),
@@ -116,7 +112,7 @@ impl Problems {
     }
 
     /// A string that must be there.
-    pub(crate) fn required<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Option<&'v str> {
+    pub fn required<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Option<&'v str> {
         match value {
             None | Some(Value::Null) => {
                 self.at(path, "is required");
@@ -127,11 +123,7 @@ impl Problems {
     }
 
     /// The strings of a list with their paths.
-    pub(crate) fn texts<'v>(
-        &mut self,
-        path: &str,
-        value: Option<&'v Value>,
-    ) -> Vec<(String, &'v str)> {
+    pub fn texts<'v>(&mut self, path: &str, value: Option<&'v Value>) -> Vec<(String, &'v str)> {
         let items = self.items(path, value);
         items
             .into_iter()
@@ -143,12 +135,12 @@ impl Problems {
     }
 }
 
-pub(crate) fn below(path: &str, key: &str) -> String {
+pub fn below(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
 /// A duration as Kubernetes writes it: `1h30m`, `12h`, `1.5s`, `0`.
-pub(crate) fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
     }

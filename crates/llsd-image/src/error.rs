@@ -76,7 +76,7 @@ impl Error {
         )
     }
 
-    pub(crate) fn malformed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+    pub fn malformed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Self::Malformed { what: what.into(), reason: format!("{reason}") }
     }
 }

@@ -6,10 +6,10 @@ mod remarks;
 
 use std::collections::BTreeMap;
 
+use llsd_image::mirrors::Registries;
+use llsd_image::settings::ConfigProblem;
 use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::OperatorFacts;
-use llsd_registry::mirrors::Registries;
-use llsd_registry::settings::ConfigProblem;
 use serde_json::{Map, Value};
 
 use images::IMAGE_OVERRIDES;

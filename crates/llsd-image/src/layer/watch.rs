@@ -27,7 +27,7 @@ enum Seen {
     TooLarge,
 }
 
-pub(crate) struct Watch {
+pub struct Watch {
     wanted: String,
     watched: BTreeSet<String>,
     /// Those of the watched that were known before the pass began.
@@ -40,7 +40,7 @@ pub(crate) struct Watch {
 
 /// What one pass over a layer was good for.
 #[derive(Debug)]
-pub(crate) enum Pass<T> {
+pub enum Pass<T> {
     Done(T),
     /// The file lies behind a link that was met too late: read the layer again.
     Again(Watch),
@@ -48,7 +48,7 @@ pub(crate) enum Pass<T> {
 
 /// What a pass came to, for a file that other layers may hold.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     Found(Vec<u8>),
     Again(Watch),
     /// Not here. The path is the wanted one after all links of this layer.
@@ -60,7 +60,7 @@ pub(crate) enum Verdict {
 
 /// What layers below may still show of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Below {
+pub enum Below {
     Shown,
     /// A folder on the way is new, or is no folder any more.
     Hidden,
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Watch {
 
 impl Watch {
     /// Looks for a path in the form that [`plain_path`] gives.
-    pub(crate) fn new(wanted: &str) -> Self {
+    pub fn new(wanted: &str) -> Self {
         Self::with(wanted.to_owned(), [wanted.to_owned()].into())
     }
 
@@ -144,7 +144,7 @@ impl Watch {
     }
 
     /// The content of the file, for a layer that must hold it itself.
-    pub(crate) fn required(self, limit: u64) -> Result<Pass<Vec<u8>>, Error> {
+    pub fn required(self, limit: u64) -> Result<Pass<Vec<u8>>, Error> {
         let wanted = self.wanted.clone();
         match self.verdict(limit)? {
             Verdict::Found(content) => Ok(Pass::Done(content)),
@@ -160,7 +160,7 @@ impl Watch {
     }
 
     /// Follows what was seen, from the wanted path to its file.
-    pub(crate) fn verdict(mut self, limit: u64) -> Result<Verdict, Error> {
+    pub fn verdict(mut self, limit: u64) -> Result<Verdict, Error> {
         let wanted = self.wanted.clone();
         let bad_link = || Error::BadLink { path: wanted.clone() };
         let mut path = wanted.clone();

@@ -79,7 +79,7 @@ impl PlatformManifest {
 }
 
 /// `linux/arm64/v8`, or empty where the index does not say.
-pub(crate) fn platform_name(descriptor: &Descriptor) -> String {
+pub fn platform_name(descriptor: &Descriptor) -> String {
     descriptor.platform().as_ref().map_or_else(String::new, |platform| {
         let variant = platform.variant().as_ref().map(|variant| format!("/{variant}"));
         let variant = variant.unwrap_or_default();
@@ -89,7 +89,7 @@ pub(crate) fn platform_name(descriptor: &Descriptor) -> String {
 
 /// Attestations are listed as `unknown/unknown`, and an index may list other indexes; neither is
 /// an image.
-pub(crate) fn is_image(descriptor: &Descriptor) -> bool {
+pub fn is_image(descriptor: &Descriptor) -> bool {
     use oci_spec::image::MediaType;
     let is_known = descriptor.platform().as_ref().is_none_or(|platform| {
         platform.os().to_string() != "unknown" && platform.architecture().to_string() != "unknown"
@@ -101,7 +101,7 @@ pub(crate) fn is_image(descriptor: &Descriptor) -> bool {
 }
 
 /// A descriptor's digest as this crate's own type.
-pub(crate) fn digest_of(descriptor: &Descriptor, what: &str) -> Result<Digest, Error> {
+pub fn digest_of(descriptor: &Descriptor, what: &str) -> Result<Digest, Error> {
     let text = descriptor.digest().to_string();
     text.parse().map_err(|_| Error::malformed(what, "a digest in it is none"))
 }

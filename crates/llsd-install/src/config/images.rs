@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use llsd_image::Reference;
 use llsd_plan::distributions::Distribution;
-use llsd_registry::Reference;
 use serde_json::{Map, Value};
 
 use super::remarks::{Remarks, below};

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256, Sha512};
 /// Why a text is no digest: part of why a reference is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an image reference: {0}")]
-pub struct InvalidDigest(pub(crate) &'static str);
+pub struct InvalidDigest(pub &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Algorithm {
@@ -114,25 +114,25 @@ enum Hasher {
 }
 
 /// Hashes content that arrives piece by piece.
-pub(crate) struct Verifier(Hasher);
+pub struct Verifier(Hasher);
 
 impl Verifier {
     /// Hashes with the algorithm of `expected`.
-    pub(crate) fn of(expected: &Digest) -> Self {
+    pub fn of(expected: &Digest) -> Self {
         Self(match expected.algorithm {
             Algorithm::Sha256 => Hasher::Sha256(Sha256::new()),
             Algorithm::Sha512 => Hasher::Sha512(Sha512::new()),
         })
     }
 
-    pub(crate) fn update(&mut self, piece: &[u8]) {
+    pub fn update(&mut self, piece: &[u8]) {
         match &mut self.0 {
             Hasher::Sha256(hasher) => hasher.update(piece),
             Hasher::Sha512(hasher) => hasher.update(piece),
         }
     }
 
-    pub(crate) fn finish(self) -> Digest {
+    pub fn finish(self) -> Digest {
         match self.0 {
             Hasher::Sha256(hasher) => {
                 Digest { algorithm: Algorithm::Sha256, hex: hex(&hasher.finalize()) }

@@ -75,7 +75,7 @@ impl Reference {
     }
 
     /// What stands after `/manifests/` in a request: the digest where there is one.
-    pub(crate) fn manifest_name(&self) -> String {
+    pub fn manifest_name(&self) -> String {
         match (&self.digest, &self.tag) {
             (Some(digest), _) => digest.to_string(),
             (None, Some(tag)) => tag.clone(),

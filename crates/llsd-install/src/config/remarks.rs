@@ -1,7 +1,7 @@
 //! Collects what is wrong with the operator's configuration while it is read.
 
+use llsd_image::settings::ConfigProblem;
 use llsd_plan::document;
-use llsd_registry::settings::ConfigProblem;
 use serde_json::{Map, Value};
 
 pub(super) fn below(path: &str, key: &str) -> String {

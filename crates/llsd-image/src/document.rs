@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 use crate::{Digest, Error, labels::Change};
 
-pub(super) const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-pub(super) const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
+pub const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 #[derive(Clone, Debug)]
-pub(super) struct Document {
-    pub(super) media_type: String,
-    pub(super) bytes: Bytes,
-    pub(super) value: Value,
+pub struct Document {
+    pub media_type: String,
+    pub bytes: Bytes,
+    pub value: Value,
 }
 
 impl Document {
     /// `listed_as` is what the document is called where it is listed; its own word counts more.
     /// Only OCI's documents may leave it out.
-    pub(super) fn parse(bytes: Bytes, listed_as: &str, what: &str) -> Result<Self, Error> {
+    pub fn parse(bytes: Bytes, listed_as: &str, what: &str) -> Result<Self, Error> {
         let value: Value =
             serde_json::from_slice(&bytes).map_err(|error| Error::malformed(what, error))?;
         let named = value.get("mediaType").and_then(Value::as_str);
@@ -32,7 +32,7 @@ impl Document {
         Ok(Self { media_type: media_type.to_owned(), bytes, value })
     }
 
-    pub(super) fn digest(&self) -> Digest {
+    pub fn digest(&self) -> Digest {
         Digest::of(&self.bytes)
     }
 
@@ -42,7 +42,7 @@ impl Document {
     }
 
     /// An image's configuration with other labels; the same bytes where they say it already.
-    pub(super) fn relabelled(&self, change: &Change, what: &str) -> Result<Self, Error> {
+    pub fn relabelled(&self, change: &Change, what: &str) -> Result<Self, Error> {
         let unclear = || Error::malformed(what, "its labels are not where they belong");
         let none = Map::new();
         let labels = match self.value.pointer("/config/Labels") {
@@ -61,7 +61,7 @@ impl Document {
     }
 
     /// A manifest with another configuration.
-    pub(super) fn with_config(&self, config: &Self) -> Self {
+    pub fn with_config(&self, config: &Self) -> Self {
         if self.value.pointer("/config/digest").and_then(Value::as_str)
             == Some(&config.digest().to_string())
         {
@@ -73,10 +73,7 @@ impl Document {
     }
 
     /// An index in which entries point to other manifests.
-    pub(super) fn with_entries<'a>(
-        &self,
-        entries: impl IntoIterator<Item = (usize, &'a Self)>,
-    ) -> Self {
+    pub fn with_entries<'a>(&self, entries: impl IntoIterator<Item = (usize, &'a Self)>) -> Self {
         let mut value = self.value.clone();
         for (position, manifest) in entries {
             point(&mut value["manifests"][position], manifest);

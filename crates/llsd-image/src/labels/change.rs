@@ -37,7 +37,7 @@ impl Change {
     }
 
     /// Whether the labels say it already.
-    pub(crate) fn is_made(&self, labels: &Map<String, Value>) -> bool {
+    pub fn is_made(&self, labels: &Map<String, Value>) -> bool {
         let set = |(label, value): &(&str, String)| {
             labels.get(*label).and_then(Value::as_str) == Some(value)
         };
@@ -45,7 +45,7 @@ impl Change {
     }
 
     /// Other labels keep their values and their order.
-    pub(crate) fn make(&self, labels: &mut Map<String, Value>) {
+    pub fn make(&self, labels: &mut Map<String, Value>) {
         for label in self.remove {
             labels.shift_remove(*label);
         }

@@ -5,26 +5,24 @@ mod bounds;
 mod decompress;
 mod entries;
 mod paths;
-mod pipe;
 mod watch;
 
 use std::{io::Read, time::Instant};
 
 use crate::{Error, Limits};
 
-pub(crate) use bounds::Bounds;
+pub use bounds::Bounds;
 pub use paths::plain_path;
-pub(crate) use pipe::pipe;
-pub(crate) use watch::{Below, Pass, Verdict, Watch};
+pub use watch::{Below, Pass, Verdict, Watch};
 
 /// Reads the whole layer once and notes what it holds of the watched paths.
-pub(crate) fn scan(layer: impl Read, watch: &mut Watch, bounds: &Bounds) -> Result<(), Error> {
+pub fn scan(layer: impl Read, watch: &mut Watch, bounds: &Bounds) -> Result<(), Error> {
     let unpacked = decompress::unpacked(layer, bounds)?;
     entries::for_each(unpacked, bounds, |entry| watch.note(entry, bounds))
 }
 
 /// Passes over one layer; each link that leads back takes one.
-pub(crate) const PASSES: usize = 4;
+pub const PASSES: usize = 4;
 
 /// A file of a layer that is at hand as a whole.
 pub fn file_in(layer: &[u8], path: &str, limits: &Limits) -> Result<Vec<u8>, Error> {

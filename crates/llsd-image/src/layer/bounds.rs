@@ -6,10 +6,10 @@ use crate::Error;
 
 /// What one pass over a layer may cost.
 #[derive(Clone, Debug)]
-pub(crate) struct Bounds {
-    pub(crate) unpacked: u64,
-    pub(crate) file: u64,
-    pub(crate) deadline: Instant,
+pub struct Bounds {
+    pub unpacked: u64,
+    pub file: u64,
+    pub deadline: Instant,
 }
 
 /// Faults that travel through `std::io`, because decoders and archives only know that.
