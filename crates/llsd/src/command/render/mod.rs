@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
 }
 
 fn stream(offline: &Offline) -> String {
-    let objects = offline.planned().flat_map(|(_, planned)| planned.plan.objects.in_order());
+    let objects = offline.planned().flat_map(|(_, planned)| planned.plan.objects.manifests());
     let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
     texts.join("---\n")
 }
@@ -119,7 +119,7 @@ fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(S
         files.push(("config.yaml".to_owned(), configuration.text().to_owned()));
     }
     files.push(("env.yaml".to_owned(), document::manifest(&env)));
-    for object in objects.in_order() {
+    for object in objects.manifests() {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let name = format!("{}-{}.yaml", text("/kind").to_lowercase(), text("/metadata/name"));
         files.push((name, document::manifest(&object)));
