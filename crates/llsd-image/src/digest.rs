@@ -108,12 +108,14 @@ impl fmt::Debug for Digest {
     }
 }
 
+#[derive(Debug)]
 enum Hasher {
     Sha256(Sha256),
     Sha512(Sha512),
 }
 
 /// Hashes content that arrives piece by piece.
+#[derive(Debug)]
 pub struct Verifier(Hasher);
 
 impl Verifier {

@@ -21,8 +21,8 @@ use crate::distributions::{self, Resolved};
 use crate::document;
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
-    Blueprint, ConfigSource, ObjectKind, Objects, PlannedObject, certificates, labels, names,
-    objects, service,
+    Blueprint, ConfigSource, ObjectKind, Objects, PlannedObject, ca_bundle, labels, names, objects,
+    service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -132,7 +132,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         .as_ref()
         .and_then(|generated| generated.database)
         .and_then(|form| secret_references::database(&spec, facts, form, &mut findings));
-    let (ca_bundle, remarks) = certificates::bundle(&spec, namespace, facts);
+    let (ca_bundle, remarks) = ca_bundle::text(&spec, namespace, facts);
     findings.extend(remarks);
     let config = match (&generated, source) {
         (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
