@@ -1,10 +1,10 @@
-//! What a test can make of a pod, and how that looks in its status.
+//! The states that a test can put a pod into, and what its status shows of each.
 
 use k8s_openapi::api::core::v1::Pod;
 
-/// What becomes of a pod.
+/// The state that a pod is brought to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PodFate {
+pub enum PodState {
     /// Runs and is ready.
     Ready,
     /// Runs, and its readiness probe never succeeds.
@@ -19,37 +19,37 @@ pub enum PodFate {
     Pending,
 }
 
-impl PodFate {
+impl PodState {
     pub fn crash_loop(message: impl Into<String>) -> Self {
         Self::CrashLoop { message: message.into() }
     }
 }
 
-/// A fate as it shows, without the times.
+/// What a status shows of a state, without the times.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct StatusSummary {
     pub(super) phase: String,
     pub(super) ready: bool,
     /// Reason and message.
     pub(super) waiting: Option<(String, String)>,
-    /// What a container said before it crashed.
+    /// The last output of a container before it crashed.
     pub(super) last_message: Option<String>,
 }
 
-impl Look {
-    /// `None` where nothing is to be shown.
-    pub(super) fn of(fate: &PodFate) -> Option<Self> {
+impl StatusSummary {
+    /// `None` where nothing is shown.
+    pub(super) fn of(state: &PodState) -> Option<Self> {
         let phase = |phase: &str| Self { phase: phase.into(), ..Self::default() };
-        let look = match fate {
-            PodFate::Pending => return None,
-            PodFate::Ready => Self { ready: true, ..phase("Running") },
-            PodFate::NeverReady => phase("Running"),
-            PodFate::Succeeded => phase("Succeeded"),
-            PodFate::ImagePull { message } => Self {
+        let summary = match state {
+            PodState::Pending => return None,
+            PodState::Ready => Self { ready: true, ..phase("Running") },
+            PodState::NeverReady => phase("Running"),
+            PodState::Succeeded => phase("Succeeded"),
+            PodState::ImagePull { message } => Self {
                 waiting: Some(("ImagePullBackOff".into(), message.clone())),
                 ..phase("Pending")
             },
-            PodFate::CrashLoop { message } => Self {
+            PodState::CrashLoop { message } => Self {
                 waiting: Some((
                     "CrashLoopBackOff".into(),
                     "back-off 5m0s restarting failed container".into(),
@@ -58,10 +58,10 @@ impl Look {
                 ..phase("Running")
             },
         };
-        Some(look)
+        Some(summary)
     }
 
-    /// How a pod looks now; its containers all look the same.
+    /// What a pod's status shows now; it is the same for all its containers.
     pub(super) fn at(pod: &Pod) -> Self {
         let Some(status) = &pod.status else {
             return Self::default();

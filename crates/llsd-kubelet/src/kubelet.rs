@@ -1,35 +1,5 @@
-//! Stands in for scheduler and kubelet, and really runs the pods: every container is a process of
-//! this machine with its own file system, network and environment, as its pod describes them.
-//!
-//! Each pod has a network of its own with nothing but loopback, so that two pods can listen on the
-//! same port and none is seen from outside. Each container has a file system of its own: the
-//! programs of this machine, what stands for its image, and its volumes. Nothing is left on this
-//! machine, however the test ends. Root can do all of it; other users where user namespaces are
-//! allowed, with one user id for everything on the host. A control plane has one stand-in at a
-//! time.
-//!
-//! Not stood in for: limits on memory and CPU, DNS, Services between pods, volumes that change
-//! while they are mounted, mount points below `/usr` that are not there, gRPC probes, hooks.
-
-mod attend;
-mod claims;
-mod container;
-mod context;
-mod environment;
-mod front;
-mod image;
-mod look;
-mod namespaces;
-mod network;
-mod objects;
-mod pod;
-mod probe;
-mod process;
-mod record;
-mod refusal;
-mod sandbox;
-mod view;
-mod volumes;
+//! The handle of a running stand-in: starts it, and answers where pods are reached and what they
+//! printed.
 
 use std::{fmt, io, net::SocketAddr, sync::Arc, thread::JoinHandle};
 
@@ -37,21 +7,22 @@ use anyhow::Context;
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot};
 
-use self::{context::KubeletContext, namespaces::Namespaces};
-use super::NODE;
-use crate::{
-    control_plane::{ControlPlane, MASTERS},
-    process::Watchdog,
-    skip,
-};
+use llsd_testkit::{ControlPlane, MASTERS, Watchdog, node::NODE, started_or_skipped};
 
-pub use image::ImageStandIn;
+use crate::{
+    context::{KubeletContext, Start},
+    image::ImageStandIn,
+    namespaces::Namespaces,
+    services::Services,
+    watch,
+};
 
 /// Runs pods until it is dropped. Then every process of theirs is killed, and the pods' objects
 /// are left as they are.
 pub struct RunningKubelet {
     context: Arc<KubeletContext>,
-    front: SocketAddr,
+    services: Services,
+    proxy: SocketAddr,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
     watchdog: Watchdog,
@@ -59,18 +30,18 @@ pub struct RunningKubelet {
     _folder: TempDir,
 }
 
-impl ControlPlane {
+impl RunningKubelet {
     /// Starts a stand-in that runs every pod, with what `images` has for the reference of a
-    /// container's image. It answers when the Node exists.
-    pub async fn running_kubelet(
-        &self,
+    /// container's image. It returns when the Node exists.
+    pub async fn start(
+        cluster: &ControlPlane,
         images: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
-    ) -> anyhow::Result<RunningKubelet> {
+    ) -> anyhow::Result<Self> {
         let namespaces = Namespaces::find()?;
         let folder = tempfile::Builder::new().prefix("llsd-kubelet-").tempdir()?;
         let watchdog = Watchdog::guard(folder.path())?;
-        let config = self.config_for("system:kubelet-stand-in", &[MASTERS]);
-        let start = context::Start {
+        let config = cluster.config_for("system:kubelet-stand-in", &[MASTERS]);
+        let start = Start {
             config,
             namespaces,
             images: Box::new(images),
@@ -86,25 +57,25 @@ impl ControlPlane {
             std::thread::Builder::new().name("running kubelet".into()).spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 match runtime {
-                    Ok(runtime) => runtime.block_on(attend::work(start, theirs, ready)),
+                    Ok(runtime) => runtime.block_on(watch::work(start, theirs, ready)),
                     Err(error) => drop(ready.send(Err(error.into()))),
                 }
             })?;
-        let (context, front) = is_ready.await.context("the stand-in ended")??;
-        Ok(RunningKubelet { context, front, stop, thread: Some(thread), watchdog, _folder: folder })
+        let (context, proxy) = is_ready.await.context("the stand-in ended")??;
+        let services = Services::default();
+        let thread = Some(thread);
+        Ok(Self { context, services, proxy, stop, thread, watchdog, _folder: folder })
     }
 
-    /// As [`running_kubelet`](Self::running_kubelet), but `None`, said loudly, where this machine
+    /// As [`start`](Self::start), but `None`, said loudly, where this machine
     /// allows no namespaces.
-    pub async fn running_kubelet_or_skip(
-        &self,
+    pub async fn start_or_skip(
+        cluster: &ControlPlane,
         images: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
-    ) -> Option<RunningKubelet> {
-        skip::started_or_skipped(self.running_kubelet(images).await)
+    ) -> Option<Self> {
+        started_or_skipped(Self::start(cluster, images).await)
     }
-}
 
-impl RunningKubelet {
     /// The name of its Node.
     pub fn node_name(&self) -> &'static str {
         NODE
@@ -126,27 +97,27 @@ impl RunningKubelet {
     /// Where this machine reaches the first port of a Service, on whichever pod is ready when a
     /// connection is made. The same address every time.
     pub fn service(&self, namespace: &str, service: &str) -> io::Result<SocketAddr> {
-        self.context.service(namespace, service)
+        self.services.address(&self.context, namespace, service)
     }
 
     /// `http://127.0.0.1:<port>`, where `/<namespace>/<service>/<path>` is passed on to a pod that
     /// is ready.
-    pub fn front(&self) -> String {
-        format!("http://{}", self.front)
+    pub fn proxy_url(&self) -> String {
+        format!("http://{}", self.proxy)
     }
 
     /// What the operator's `--server-url-template` has to say to reach the servers that run here.
     pub fn server_url_template(&self) -> String {
-        format!("{}/{{namespace}}/{{name}}-service", self.front())
+        format!("{}/{{namespace}}/{{name}}-service", self.proxy_url())
     }
 
-    /// All that a container has said, over all its runs; also of a pod that is gone.
+    /// All that a container has printed, over all its runs; also of a pod that is gone.
     pub fn log(&self, namespace: &str, pod: &str, container: &str) -> String {
         let records = self.context.records_of(namespace, pod).into_iter();
         records.map(|record| record.log(container)).collect()
     }
 
-    /// All that containers of a namespace have said, for a test that fails.
+    /// All that containers of a namespace have printed, for a test that fails.
     pub fn logs(&self, namespace: &str) -> String {
         self.context.logs(namespace)
     }
@@ -171,6 +142,6 @@ impl Drop for RunningKubelet {
 
 impl fmt::Debug for RunningKubelet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningKubelet").field("front", &self.front).finish_non_exhaustive()
+        f.debug_struct("RunningKubelet").field("proxy", &self.proxy).finish_non_exhaustive()
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use k8s_openapi::api::core::v1::{Container, Pod, VolumeMount};
 use kube::ResourceExt;
 
-use super::{
+use crate::{
     environment::{Invocation, expand},
     image::ImageStandIn,
     process::{Identity, Mount, Spec},
@@ -17,16 +17,16 @@ use super::{
     volumes::Folders,
 };
 
-/// What the containers of a pod share.
-pub(super) struct Place<'a> {
-    pub(super) folder: &'a Path,
-    pub(super) hosts: &'a Path,
-    pub(super) volumes: &'a Folders,
-    pub(super) as_root: bool,
+/// The files that the containers of a pod share.
+pub(crate) struct PodFiles<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) hosts: &'a Path,
+    pub(crate) volumes: &'a Folders,
+    pub(crate) as_root: bool,
 }
 
-impl Place<'_> {
-    pub(super) fn spec(
+impl PodFiles<'_> {
+    pub(crate) fn spec(
         &self,
         pod: &Pod,
         container: &Container,
@@ -35,13 +35,13 @@ impl Place<'_> {
     ) -> Result<Spec, Refusal> {
         let own = self.folder.join("containers").join(&container.name);
         let context = container.security_context.as_ref();
-        let said = |value: Option<bool>| value == Some(true);
+        let is_set = |value: Option<bool>| value == Some(true);
         Ok(Spec {
             root: own.join("root"),
             pid_file: own.join("pid"),
             hostname: pod.name_any(),
             mounts: self.mounts(container, image, &invocation.env)?,
-            read_only_root: said(context.and_then(|context| context.read_only_root_filesystem)),
+            read_only_root: is_set(context.and_then(|context| context.read_only_root_filesystem)),
             identity: self.identity(pod, container),
             no_new_privileges: context.and_then(|context| context.allow_privilege_escalation)
                 == Some(false),

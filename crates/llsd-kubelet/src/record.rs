@@ -1,5 +1,5 @@
-//! What the stand-in knows of a pod, for those who ask it: how it looks, where it is reached, what
-//! it said. The record of a pod that is gone is kept for its logs.
+//! What the stand-in knows of a pod, for those who ask it: its snapshot, where it is reached, what
+//! it printed. The record of a pod that is gone is kept for its logs.
 
 use std::{
     collections::BTreeMap,
@@ -15,16 +15,16 @@ use k8s_openapi::{
 use kube::ResourceExt;
 use tokio::sync::watch;
 
-use super::{look::PodLook, network::Network, probe};
+use crate::{network::Network, probe, snapshot::PodSnapshot};
 
 #[derive(Debug)]
-pub(super) struct Record {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) ip: String,
-    pub(super) look: watch::Sender<PodLook>,
+pub(crate) struct Record {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) ip: String,
+    pub(crate) snapshot: watch::Sender<PodSnapshot>,
     /// Everything of the pod on this machine but its logs and claims.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     logs: PathBuf,
     labels: BTreeMap<String, String>,
     spec: PodSpec,
@@ -32,11 +32,11 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(pod: &Pod, ip: String, folder: PathBuf, logs: PathBuf) -> Self {
+    pub(crate) fn new(pod: &Pod, ip: String, folder: PathBuf, logs: PathBuf) -> Self {
         Self {
             namespace: pod.namespace().unwrap_or_default(),
             name: pod.name_any(),
-            look: watch::Sender::new(PodLook::new(pod, &ip)),
+            snapshot: watch::Sender::new(PodSnapshot::new(pod, &ip)),
             ip,
             folder,
             logs,
@@ -47,32 +47,32 @@ impl Record {
     }
 
     /// The pod's network while it has one.
-    pub(super) fn network(&self) -> Option<Arc<Network>> {
+    pub(crate) fn network(&self) -> Option<Arc<Network>> {
         self.network.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn set_network(&self, network: Option<Arc<Network>>) {
+    pub(crate) fn set_network(&self, network: Option<Arc<Network>>) {
         *self.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
     }
 
-    pub(super) fn log_file(&self, container: &str) -> PathBuf {
+    pub(crate) fn log_file(&self, container: &str) -> PathBuf {
         self.logs.join(container)
     }
 
-    pub(super) fn log(&self, container: &str) -> String {
+    pub(crate) fn log(&self, container: &str) -> String {
         let said = fs::read(self.log_file(container)).unwrap_or_default();
         String::from_utf8_lossy(&said).into_owned()
     }
 
     /// Every container's log under its name.
-    pub(super) fn all_logs(&self) -> String {
+    pub(crate) fn all_logs(&self) -> String {
         let names = self.spec.init_containers.iter().flatten().chain(&self.spec.containers);
-        let told = |name: &str| format!("== {}/{name}\n{}\n", self.name, self.log(name));
-        names.map(|container| told(&container.name)).collect()
+        let titled = |name: &str| format!("== {}/{name}\n{}\n", self.name, self.log(name));
+        names.map(|container| titled(&container.name)).collect()
     }
 
     /// The port by which this pod serves the first port of a Service, when the Service selects it.
-    pub(super) fn serves(&self, namespace: &str, service: &Service) -> Option<u16> {
+    pub(crate) fn serves(&self, namespace: &str, service: &Service) -> Option<u16> {
         let spec = service.spec.as_ref()?;
         let selector = spec.selector.as_ref().filter(|selector| !selector.is_empty())?;
         let selected = selector.iter().all(|(key, value)| self.labels.get(key) == Some(value));

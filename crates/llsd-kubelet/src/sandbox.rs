@@ -13,6 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use kube::ResourceExt;
+use llsd_testkit::last_lines;
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -23,30 +24,29 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
+use crate::{
     namespaces::Namespaces,
     network::{Network, Outlet, Outlets},
 };
-use crate::process::last_lines;
 
-pub(super) const SCRIPT: &str = include_str!("sandbox.py");
+pub(crate) const SCRIPT: &str = include_str!("sandbox.py");
 
 /// A busy machine is slow, not broken.
 const START: Duration = Duration::from_mins(1);
 
 /// Ends, and with it the pod's network, when it is dropped.
 #[derive(Debug)]
-pub(super) struct Sandbox {
+pub(crate) struct Sandbox {
     child: Child,
     outlets: JoinHandle<()>,
-    pub(super) id: u32,
-    pub(super) hosts: PathBuf,
-    pub(super) network: Arc<Network>,
+    pub(crate) id: u32,
+    pub(crate) hosts: PathBuf,
+    pub(crate) network: Arc<Network>,
 }
 
 impl Sandbox {
     /// Starts in the process group `group`, with its files in `folder`.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         namespaces: &Namespaces,
         script: &Path,
         folder: &Path,
@@ -80,7 +80,7 @@ impl Sandbox {
     }
 
     /// Ends it, and waits until it is gone.
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         let _ = self.child.kill().await;
     }
 }

@@ -2,9 +2,10 @@
 //! server for all of them besides, for programs that know a single address.
 
 use std::{
+    collections::BTreeMap,
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use anyhow::Context;
@@ -19,7 +20,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::Api;
 use tokio::net::{TcpListener, UnixStream};
 
-use super::{
+use crate::{
     context::KubeletContext,
     network::{self, Network},
 };
@@ -30,12 +31,30 @@ const LONGEST_BODY: usize = 64 << 20;
 const OF_THE_CONNECTION: [HeaderName; 4] =
     [header::HOST, header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH];
 
-/// An address that leads to the first port of a Service.
-pub(super) fn open(
-    kubelet: &Arc<KubeletContext>,
-    namespace: &str,
-    service: &str,
-) -> io::Result<SocketAddr> {
+/// The addresses of Services, each opened when it is first asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Services(Mutex<BTreeMap<(String, String), SocketAddr>>);
+
+impl Services {
+    /// An address that leads to the first port of a Service.
+    pub(crate) fn address(
+        &self,
+        kubelet: &Arc<KubeletContext>,
+        namespace: &str,
+        service: &str,
+    ) -> io::Result<SocketAddr> {
+        let mut services = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = (namespace.to_owned(), service.to_owned());
+        if let Some(address) = services.get(&name) {
+            return Ok(*address);
+        }
+        let address = open(kubelet, namespace, service)?;
+        services.insert(name, address);
+        Ok(address)
+    }
+}
+
+fn open(kubelet: &Arc<KubeletContext>, namespace: &str, service: &str) -> io::Result<SocketAddr> {
     let (context, name) = (Arc::clone(kubelet), (namespace.to_owned(), service.to_owned()));
     let dial = move || {
         let (context, (namespace, service)) = (Arc::clone(&context), name.clone());
@@ -50,34 +69,34 @@ async fn connect(
     namespace: &str,
     service: &str,
 ) -> io::Result<UnixStream> {
-    let found = find(kubelet, namespace, service).await.map_err(io::Error::other)?;
-    found.network.connect(found.port).await
+    let backend = find(kubelet, namespace, service).await.map_err(io::Error::other)?;
+    backend.network.connect(backend.port).await
 }
 
 /// A pod that is ready, and how it serves a Service.
-struct Found {
+struct Backend {
     network: Arc<Network>,
     port: u16,
     https: bool,
 }
 
-async fn find(kubelet: &KubeletContext, namespace: &str, name: &str) -> anyhow::Result<Found> {
+async fn find(kubelet: &KubeletContext, namespace: &str, name: &str) -> anyhow::Result<Backend> {
     let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
     let service = services.get_opt(name).await?;
     let service = service.with_context(|| format!("there is no Service {name} in {namespace}"))?;
     let ready = kubelet.records().into_iter().find_map(|record| {
         let port = record.serves(namespace, &service)?;
-        let network = record.network().filter(|_| record.look.borrow().ready())?;
+        let network = record.network().filter(|_| record.snapshot.borrow().ready())?;
         Some((network, port))
     });
     let (network, port) = ready.with_context(|| format!("no pod of {name} is ready"))?;
     let first = service.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
     let https = first.and_then(|port| port.app_protocol.as_deref()) == Some("https");
-    Ok(Found { network, port, https })
+    Ok(Backend { network, port, https })
 }
 
 /// Serves `/<namespace>/<service>/<path>` for every Service, from the kubelet's own runtime.
-pub(super) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr> {
+pub(crate) async fn serve(kubelet: Arc<KubeletContext>) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let app = Router::new().fallback(pass_on).with_state(kubelet);
@@ -109,9 +128,9 @@ async fn try_pass_on(
     path: &str,
     request: Request,
 ) -> anyhow::Result<Response> {
-    let found = find(kubelet, namespace, service).await?;
-    let scheme = if found.https { "https" } else { "http" };
-    let address = found.network.address(found.port)?;
+    let backend = find(kubelet, namespace, service).await?;
+    let scheme = if backend.https { "https" } else { "http" };
+    let address = backend.network.address(backend.port)?;
     let (parts, body) = request.into_parts();
     let mut headers = parts.headers;
     for name in OF_THE_CONNECTION {

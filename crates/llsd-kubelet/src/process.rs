@@ -17,9 +17,9 @@ use tokio::{
     time::timeout,
 };
 
-use super::namespaces::Namespaces;
+use crate::namespaces::Namespaces;
 
-pub(super) const SCRIPT: &str = include_str!("container.py");
+pub(crate) const SCRIPT: &str = include_str!("container.py");
 
 /// Kubernetes keeps this much of what a container said last.
 const LAST_WORDS: u64 = 2048;
@@ -31,39 +31,39 @@ const KILLED: i32 = 128 + 9;
 /// What `container.py` reads. With the environment in it, it is neither printed nor written to a
 /// file.
 #[derive(Serialize)]
-pub(super) struct Spec {
-    pub(super) root: PathBuf,
-    pub(super) pid_file: PathBuf,
-    pub(super) hostname: String,
-    pub(super) mounts: Vec<Mount>,
-    pub(super) read_only_root: bool,
-    pub(super) identity: Identity,
-    pub(super) no_new_privileges: bool,
-    pub(super) working_dir: String,
-    pub(super) command: Vec<String>,
-    pub(super) env: std::collections::BTreeMap<String, String>,
+pub(crate) struct Spec {
+    pub(crate) root: PathBuf,
+    pub(crate) pid_file: PathBuf,
+    pub(crate) hostname: String,
+    pub(crate) mounts: Vec<Mount>,
+    pub(crate) read_only_root: bool,
+    pub(crate) identity: Identity,
+    pub(crate) no_new_privileges: bool,
+    pub(crate) working_dir: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) env: std::collections::BTreeMap<String, String>,
 }
 
 /// A file or folder of this machine, and where the container sees it.
 #[derive(Debug, Serialize)]
-pub(super) struct Mount {
-    pub(super) source: PathBuf,
-    pub(super) target: PathBuf,
-    pub(super) read_only: bool,
+pub(crate) struct Mount {
+    pub(crate) source: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) read_only: bool,
 }
 
 /// Whom the container runs as.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Identity {
-    pub(super) user: i64,
-    pub(super) group: i64,
-    pub(super) groups: Vec<i64>,
+pub(crate) struct Identity {
+    pub(crate) user: i64,
+    pub(crate) group: i64,
+    pub(crate) groups: Vec<i64>,
     /// Else the user of the test appears in the container as `user`, and the group as `group`.
-    pub(super) may_be_anybody: bool,
+    pub(crate) may_be_anybody: bool,
 }
 
 /// Killed, with everything that it started, when dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     /// The parent of the container's first process; they end together.
     child: Child,
     pid_file: PathBuf,
@@ -75,7 +75,7 @@ pub(super) struct Process {
 impl Process {
     /// Starts in the process group `group`, in the network of the process `sandbox`, and appends
     /// what it says to `log`.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         namespaces: &Namespaces,
         script: &Path,
         (sandbox, group): (u32, i32),
@@ -107,12 +107,12 @@ impl Process {
     }
 
     /// Waits for its end; an exit code as a shell would show it.
-    pub(super) async fn wait(&mut self) -> i32 {
+    pub(crate) async fn wait(&mut self) -> i32 {
         self.child.wait().await.map_or(KILLED, exit_code)
     }
 
     /// Asks it to end, and kills all of it when it does not within `grace`.
-    pub(super) async fn stop(&mut self, grace: Duration) -> i32 {
+    pub(crate) async fn stop(&mut self, grace: Duration) -> i32 {
         if let Some(first) = self.first().filter(|_| !grace.is_zero()) {
             signal("TERM", first).await;
             if let Ok(ended) = timeout(grace, self.child.wait()).await {
@@ -130,7 +130,7 @@ impl Process {
     }
 
     /// The end of what it said since it started.
-    pub(super) fn last_words(&self) -> String {
+    pub(crate) fn last_output(&self) -> String {
         let read = || -> io::Result<String> {
             let mut file = File::open(&self.log)?;
             let length = file.metadata()?.len();
@@ -160,6 +160,6 @@ async fn signal(name: &str, process: u32) {
 }
 
 /// The container's first process, once it has written down its number.
-pub(super) fn first_process(pid_file: &Path) -> Option<u32> {
+pub(crate) fn first_process(pid_file: &Path) -> Option<u32> {
     fs::read_to_string(pid_file).ok()?.trim().parse().ok()
 }

@@ -6,20 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{ConfigMap, PodSpec, Secret};
 use kube::{Api, Client};
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// By key.
-pub(super) type Contents = BTreeMap<String, Vec<u8>>;
+pub(crate) type Contents = BTreeMap<String, Vec<u8>>;
 
 /// What was there when it was asked for, by name.
 #[derive(Default)]
-pub(super) struct Objects {
+pub(crate) struct Objects {
     config_maps: BTreeMap<String, Contents>,
     secrets: BTreeMap<String, Contents>,
 }
 
 impl Objects {
-    pub(super) async fn read(
+    pub(crate) async fn read(
         client: &Client,
         namespace: &str,
         spec: &PodSpec,
@@ -49,7 +49,7 @@ impl Objects {
     }
 
     /// `None` for one that is not there and need not be.
-    pub(super) fn config_map(
+    pub(crate) fn config_map(
         &self,
         name: &str,
         optional: Option<bool>,
@@ -58,7 +58,7 @@ impl Objects {
     }
 
     /// `None` for one that is not there and need not be.
-    pub(super) fn secret(
+    pub(crate) fn secret(
         &self,
         name: &str,
         optional: Option<bool>,
@@ -66,7 +66,7 @@ impl Objects {
         found("secret", name, self.secrets.get(name), optional)
     }
 
-    pub(super) fn config_map_texts(
+    pub(crate) fn config_map_texts(
         &self,
         name: &str,
         optional: Option<bool>,
@@ -74,7 +74,7 @@ impl Objects {
         self.config_map(name, optional).map(texts)
     }
 
-    pub(super) fn secret_texts(
+    pub(crate) fn secret_texts(
         &self,
         name: &str,
         optional: Option<bool>,

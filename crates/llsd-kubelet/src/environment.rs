@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, EnvVarSource, ObjectFieldSelector, Pod};
 
-use super::{image::ImageStandIn, objects::Objects, refusal::Refusal};
+use crate::{image::ImageStandIn, objects::Objects, refusal::Refusal};
 
 /// A container's environment, and its command line.
-pub(super) struct Invocation {
-    pub(super) env: BTreeMap<String, String>,
-    pub(super) command: Vec<String>,
+pub(crate) struct Invocation {
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) command: Vec<String>,
 }
 
-pub(super) fn invocation(
+pub(crate) fn invocation(
     pod: &Pod,
     ip: &str,
     container: &Container,
@@ -105,7 +105,7 @@ fn found(
 }
 
 /// A field of the pod itself, as variables and volumes may name it.
-pub(super) fn field_of(
+pub(crate) fn field_of(
     pod: &Pod,
     ip: &str,
     field: &ObjectFieldSelector,
@@ -136,7 +136,7 @@ pub(super) fn field_of(
 
 /// As Kubernetes does it: `$(NAME)` is replaced where the name is known, `$$` is a dollar sign, and
 /// everything else stays.
-pub(super) fn expand(text: &str, known: &BTreeMap<String, String>) -> String {
+pub(crate) fn expand(text: &str, known: &BTreeMap<String, String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {

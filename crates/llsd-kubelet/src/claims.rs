@@ -10,16 +10,18 @@ use kube::{
 };
 use serde_json::json;
 
-use super::{super::FIELD_MANAGER, refusal::Refusal};
+use llsd_testkit::node::FIELD_MANAGER;
+
+use crate::refusal::Refusal;
 
 /// Below which folder the claims have theirs.
 #[derive(Debug)]
-pub(super) struct Claims(pub(super) PathBuf);
+pub(crate) struct Claims(pub(crate) PathBuf);
 
 impl Claims {
-    /// The folder of a claim. It belongs to the claim's uid: one that was deleted and made anew is
+    /// The folder of a claim. It belongs to the claim's uid: one that was deleted and made again is
     /// empty.
-    pub(super) async fn folder(
+    pub(crate) async fn folder(
         &self,
         client: &Client,
         pod: &Pod,

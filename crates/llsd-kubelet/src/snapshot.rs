@@ -1,5 +1,5 @@
-//! How a pod and its containers look at a moment, and the status that says it. Pure: no client
-//! here.
+//! The state of a pod and its containers at a moment, and the status that shows it. Pure: no
+//! client here.
 
 use k8s_openapi::{
     api::core::v1::{Container, Pod, PodSpec},
@@ -7,59 +7,59 @@ use k8s_openapi::{
 };
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use crate::refusal::Refusal;
 
 /// What a runtime answers for a container that it could not start; `container.py` does.
-pub(super) const START_ERROR: i32 = 128;
+pub(crate) const START_ERROR: i32 = 128;
 
-/// How one container looks.
+/// The state of one container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ContainerLook {
-    pub(super) name: String,
-    pub(super) image: String,
-    pub(super) state: State,
+pub(crate) struct ContainerSnapshot {
+    pub(crate) name: String,
+    pub(crate) image: String,
+    pub(crate) state: State,
     /// How its run before this one ended.
-    pub(super) last: Option<Ended>,
-    pub(super) restarts: u32,
+    pub(crate) last: Option<Ended>,
+    pub(crate) restarts: u32,
     /// Its startup probe has succeeded.
-    pub(super) started: bool,
-    pub(super) ready: bool,
+    pub(crate) started: bool,
+    pub(crate) ready: bool,
     /// It must be ready for the pod to be: not an init container that just ends.
-    pub(super) counts: bool,
+    pub(crate) counts: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Waiting(Refusal),
     Running { since: Timestamp },
     Ended(Ended),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) code: i32,
-    pub(super) message: String,
-    pub(super) started: Timestamp,
-    pub(super) finished: Timestamp,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) message: String,
+    pub(crate) started: Timestamp,
+    pub(crate) finished: Timestamp,
 }
 
-/// How a pod looks: its init containers, then the others.
+/// The state of a pod: its init containers, then the others.
 #[derive(Debug, Clone)]
-pub(super) struct PodLook {
-    pub(super) containers: Vec<ContainerLook>,
+pub(crate) struct PodSnapshot {
+    pub(crate) containers: Vec<ContainerSnapshot>,
     init: usize,
     ip: String,
     since: Timestamp,
     restart_policy: String,
 }
 
-impl PodLook {
-    pub(super) fn new(pod: &Pod, ip: &str) -> Self {
+impl PodSnapshot {
+    pub(crate) fn new(pod: &Pod, ip: &str) -> Self {
         let spec = pod.spec.clone().unwrap_or_default();
         let PodSpec { init_containers, containers, restart_policy, .. } = spec;
         let init_containers = init_containers.unwrap_or_default();
         let init = init_containers.len();
-        let looks = init_containers
+        let snapshots = init_containers
             .iter()
             .map(|container| new(container, is_sidecar(container), "PodInitializing"))
             .chain(containers.iter().map(|container| {
@@ -67,7 +67,7 @@ impl PodLook {
                 new(container, true, why)
             }));
         Self {
-            containers: looks.collect(),
+            containers: snapshots.collect(),
             init,
             ip: ip.to_owned(),
             since: Timestamp::now(),
@@ -76,33 +76,33 @@ impl PodLook {
     }
 
     /// All init containers have done their part.
-    pub(super) fn initialized(&self) -> bool {
-        let ended_well =
-            |look: &ContainerLook| matches!(&look.state, State::Ended(end) if end.code == 0);
+    pub(crate) fn initialized(&self) -> bool {
+        let ended_well = |snapshot: &ContainerSnapshot| matches!(&snapshot.state, State::Ended(end) if end.code == 0);
         self.containers[..self.init]
             .iter()
-            .all(|look| if look.counts { look.started } else { ended_well(look) })
+            .all(|snapshot| if snapshot.counts { snapshot.started } else { ended_well(snapshot) })
     }
 
-    pub(super) fn ready(&self) -> bool {
-        self.initialized() && self.containers.iter().all(|look| look.ready || !look.counts)
+    pub(crate) fn ready(&self) -> bool {
+        self.initialized()
+            && self.containers.iter().all(|snapshot| snapshot.ready || !snapshot.counts)
     }
 
-    pub(super) fn phase(&self) -> &'static str {
+    pub(crate) fn phase(&self) -> &'static str {
         let codes: Vec<Option<i32>> = self.containers[self.init..]
             .iter()
-            .map(|look| match &look.state {
+            .map(|snapshot| match &snapshot.state {
                 State::Ended(ended) => Some(ended.code),
                 State::Waiting(_) | State::Running { .. } => None,
             })
             .collect();
-        let begun = self.containers[self.init..]
-            .iter()
-            .any(|look| look.last.is_some() || !matches!(look.state, State::Waiting(_)));
+        let begun = self.containers[self.init..].iter().any(|snapshot| {
+            snapshot.last.is_some() || !matches!(snapshot.state, State::Waiting(_))
+        });
         let over = self.restart_policy != "Always" && codes.iter().all(Option::is_some);
         let init_failed = self.restart_policy == "Never"
             && self.containers[..self.init].iter().any(
-                |look| matches!(&look.state, State::Ended(end) if end.code != 0 && !look.counts),
+                |snapshot| matches!(&snapshot.state, State::Ended(end) if end.code != 0 && !snapshot.counts),
             );
         match () {
             () if init_failed => "Failed",
@@ -114,11 +114,11 @@ impl PodLook {
     }
 
     /// The patch for the pod's status.
-    pub(super) fn status(&self, pod: &Pod) -> Value {
+    pub(crate) fn status(&self, pod: &Pod) -> Value {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let (init, others) = self.containers.split_at(self.init);
-        let statuses = |looks: &[ContainerLook]| -> Vec<Value> {
-            looks.iter().map(|look| container_status(look, uid)).collect()
+        let statuses = |snapshots: &[ContainerSnapshot]| -> Vec<Value> {
+            snapshots.iter().map(|snapshot| container_status(snapshot, uid)).collect()
         };
         let phase = self.phase();
         json!({ "status": {
@@ -137,8 +137,8 @@ impl PodLook {
         let unready: Vec<&str> = self
             .containers
             .iter()
-            .filter(|look| look.counts && !look.ready)
-            .map(|look| look.name.as_str())
+            .filter(|snapshot| snapshot.counts && !snapshot.ready)
+            .map(|snapshot| snapshot.name.as_str())
             .collect();
         let why = match phase {
             "Succeeded" => "PodCompleted",
@@ -174,12 +174,12 @@ impl PodLook {
 }
 
 /// An init container that stays beside the others.
-pub(super) fn is_sidecar(container: &Container) -> bool {
+pub(crate) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
-fn new(container: &Container, counts: bool, reason: &'static str) -> ContainerLook {
-    ContainerLook {
+fn new(container: &Container, counts: bool, reason: &'static str) -> ContainerSnapshot {
+    ContainerSnapshot {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
         state: State::Waiting(Refusal { reason, message: String::new() }),
@@ -191,8 +191,8 @@ fn new(container: &Container, counts: bool, reason: &'static str) -> ContainerLo
     }
 }
 
-fn container_status(look: &ContainerLook, uid: &str) -> Value {
-    let id = format!("stand-in://{uid}-{}", look.name);
+fn container_status(snapshot: &ContainerSnapshot, uid: &str) -> Value {
+    let id = format!("stand-in://{uid}-{}", snapshot.name);
     let ended = |ended: &Ended| {
         json!({ "terminated": {
             "exitCode": ended.code,
@@ -207,7 +207,7 @@ fn container_status(look: &ContainerLook, uid: &str) -> Value {
             "finishedAt": ended.finished.to_string(),
         }})
     };
-    let state = match &look.state {
+    let state = match &snapshot.state {
         State::Waiting(why) => {
             json!({ "waiting": { "reason": why.reason, "message": why.message } })
         }
@@ -215,15 +215,15 @@ fn container_status(look: &ContainerLook, uid: &str) -> Value {
         State::Ended(end) => ended(end),
     };
     json!({
-        "name": look.name,
-        "image": look.image,
-        "imageID": format!("stand-in/{}", look.image),
+        "name": snapshot.name,
+        "image": snapshot.image,
+        "imageID": format!("stand-in/{}", snapshot.image),
         "containerID": id,
-        "ready": look.ready,
-        "started": look.started,
-        "restartCount": look.restarts,
+        "ready": snapshot.ready,
+        "started": snapshot.started,
+        "restartCount": snapshot.restarts,
         "state": state,
-        "lastState": look.last.as_ref().map_or(json!({}), ended),
+        "lastState": snapshot.last.as_ref().map_or(json!({}), ended),
     })
 }
 
@@ -254,33 +254,33 @@ mod tests {
     #[test]
     fn a_pod_is_ready_when_all_that_stay_are() {
         let pod = pod("Always");
-        let mut look = PodLook::new(&pod, "10.0.0.1");
-        assert_eq!((look.initialized(), look.phase()), (false, "Pending"));
-        look.containers[0].state = ended(0);
+        let mut snapshot = PodSnapshot::new(&pod, "10.0.0.1");
+        assert_eq!((snapshot.initialized(), snapshot.phase()), (false, "Pending"));
+        snapshot.containers[0].state = ended(0);
         for index in [1, 2] {
-            assert!(!look.ready());
-            let container = &mut look.containers[index];
+            assert!(!snapshot.ready());
+            let container = &mut snapshot.containers[index];
             (container.started, container.ready) = (true, true);
             container.state = State::Running { since: Timestamp::now() };
         }
-        assert_eq!((look.ready(), look.phase()), (true, "Running"));
-        look.containers[2].state = ended(1);
-        look.containers[2].ready = false;
-        assert_eq!((look.ready(), look.phase()), (false, "Running"));
-        let status = look.status(&pod);
+        assert_eq!((snapshot.ready(), snapshot.phase()), (true, "Running"));
+        snapshot.containers[2].state = ended(1);
+        snapshot.containers[2].ready = false;
+        assert_eq!((snapshot.ready(), snapshot.phase()), (false, "Running"));
+        let status = snapshot.status(&pod);
         assert_eq!(status["status"]["conditions"][4]["reason"], "ContainersNotReady");
     }
 
     #[test]
     fn a_pod_that_is_not_restarted_comes_to_an_end() {
         let phase = |init: i32, main: Option<i32>| {
-            let mut look = PodLook::new(&pod("Never"), "10.0.0.1");
-            look.containers[0].state = ended(init);
-            look.containers[1].started = true;
+            let mut snapshot = PodSnapshot::new(&pod("Never"), "10.0.0.1");
+            snapshot.containers[0].state = ended(init);
+            snapshot.containers[1].started = true;
             if let Some(code) = main {
-                look.containers[2].state = ended(code);
+                snapshot.containers[2].state = ended(code);
             }
-            look.phase()
+            snapshot.phase()
         };
         assert_eq!(phase(0, Some(0)), "Succeeded");
         assert_eq!(phase(0, Some(1)), "Failed");

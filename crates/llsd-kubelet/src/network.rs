@@ -22,7 +22,7 @@ const CONNECTED: u8 = b'+';
 
 /// The network of one pod, as this machine sees it. Its addresses are closed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Network {
+pub(crate) struct Network {
     socket: PathBuf,
     runtime: Handle,
     forwarded: Mutex<BTreeMap<u16, (SocketAddr, JoinHandle<()>)>>,
@@ -30,18 +30,18 @@ pub(super) struct Network {
 
 impl Network {
     /// The pod's sandbox listens at `socket`.
-    pub(super) fn new(socket: PathBuf, runtime: Handle) -> Self {
+    pub(crate) fn new(socket: PathBuf, runtime: Handle) -> Self {
         Self { socket, runtime, forwarded: Mutex::default() }
     }
 
     /// A connection to a port of the pod; an error when nobody listens there.
-    pub(super) async fn connect(&self, port: u16) -> io::Result<UnixStream> {
+    pub(crate) async fn connect(&self, port: u16) -> io::Result<UnixStream> {
         connect(&self.socket, port).await
     }
 
     /// An address on loopback that leads to a port of the pod, whether or not somebody listens
     /// there yet.
-    pub(super) fn address(&self, port: u16) -> io::Result<SocketAddr> {
+    pub(crate) fn address(&self, port: u16) -> io::Result<SocketAddr> {
         let mut forwarded = self.forwarded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((address, _)) = forwarded.get(&port) {
             return Ok(*address);
@@ -77,7 +77,7 @@ async fn connect(socket: &PathBuf, port: u16) -> io::Result<UnixStream> {
 }
 
 /// Listens on a free port of loopback, and joins every connection with one that `dial` makes.
-pub(super) fn listen<F>(
+pub(crate) fn listen<F>(
     runtime: &Handle,
     dial: impl Fn() -> F + Clone + Send + Sync + 'static,
 ) -> io::Result<(SocketAddr, JoinHandle<()>)>
@@ -104,31 +104,31 @@ where
 
 /// Something of this machine that pods reach at an address of their own loopback.
 #[derive(Debug, Clone)]
-pub(super) struct Outlet {
+pub(crate) struct Outlet {
     /// For `/etc/hosts`.
-    pub(super) name: Option<String>,
-    pub(super) address: Ipv4Addr,
-    pub(super) port: u16,
-    pub(super) socket: PathBuf,
+    pub(crate) name: Option<String>,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) port: u16,
+    pub(crate) socket: PathBuf,
 }
 
 /// All outlets, which every pod has, also one that runs already.
 #[derive(Debug)]
-pub(super) struct Outlets {
+pub(crate) struct Outlets {
     folder: PathBuf,
     all: watch::Sender<Vec<Outlet>>,
 }
 
 impl Outlets {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder, all: watch::Sender::new(Vec::new()) }
     }
 
-    pub(super) fn watch(&self) -> watch::Receiver<Vec<Outlet>> {
+    pub(crate) fn watch(&self) -> watch::Receiver<Vec<Outlet>> {
         self.all.subscribe()
     }
 
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         runtime: &Handle,
         host: &str,

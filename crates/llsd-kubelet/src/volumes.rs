@@ -18,7 +18,7 @@ use k8s_openapi::api::{
 };
 use kube::{Api, Client, ResourceExt, api::PostParams};
 
-use super::{
+use crate::{
     claims::Claims,
     environment::field_of,
     objects::{Contents, Objects},
@@ -29,22 +29,22 @@ use super::{
 const FILE_MODE: i32 = 0o644;
 
 /// Where each volume of a pod lies, by its name.
-pub(super) type Folders = BTreeMap<String, PathBuf>;
+pub(crate) type Folders = BTreeMap<String, PathBuf>;
 
 /// Makes the volumes of one pod below a folder of its own.
-pub(super) struct Volumes<'a> {
-    pub(super) client: &'a Client,
-    pub(super) claims: &'a Claims,
-    pub(super) objects: &'a Objects,
-    pub(super) pod: &'a Pod,
-    pub(super) ip: &'a str,
-    pub(super) folder: &'a Path,
+pub(crate) struct Volumes<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) claims: &'a Claims,
+    pub(crate) objects: &'a Objects,
+    pub(crate) pod: &'a Pod,
+    pub(crate) ip: &'a str,
+    pub(crate) folder: &'a Path,
     /// Who may use the volumes; only root can give them to a group.
-    pub(super) group: Option<u32>,
+    pub(crate) group: Option<u32>,
 }
 
 impl Volumes<'_> {
-    pub(super) async fn make(&self) -> Result<Folders, Refusal> {
+    pub(crate) async fn make(&self) -> Result<Folders, Refusal> {
         let mut folders = Folders::new();
         for volume in self.pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten()) {
             let made = self.make_one(volume).await.map_err(|refusal| {

@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::namespaces;
-use crate::llama_stack::Venv;
+use llsd_testkit::Venv;
+
+use crate::namespaces;
 
 /// What every image has on its PATH.
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -82,16 +83,16 @@ impl ImageStandIn {
         self.with_folder(real, folder)
     }
 
-    pub(super) fn folders(&self) -> &[(PathBuf, PathBuf)] {
+    pub(crate) fn folders(&self) -> &[(PathBuf, PathBuf)] {
         &self.folders
     }
 
-    pub(super) fn command(&self) -> &[String] {
+    pub(crate) fn command(&self) -> &[String] {
         &self.command
     }
 
     /// The image's variables, `PATH` among them.
-    pub(super) fn env(&self) -> Vec<(String, String)> {
+    pub(crate) fn env(&self) -> Vec<(String, String)> {
         let first = self.programs.as_ref().map(|folder| format!("{}:", folder.display()));
         let path = format!("{}{SYSTEM_PATH}", first.unwrap_or_default());
         [("PATH".to_owned(), path)].into_iter().chain(self.env.iter().cloned()).collect()

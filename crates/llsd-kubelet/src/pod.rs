@@ -1,7 +1,7 @@
 //! The life of one pod: network and volumes, init containers in order, the others beside each
 //! other, and the end in the order that Kubernetes keeps.
 
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, sync::Arc};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Container, Pod};
@@ -11,36 +11,20 @@ use kube::{
 };
 use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
-use super::{
-    super::FIELD_MANAGER,
-    container::{Life, RETRY, Restart, Stop, Stopping, stopped},
-    context::KubeletContext,
-    look::{State, is_sidecar},
-    objects::Objects,
+use llsd_testkit::node::FIELD_MANAGER;
+
+use crate::{
+    container::{Life, Restart},
+    context::{KubeletContext, RETRY},
+    prepared::{PreparedPod, prepare},
     record::Record,
-    refusal::Refusal,
-    sandbox::Sandbox,
-    view::Place,
-    volumes::{Folders, Volumes},
+    snapshot::is_sidecar,
+    stop::{Stop, Stopping, stopped},
 };
-
-const GRACE: i64 = 30;
-
-/// A pod that has its network and its volumes.
-pub(super) struct RunningPod {
-    pub(super) kubelet: Arc<KubeletContext>,
-    pub(super) record: Arc<Record>,
-    pub(super) pod: Pod,
-    pub(super) namespace: String,
-    pub(super) ip: String,
-    pub(super) sandbox: Sandbox,
-    folder: PathBuf,
-    volumes: Folders,
-}
 
 /// Runs a pod until it is deleted or the stand-in ends. Everything that it had is gone then, and
 /// so is a deleted pod's object.
-pub(super) async fn run(
+pub(crate) async fn run(
     kubelet: Arc<KubeletContext>,
     record: Arc<Record>,
     pod: Pod,
@@ -70,82 +54,8 @@ pub(super) async fn run(
     }
 }
 
-async fn prepare(kubelet: Arc<KubeletContext>, record: Arc<Record>, pod: Pod) -> RunningPod {
-    let namespace = pod.namespace().unwrap_or_default();
-    let (ip, folder) = (record.ip.clone(), record.folder.clone());
-    let sandbox = loop {
-        let started = Sandbox::start(
-            &kubelet.namespaces,
-            &kubelet.sandbox_script,
-            &folder,
-            kubelet.group,
-            (&pod, &ip),
-            &kubelet.outlets,
-        );
-        match started.await {
-            Ok(sandbox) => break sandbox,
-            Err(error) => show(&record, &Refusal::preparing(format!("{error:#}"))),
-        }
-        sleep(RETRY).await;
-    };
-    let spec = pod.spec.clone().unwrap_or_default();
-    let context = spec.security_context.as_ref();
-    let group = context.and_then(|context| u32::try_from(context.fs_group?).ok());
-    let group = group.filter(|_| kubelet.namespaces.as_root());
-    let volumes = loop {
-        let made = async {
-            let objects = Objects::read(&kubelet.client, &namespace, &spec).await;
-            let objects = objects.map_err(|error| Refusal::preparing(error.to_string()))?;
-            let volumes = Volumes {
-                client: &kubelet.client,
-                claims: &kubelet.claims,
-                objects: &objects,
-                pod: &pod,
-                ip: &ip,
-                folder: &folder.join("volumes"),
-                group,
-            };
-            volumes.make().await
-        };
-        match made.await {
-            Ok(volumes) => break volumes,
-            Err(refusal) => show(&record, &refusal),
-        }
-        sleep(RETRY).await;
-    };
-    show(&record, &Refusal::preparing(""));
-    RunningPod { kubelet, record, pod, namespace, ip, sandbox, folder, volumes }
-}
-
-/// Shows in every container what the pod waits for.
-fn show(record: &Record, why: &Refusal) {
-    record.look.send_modify(|look| {
-        for container in &mut look.containers {
-            container.state = State::Waiting(why.clone());
-        }
-    });
-}
-
-impl RunningPod {
-    /// What the containers share.
-    pub(super) fn place(&self) -> Place<'_> {
-        Place {
-            folder: &self.folder,
-            hosts: &self.sandbox.hosts,
-            volumes: &self.volumes,
-            as_root: self.kubelet.namespaces.as_root(),
-        }
-    }
-
-    /// How long a container has to end by itself.
-    pub(super) fn grace(&self) -> Duration {
-        let given = self.pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
-        Duration::from_secs(u64::try_from(given.unwrap_or(GRACE)).unwrap_or_default())
-    }
-}
-
 /// Until all containers have ended, by themselves or because they were stopped.
-async fn live(pod: &Arc<RunningPod>, stopping: Stopping) {
+async fn live(pod: &Arc<PreparedPod>, stopping: Stopping) {
     let spec = pod.pod.spec.clone().unwrap_or_default();
     let restart = match spec.restart_policy.as_deref() {
         Some("Never") => Restart::Never,
@@ -182,10 +92,10 @@ async fn live(pod: &Arc<RunningPod>, stopping: Stopping) {
 }
 
 /// Whether the container has started, and not the pod's end come first.
-async fn started(pod: &RunningPod, index: usize, mut stopping: Stopping) -> bool {
-    let mut look = pod.record.look.subscribe();
+async fn started(pod: &PreparedPod, index: usize, mut stopping: Stopping) -> bool {
+    let mut snapshot = pod.record.snapshot.subscribe();
     tokio::select! {
-        up = look.wait_for(|look| look.containers[index].started) => up.is_ok(),
+        up = snapshot.wait_for(|snapshot| snapshot.containers[index].started) => up.is_ok(),
         _ = stopped(&mut stopping) => false,
     }
 }
@@ -197,7 +107,7 @@ struct Sidecar {
 }
 
 impl Sidecar {
-    fn start(pod: &Arc<RunningPod>, container: &Container, index: usize) -> Self {
+    fn start(pod: &Arc<PreparedPod>, container: &Container, index: usize) -> Self {
         let (stop, stopping) = watch::channel(None);
         let (pod, container) = (Arc::clone(pod), container.clone());
         let task = tokio::spawn(async move {
@@ -213,16 +123,16 @@ impl Sidecar {
     }
 }
 
-/// Writes every change of the pod's look into its status.
+/// Writes every change of the pod's snapshot into its status.
 async fn report(kubelet: Arc<KubeletContext>, record: Arc<Record>, mut pod: Pod) {
     let pods: Api<Pod> =
         Api::namespaced(kubelet.client.clone(), &pod.namespace().unwrap_or_default());
     let name = pod.name_any();
     let manager =
         PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
-    let mut look = record.look.subscribe();
+    let mut snapshot = record.snapshot.subscribe();
     loop {
-        let mut status = look.borrow_and_update().status(&pod);
+        let mut status = snapshot.borrow_and_update().status(&pod);
         // A pod of the same name that came after this one must not get its status.
         status["metadata"] = serde_json::json!({ "uid": pod.uid() });
         match pods.patch_status(&name, &manager, &Patch::Strategic(status)).await {
@@ -233,7 +143,7 @@ async fn report(kubelet: Arc<KubeletContext>, record: Arc<Record>, mut pod: Pod)
                 continue;
             }
         }
-        if look.changed().await.is_err() {
+        if snapshot.changed().await.is_err() {
             return;
         }
     }

@@ -8,14 +8,14 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::binaries::Unobtainable;
+use llsd_testkit::Unobtainable;
 
 /// For the programs that prepare a container; what runs in it has a PATH of its own.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// How namespaces are made here.
 #[derive(Debug, Clone)]
-pub(super) struct Namespaces {
+pub(crate) struct Namespaces {
     /// A user who is not root makes a user namespace first, and is root in that one alone.
     as_root: bool,
     /// Runs the two programs of the stand-in, outside of the images.
@@ -25,7 +25,7 @@ pub(super) struct Namespaces {
 impl Namespaces {
     /// An [`Unobtainable`] where this machine, or the container that the test runs in, forbids
     /// them.
-    pub(super) fn find() -> anyhow::Result<Self> {
+    pub(crate) fn find() -> anyhow::Result<Self> {
         let as_root = fs::metadata("/proc/self")?.uid() == 0;
         let found = Self { as_root, python: python()?.0 };
         let mut probe = Self::program("unshare");
@@ -49,12 +49,12 @@ impl Namespaces {
     }
 
     /// Whether containers can run under any user id.
-    pub(super) fn as_root(&self) -> bool {
+    pub(crate) fn as_root(&self) -> bool {
         self.as_root
     }
 
     /// Runs a program of the stand-in with a network of its own. The process is the first one.
-    pub(super) fn in_new_network(&self, script: &Path) -> Command {
+    pub(crate) fn in_new_network(&self, script: &Path) -> Command {
         let mut command = Self::program("unshare");
         command.args(self.user()).arg("--net").arg(&self.python).arg("-I").arg(script);
         command
@@ -62,7 +62,7 @@ impl Namespaces {
 
     /// Runs a program of the stand-in as the first process of a container, in the network of the
     /// process `sandbox`. The process is the parent of that first one, and takes it along.
-    pub(super) fn in_new_container(&self, sandbox: u32, script: &Path) -> Command {
+    pub(crate) fn in_new_container(&self, sandbox: u32, script: &Path) -> Command {
         let mut command = Self::program("nsenter");
         command.args(self.entering(sandbox)).arg("--net").args([
             "unshare",
@@ -78,7 +78,7 @@ impl Namespaces {
     }
 
     /// Runs a program of the image in a container, whose first process is `first`.
-    pub(super) fn in_container(&self, sandbox: u32, first: u32) -> Command {
+    pub(crate) fn in_container(&self, sandbox: u32, first: u32) -> Command {
         let mut command = Self::program("nsenter");
         if !self.as_root {
             command.args(self.entering(sandbox)).arg("nsenter");
@@ -112,7 +112,7 @@ impl Namespaces {
 
 /// The interpreter behind `python3`, and the folder it is installed in. Version managers put a
 /// script in its place, which works only with their environment.
-pub(super) fn python() -> anyhow::Result<(PathBuf, PathBuf)> {
+pub(crate) fn python() -> anyhow::Result<(PathBuf, PathBuf)> {
     let ask = "import sys; print(sys.executable); print(sys.base_prefix)";
     let asked = Command::new("python3").args(["-c", ask]).output();
     let done = asked.map_err(|error| Unobtainable(format!("there is no python3: {error}")))?;

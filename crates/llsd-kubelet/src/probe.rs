@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{
+use crate::{
     namespaces::Namespaces,
     network::Network,
     process::{Identity, first_process},
@@ -21,50 +21,50 @@ use super::{
 
 /// What a container's probes have found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finding {
+pub(crate) enum ProbeResult {
     Started,
     Ready(bool),
 }
 
 /// Whom and how the probes of a container ask.
-pub(super) struct Prober<'a> {
-    pub(super) container: &'a Container,
-    pub(super) network: &'a Network,
-    pub(super) client: &'a Client,
-    pub(super) namespaces: &'a Namespaces,
-    pub(super) sandbox: u32,
-    pub(super) pid_file: &'a Path,
-    pub(super) env: &'a BTreeMap<String, String>,
-    pub(super) identity: &'a Identity,
+pub(crate) struct Prober<'a> {
+    pub(crate) container: &'a Container,
+    pub(crate) network: &'a Network,
+    pub(crate) client: &'a Client,
+    pub(crate) namespaces: &'a Namespaces,
+    pub(crate) sandbox: u32,
+    pub(crate) pid_file: &'a Path,
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) identity: &'a Identity,
 }
 
 /// A client that takes any certificate and follows no redirect, as the kubelet's.
-pub(super) fn client() -> anyhow::Result<Client> {
-    crate::install_crypto_provider();
-    // Each request finds its pod anew.
+pub(crate) fn client() -> anyhow::Result<Client> {
+    llsd_testkit::install_crypto_provider();
+    // Each request finds its pod again.
     let client = Client::builder().no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0);
     Ok(client.tls_danger_accept_invalid_certs(true).build()?)
 }
 
 impl Prober<'_> {
     /// Tells of every change, and returns when the container must be restarted, with the reason.
-    pub(super) async fn watch(&self, tell: impl Fn(Finding)) -> String {
+    pub(crate) async fn watch(&self, record: impl Fn(ProbeResult)) -> String {
         let Container { startup_probe, readiness_probe, liveness_probe, .. } = self.container;
         if let Some(probe) = startup_probe
             && !self.next_verdict(probe, &mut Tally::default(), true).await
         {
             return "Container failed startup probe, will be restarted".into();
         }
-        tell(Finding::Started);
+        record(ProbeResult::Started);
         let readiness = async {
             let Some(probe) = readiness_probe else {
-                tell(Finding::Ready(true));
+                record(ProbeResult::Ready(true));
                 return pending::<Infallible>().await;
             };
             let mut tally = Tally::default();
             let mut first = true;
             loop {
-                tell(Finding::Ready(self.next_verdict(probe, &mut tally, first).await));
+                record(ProbeResult::Ready(self.next_verdict(probe, &mut tally, first).await));
                 first = false;
             }
         };
@@ -149,7 +149,7 @@ impl Prober<'_> {
 }
 
 /// Named ports are those of the container.
-pub(super) fn port(container: &Container, port: &IntOrString) -> Option<u16> {
+pub(crate) fn port(container: &Container, port: &IntOrString) -> Option<u16> {
     match port {
         IntOrString::Int(number) => u16::try_from(*number).ok(),
         IntOrString::String(name) => {
