@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use llsd_image::Reference;
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 use serde_json::{Map, Value};
 
 use super::remarks::{Remarks, below};

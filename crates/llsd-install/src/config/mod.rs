@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use llsd_image::mirrors::Registries;
 use llsd_image::settings::ConfigProblem;
-use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::OperatorFacts;
+use llsd_plan::releases::Distribution;
 use serde_json::{Map, Value};
 
 use images::IMAGE_OVERRIDES;
@@ -90,6 +90,7 @@ impl OperatorConfig {
             related_images: self.related_images.clone(),
             network_policy: self.network_policy,
             ingress_domain: self.ingress_domain.clone(),
+            ..OperatorFacts::default()
         }
     }
 }

@@ -2,8 +2,8 @@
 //! operator would use.
 
 use clap::{Args, ValueEnum};
-use llsd_plan::distributions::{Distribution, release_of};
 use llsd_plan::facts::{BaseFacts, BaseSource};
+use llsd_plan::releases::{Distribution, release_of};
 use llsd_registry::{Image, Reference, Source};
 
 use super::access::{Access, Connection, Opened};

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_plan::distributions::release_of;
 use llsd_plan::facts::{BaseFacts, BaseSource};
+use llsd_plan::releases::release_of;
 use llsd_registry::labels::{Change, INLINE, INLINE_BELOW, LAYER, PATH, release};
 use llsd_registry::{FoundFile, Limits, Part, Pushed, Reference};
 

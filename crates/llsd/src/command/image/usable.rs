@@ -41,9 +41,9 @@ pub(super) fn assess(
 
 #[cfg(test)]
 mod tests {
-    use llsd_plan::distributions::Distribution;
     use llsd_plan::facts::BaseSource;
     use llsd_plan::problem::Reason;
+    use llsd_plan::releases::Distribution;
 
     use super::*;
 

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 
 use crate::operator::telemetry::Metrics;
 
