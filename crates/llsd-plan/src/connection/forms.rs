@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde::Deserialize;
+
 use super::parse::Connection;
 use crate::coercion::coerced;
 
 /// How a server takes the address of its database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// In parts that it pastes into a URL unescaped.
     Encoded,
