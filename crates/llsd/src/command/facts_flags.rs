@@ -57,8 +57,8 @@ impl FactsFlags {
             && let Some(image) = read.file(file, image_config::read)?
         {
             let source = read.files.last().cloned().unwrap_or_default();
-            let looked_into = image_config::look_into(image, self.base.is_none());
-            match looked_into {
+            let described = image_config::describe(image, self.base.is_none());
+            match described {
                 Ok(found) => found.add_to(&mut read.facts.image),
                 Err(finding) => read.remark(source, finding),
             }
