@@ -8,7 +8,7 @@ use llsd_plan::config::Generated;
 use llsd_plan::config::era::Server;
 use llsd_plan::document::{self, Origin};
 
-use super::Outcome;
+use super::Printout;
 use super::configuration::Configuration;
 use super::examine::Examined;
 use super::inputs::Inputs;
@@ -24,14 +24,14 @@ pub(super) struct Arguments {
 /// Comments begin at this column at most; longer lines push theirs out.
 const WIDEST: usize = 64;
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let given = match arguments.inputs.read() {
         Ok(given) => given,
-        Err(message) => return Outcome::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     let offline = match Offline::new(given) {
         Ok(offline) => offline,
-        Err(outcome) => return outcome,
+        Err(printout) => return printout,
     };
     let configurations = offline.configurations();
     offline.unless_missing(&configurations, || {

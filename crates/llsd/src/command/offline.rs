@@ -7,7 +7,7 @@ use llsd_plan::problem::{FieldPath, Problem, Reason};
 use super::configuration::{Configuration, configuration};
 use super::examine::{Examined, Planned, report};
 use super::inputs::Given;
-use super::{Exit, Outcome};
+use super::{Exit, Printout};
 
 /// Resources that are all planned.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Offline {
 }
 
 impl Offline {
-    pub(super) fn new(mut given: Given) -> Result<Self, Outcome> {
+    pub(super) fn new(mut given: Given) -> Result<Self, Printout> {
         let facts = given.facts.take();
         let resources = std::mem::take(&mut given.resources);
         let examined: Vec<Examined> = resources
@@ -33,7 +33,7 @@ impl Offline {
             _ => {
                 let exit = if wrong { Exit::Problems } else { Exit::Unavailable };
                 let stderr = report(&given, &examined).findings();
-                Err(Outcome { stdout: String::new(), stderr, exit })
+                Err(Printout { stdout: String::new(), stderr, exit })
             }
         }
     }
@@ -48,9 +48,9 @@ impl Offline {
     }
 
     /// The command did what it was asked for; warnings go beside it.
-    pub(super) fn fine(&self, stdout: String) -> Outcome {
+    pub(super) fn fine(&self, stdout: String) -> Printout {
         let stderr = report(&self.given, &self.examined).findings();
-        Outcome { stdout, stderr, exit: Exit::Fine }
+        Printout { stdout, stderr, exit: Exit::Fine }
     }
 
     /// As [`Self::fine`], unless a configuration that was asked for is missing.
@@ -58,7 +58,7 @@ impl Offline {
         &self,
         configurations: &[Result<Configuration<'_>, Problem>],
         stdout: impl FnOnce() -> String,
-    ) -> Outcome {
+    ) -> Printout {
         if configurations.iter().all(Result::is_ok) {
             return self.fine(stdout());
         }
@@ -69,7 +69,7 @@ impl Offline {
             }
         }
         let stderr = report(&self.given, &examined).findings();
-        Outcome { stdout: String::new(), stderr, exit: Exit::Unavailable }
+        Printout { stdout: String::new(), stderr, exit: Exit::Unavailable }
     }
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::examine::{Examined, report};
 use super::inputs::Inputs;
-use super::{Exit, Outcome};
+use super::{Exit, Printout};
 
 /// Check resources without a cluster: every problem and warning, with its line in the file
 #[derive(Debug, Args)]
@@ -27,10 +27,10 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let mut given = match arguments.inputs.read() {
         Ok(given) => given,
-        Err(message) => return Outcome::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     let resources = std::mem::take(&mut given.resources);
     let examined: Vec<Examined> = resources
@@ -40,10 +40,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let report = report(&given, &examined);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     match arguments.output {
-        Format::Json => Outcome { stdout: report.to_json(), stderr: String::new(), exit },
+        Format::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
             let text = report.to_text();
-            Outcome { stdout: text.stdout, stderr: text.stderr, exit }
+            Printout { stdout: text.stdout, stderr: text.stderr, exit }
         }
     }
 }

@@ -16,7 +16,7 @@ use similar::TextDiff;
 
 use super::examine::{Examined, report};
 use super::inputs::{Given, open};
-use super::{Exit, Outcome};
+use super::{Exit, Printout};
 use crate::input::contents;
 use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Looking, key_of};
@@ -54,10 +54,10 @@ struct Found {
     facts: Vec<Facts>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let mut given = match read(arguments) {
         Ok(given) => given,
-        Err(message) => return Outcome::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     let resources = std::mem::take(&mut given.resources);
     let mut examined: Vec<Examined> =
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             || examined.iter().any(|examined| !examined.problems.is_empty())
     };
     if arguments.export_facts.is_some() && examined.len() != 1 {
-        return Outcome::usage("--export-facts is for one resource");
+        return Printout::usage("--export-facts is for one resource");
     }
     let mut found = Found::default();
     if !refused(&given, &examined) {
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         };
         found = match looked {
             Ok(found) => found,
-            Err(message) => return Outcome::unavailable(&message),
+            Err(message) => return Printout::unavailable(&message),
         };
     }
     let stderr = report(&given, &examined).findings() + &found.refusals;
@@ -92,9 +92,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if let (Some(path), [facts]) = (&arguments.export_facts, &found.facts[..])
         && let Err(error) = std::fs::write(path, facts_file(facts))
     {
-        return Outcome::usage(&format!("{}: {error}", path.display()));
+        return Printout::usage(&format!("{}: {error}", path.display()));
     }
-    Outcome { stdout: found.text, stderr, exit }
+    Printout { stdout: found.text, stderr, exit }
 }
 
 fn read(arguments: &Arguments) -> Result<Given, String> {

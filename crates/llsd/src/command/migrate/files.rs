@@ -13,17 +13,17 @@ use super::layout::layout;
 use super::outcome::{Migration, summary};
 use super::rewrite::{Change, rewrite};
 use crate::command::inputs::open;
-use crate::command::{Exit, Outcome};
+use crate::command::{Exit, Printout};
 use crate::input::{Remark, Source, contents, documents, parts};
 use crate::report::Report;
 
-pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
+pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Printout {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Outcome::usage("`-` can be given once only");
+        return Printout::usage("`-` can be given once only");
     }
     let sources = match files.iter().map(|file| open(file)).collect::<Result<Vec<Source>, _>>() {
         Ok(sources) => sources,
-        Err(message) => return Outcome::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     let mut report = Report::default();
     let mut texts = Vec::new();
@@ -44,10 +44,10 @@ pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
     }
     if report.problem_count() > 0 {
         let stderr = report.findings();
-        return Outcome { stdout: String::new(), stderr, exit: Exit::Problems };
+        return Printout { stdout: String::new(), stderr, exit: Exit::Problems };
     }
     let stderr = format!("{}{}", summary(&all), report.findings());
-    Outcome { stdout: joined(&texts), stderr, exit: Exit::Fine }
+    Printout { stdout: joined(&texts), stderr, exit: Exit::Fine }
 }
 
 /// Other kinds pass untouched, which is what anybody expects here.

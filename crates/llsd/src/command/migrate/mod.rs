@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::Args;
 use llsd_plan::migrate::Target;
 
-use super::Outcome;
+use super::Printout;
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     if arguments.in_cluster {
         in_cluster::run(arguments.dry_run)
     } else {

@@ -14,7 +14,7 @@ use super::configuration::Configuration;
 use super::examine::{Examined, Planned};
 use super::inputs::Inputs;
 use super::offline::Offline;
-use super::{Exit, Outcome};
+use super::{Exit, Printout};
 use folder::Folder;
 use output::Output;
 
@@ -30,20 +30,20 @@ pub(super) struct Arguments {
     inputs: Inputs,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let given = match arguments.inputs.read() {
         Ok(given) => given,
-        Err(message) => return Outcome::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     if arguments.output == Output::Config && given.resources.len() > 1 {
         let count = given.resources.len();
-        return Outcome::usage(&format!(
+        return Printout::usage(&format!(
             "-o config prints one config.yaml, and there are {count} resources; use -o dir=DIR"
         ));
     }
     let offline = match Offline::new(given) {
         Ok(offline) => offline,
-        Err(outcome) => return outcome,
+        Err(printout) => return printout,
     };
     match &arguments.output {
         Output::Yaml => offline.fine(stream(&offline)),
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let configurations = offline.configurations();
             let folders = folders(&offline, &configurations);
             match folder::write(path, &folders) {
-                Err(message) => Outcome::usage(&message),
+                Err(message) => Printout::usage(&message),
                 Ok(written) => written_outcome(&offline, &configurations, &written),
             }
         }
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn stream(offline: &Offline) -> String {
-    let objects = offline.planned().flat_map(|(_, planned)| planned.plan.objects.in_order());
+    let objects = offline.planned().flat_map(|(_, planned)| planned.plan.objects.manifests());
     let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
     texts.join("---\n")
 }
@@ -75,7 +75,7 @@ fn written_outcome(
     offline: &Offline,
     configurations: &[Result<Configuration<'_>, Problem>],
     written: &[String],
-) -> Outcome {
+) -> Printout {
     let mut outcome = offline.unless_missing(configurations, String::new);
     if outcome.exit == Exit::Unavailable {
         outcome.stderr.push_str("config.yaml was left out; everything else was written\n");
@@ -119,7 +119,7 @@ fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(S
         files.push(("config.yaml".to_owned(), configuration.text().to_owned()));
     }
     files.push(("env.yaml".to_owned(), document::manifest(&env)));
-    for object in objects.in_order() {
+    for object in objects.manifests() {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let name = format!("{}-{}.yaml", text("/kind").to_lowercase(), text("/metadata/name"));
         files.push((name, document::manifest(&object)));
