@@ -1,0 +1,138 @@
+//! How far one pass came, with everything that the conditions must tell apart.
+
+use super::observed::{Applied, Applying, Observed, Planning, Refused};
+use super::vocabulary::ConditionReason;
+use crate::objects::ObjectKind;
+use crate::plan::Plan;
+use crate::problem::{Problem, Reason};
+
+/// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
+/// and of a resource that goes nothing is reported but that it goes.
+#[derive(Clone, Debug)]
+pub(super) enum Stage<'a> {
+    Deleting,
+    Unreadable(&'a str),
+    Refused(Refusal<'a>),
+    Unavailable(&'a [Problem]),
+    /// Planned, and nothing is written yet.
+    Planned(&'a Plan),
+    NotWritten(&'a Plan, Failure<'a>),
+    Applied(&'a Plan, &'a Applied),
+}
+
+/// The user's mistakes, each where it belongs.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal<'a> {
+    pub(super) secrets: Vec<&'a Problem>,
+    pub(super) others: Vec<&'a Problem>,
+}
+
+/// An object that could not be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failure<'a> {
+    pub(super) object: &'a str,
+    pub(super) message: &'a str,
+    pub(super) refused: Refused,
+    /// The Deployment was written before.
+    pub(super) deployment_written: bool,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn of(observed: &Observed<'a>) -> Self {
+        if observed.resource["metadata"]["deletionTimestamp"].is_string() {
+            return Self::Deleting;
+        }
+        let plan = match observed.planning {
+            Planning::Planned(plan) => plan,
+            Planning::Refused(findings) if findings.problems.is_empty() => {
+                return Self::Unreadable("The resource cannot be read");
+            }
+            Planning::Refused(findings) => return Self::Refused(Refusal::of(&findings.problems)),
+            Planning::Unavailable { missing, .. } => return Self::Unavailable(missing),
+            Planning::Unreadable(why) => return Self::Unreadable(why),
+        };
+        match observed.applying {
+            Applying::Nothing => Self::Planned(plan),
+            Applying::Applied(applied) => Self::Applied(plan, applied),
+            Applying::Failed { object, message, refused } => {
+                let deployment_written = comes_after_the_deployment(plan, object);
+                let failure = Failure { object, message, refused, deployment_written };
+                Self::NotWritten(plan, failure)
+            }
+        }
+    }
+
+    /// The plan, where there is one.
+    pub(super) fn plan(&self) -> Option<&'a Plan> {
+        match self {
+            Self::Planned(plan) | Self::NotWritten(plan, _) | Self::Applied(plan, _) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan that the Deployment in the cluster follows.
+    pub(super) fn plan_in_effect(&self) -> Option<&'a Plan> {
+        match self {
+            Self::Applied(plan, _) => Some(plan),
+            Self::NotWritten(plan, failure) if failure.deployment_written => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// What was applied.
+    pub(super) fn applied(&self) -> Option<&'a Applied> {
+        match self {
+            Self::Applied(_, applied) => Some(applied),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Refusal<'a> {
+    fn of(problems: &'a [Problem]) -> Self {
+        let (secrets, others) =
+            problems.iter().partition(|problem| problem.reason.is_of_a_secret());
+        Self { secrets, others }
+    }
+
+    /// The first reason that has a name of its own.
+    pub(super) fn reason_of_others(&self) -> ConditionReason {
+        let named = self.others.iter().find_map(|problem| match problem.reason {
+            Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),
+            Reason::UnsupportedConfigVersion => Some(ConditionReason::UnsupportedConfigVersion),
+            Reason::ConfigMapNotFound => Some(ConditionReason::ConfigMapNotFound),
+            _ => None,
+        });
+        named.unwrap_or(ConditionReason::ConfigGenerationFailed)
+    }
+
+    pub(super) fn reason_of_secrets(&self) -> ConditionReason {
+        match self.secrets.first().map(|problem| problem.reason) {
+            Some(Reason::SecretKeyNotFound) => ConditionReason::SecretKeyNotFound,
+            Some(Reason::SecretValueRejected) => ConditionReason::SecretValueRejected,
+            _ => ConditionReason::SecretNotFound,
+        }
+    }
+}
+
+impl Failure<'_> {
+    pub(super) fn reason(&self) -> ConditionReason {
+        match self.refused {
+            Refused::NotOurs => ConditionReason::ObjectNotOurs,
+            Refused::Invalid => ConditionReason::ObjectRefused,
+            Refused::Unavailable => ConditionReason::ApplyFailed,
+        }
+    }
+
+    pub(super) fn sentence(&self) -> String {
+        format!("{}: {}", self.object, self.message)
+    }
+}
+
+/// Objects are written in order, so one that comes after the Deployment says that it was written.
+fn comes_after_the_deployment(plan: &Plan, object: &str) -> bool {
+    let objects = plan.objects.in_order();
+    let mut after =
+        objects.iter().skip_while(|object| object.kind != ObjectKind::Deployment).skip(1);
+    after.any(|planned| planned.to_string() == object)
+}

@@ -1,0 +1,134 @@
+//! The vocabulary of a status: types and reasons of conditions. People and programs match on these
+//! words, so those that v0.9 had stay as they are.
+
+/// An enum whose variants are the words themselves.
+macro_rules! vocabulary {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$doc])* $word,)+ }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$word,)+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$word => stringify!($word),)+ }
+            }
+        }
+    };
+}
+pub(super) use vocabulary;
+
+vocabulary! {
+    /// The conditions of a resource, in the order in which they are listed.
+    ConditionType {
+        /// The server runs as the resource asks for.
+        Ready,
+        /// Present only while something is under way.
+        Reconciling,
+        /// Present only while nothing happens until somebody acts.
+        Stalled,
+        ConfigGenerated,
+        SecretsResolved,
+        /// The Deployment is as planned.
+        DeploymentUpdated,
+        /// At least one pod serves.
+        Available,
+        /// All pods that are wanted run and are new.
+        DeploymentReady,
+        /// What the server itself says.
+        HealthCheck,
+        /// Only where there is a claim.
+        StorageReady,
+        ServiceReady,
+        /// Present only while something waits for the user.
+        UpdatePending,
+    }
+}
+
+vocabulary! {
+    /// Why a condition is as it is.
+    ConditionReason {
+        Ready,
+        Terminating,
+        /// Planned, and nothing is written yet.
+        Applying,
+        /// The stored object cannot be read.
+        InvalidResource,
+
+        ConfigGenerationSucceeded,
+        /// The configuration is the user's own.
+        ConfigOverridden,
+        /// The configuration is the image's.
+        DefaultConfigUsed,
+        ConfigGenerationFailed,
+        MissingConfigLabels,
+        UnsupportedConfigVersion,
+        ConfigMapNotFound,
+        RegistryUnavailable,
+        WaitingForSecrets,
+
+        AllSecretsFound,
+        SecretNotFound,
+        SecretKeyNotFound,
+        SecretValueRejected,
+        WaitingForConfig,
+
+        DeploymentUpdated,
+        /// Nothing is written, because nothing could be planned.
+        PlanningFailed,
+        /// An object of that name belongs to somebody else.
+        ObjectNotOurs,
+        /// The API server refused an object's content.
+        ObjectRefused,
+        /// The API server was in the way for now.
+        ApplyFailed,
+
+        ReplicasAvailable,
+        NoReplicasAvailable,
+        ScaledToZero,
+
+        DeploymentReady,
+        DeploymentPending,
+        DeploymentFailed,
+        /// New pods come up, or old ones go.
+        RollingOut,
+        /// Kubernetes gave up on the rollout.
+        RolloutStuck,
+        /// Something keeps a pod from running.
+        ServerFailing,
+
+        HealthCheckPassed,
+        HealthCheckFailed,
+        ServerUnreachable,
+        ServerNotAsked,
+
+        StorageReady,
+        StorageFailed,
+        ServiceReady,
+        ServiceFailed,
+
+        /// An adopted Deployment keeps the template that it came with.
+        AdoptedTemplateKept,
+        /// The image's tag points to another digest by now.
+        NewerImage,
+    }
+}
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Truth {
+    True,
+    False,
+    Unknown,
+}
+
+impl Truth {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
