@@ -1,7 +1,9 @@
 //! What a host may do that others may not: be spoken to without TLS, be trusted by an authority of
 //! its own, be at a private address.
 
-use super::{HostPattern, Registries, pem};
+use llsd_pem::{Block, CERTIFICATE, Fault, blocks};
+
+use super::{HostPattern, Registries};
 
 impl Registries {
     /// Lets hosts be spoken to in plain HTTP. There is no silent fall from https to it.
@@ -16,7 +18,7 @@ impl Registries {
 
     /// Trusts the certificates of a PEM text for hosts, beside the system's.
     pub fn trust(&mut self, hosts: HostPattern, certificates: &str) -> Result<(), &'static str> {
-        pem::check(certificates)?;
+        check_certificates(certificates)?;
         self.authorities.push((hosts, certificates.to_owned()));
         Ok(())
     }
@@ -43,6 +45,29 @@ impl Registries {
                 .flat_map(|rule| &rule.mirrors)
                 .any(|mirror| host_of(mirror) == host.to_lowercase())
     }
+}
+
+/// Whether a PEM text holds certificates and nothing that should not be there, so that a mistake in
+/// the configuration is found when it is read and not at the first pull.
+pub(super) fn check_certificates(text: &str) -> Result<(), &'static str> {
+    if text.contains("PRIVATE KEY-----") {
+        return Err("holds a private key; only certificates belong here");
+    }
+    let mut certificates = 0;
+    for block in blocks(text) {
+        match block {
+            // Every certificate is one ASN.1 sequence.
+            Ok(Block { label: CERTIFICATE, content: Some(der) }) if der.first() == Some(&0x30) => {
+                certificates += 1;
+            }
+            Ok(Block { label: CERTIFICATE, .. }) => {
+                return Err("a certificate is not base64 of DER");
+            }
+            Err(Fault::Unclosed(CERTIFICATE)) => return Err("a CERTIFICATE block is not closed"),
+            Ok(_) | Err(_) => return Err("only CERTIFICATE blocks are allowed"),
+        }
+    }
+    if certificates == 0 { Err("holds no PEM certificate") } else { Ok(()) }
 }
 
 #[cfg(test)]

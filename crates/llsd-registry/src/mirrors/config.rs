@@ -21,8 +21,9 @@
 
 use serde_json::{Map, Value};
 
+use super::allowances::check_certificates;
 use super::location::{HostPattern, Location, check_mirror};
-use super::{MirrorRule, MirrorSourcePolicy, PullBy, Registries, pem};
+use super::{MirrorRule, MirrorSourcePolicy, PullBy, Registries};
 use crate::settings::{ConfigProblem, Problems, below, document};
 
 const FIELDS: [&str; 4] = ["mirrors", "certificateAuthorities", "insecureHosts", "privateHosts"];
@@ -123,7 +124,7 @@ fn authorities(value: Option<&Value>, problems: &mut Problems) -> Vec<(HostPatte
         let path = format!("{path}[{host:?}]");
         let pattern = HostPattern::parse(host);
         let Some(text) = problems.required(&path, Some(value)) else { continue };
-        match (pattern, pem::check(text)) {
+        match (pattern, check_certificates(text)) {
             (Ok(pattern), Ok(())) => found.push((pattern, text.to_owned())),
             (pattern, checked) => {
                 for message in [pattern.err(), checked.err()].into_iter().flatten() {

@@ -6,7 +6,6 @@ mod allowances;
 mod config;
 mod location;
 mod openshift;
-mod pem;
 
 pub use location::{Candidate, HostPattern};
 use location::{ImageName, Location};

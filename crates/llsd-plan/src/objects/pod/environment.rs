@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use llsd_api::secret_ref::SecretKey;
 
-use super::{Blueprint, ConfigSource, external_providers};
+use super::external_providers;
 use crate::config::era::Server;
-use crate::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
+use crate::objects::blueprint::{Blueprint, ConfigSource};
+use crate::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::wiring::VariableValue;
 
@@ -48,13 +49,6 @@ pub(super) fn secret(name: impl Into<String>, target: &SecretKey) -> EnvVar {
     }
 }
 
-/// Where the volume, or what stands in for it, is mounted.
-pub(super) fn mount_path<'a>(blueprint: &Blueprint<'a>) -> &'a str {
-    let storage = blueprint.workload().storage.as_ref();
-    let given = storage.and_then(|storage| storage.mount_path.as_deref());
-    given.filter(|path| !path.is_empty()).unwrap_or(DEFAULT_MOUNT_PATH)
-}
-
 /// The folder under its home in which a server keeps its state.
 fn state_folder(server: Server) -> &'static str {
     match server {
@@ -74,7 +68,7 @@ fn home(server: Server, mount_path: &str) -> &str {
 }
 
 fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
-    let mount_path = mount_path(blueprint);
+    let mount_path = blueprint.mount_path();
     let port = blueprint.port().to_string();
     let home = home(blueprint.server, mount_path);
     let mut variables = vec![literal("HF_HOME", mount_path), literal("HOME", home)];
@@ -100,7 +94,7 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
         }
     }
     if blueprint.server_tls().is_some() {
-        // A generated file says it too; a file of the user's need not.
+        // A generated file has them too; a file of the user's need not.
         variables.push(literal("LLS_TLS_CERT_FILE", TLS_CERT_FILE));
         variables.push(literal("LLS_TLS_KEY_FILE", TLS_KEY_FILE));
     }

@@ -3,7 +3,7 @@
 //! The contract with a provider's image: it keeps the provider's package and what that needs
 //! beyond the server's own packages, importable as they stand, in `/lls-provider/packages`
 //! (`pip install --target /lls-provider/packages …`), readable for everybody, and has a `cp`.
-//! Each image gets a folder of its own: two versions of one package copied over each other would
+//! Each image gets a separate folder: two versions of one package copied over each other would
 //! be neither.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use llsd_api::v1alpha2::PullPolicy;
 
-use super::{Blueprint, resources, security, volumes};
+use super::{resources, security, volumes};
+use crate::objects::blueprint::Blueprint;
 use crate::paths::{EXTERNAL_PROVIDERS_DIR, PROVIDER_PACKAGES_DIR};
 use crate::wiring::ExternalInstall;
 

@@ -4,12 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::exposure::{self, ROUTE_API, Via};
-use super::service::PORT_NAME;
-use super::{Blueprint, names, owner};
+use super::decision::{self, ROUTE_API, Via};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::names;
+use crate::objects::service::PORT_NAME;
 
-pub(super) fn route(blueprint: &Blueprint) -> Option<Value> {
-    let exposure = exposure::of(blueprint).filter(|exposure| exposure.via == Via::Route)?;
+pub(in crate::objects) fn route(blueprint: &Blueprint) -> Option<Value> {
+    let exposure = decision::of(blueprint).filter(|exposure| exposure.via == Via::Route)?;
     let mut spec = Map::new();
     // A Route has a policy instead of an asterisk, and ignores the host's first label with it.
     match exposure.host.as_deref().map(|host| (host, host.strip_prefix("*."))) {
@@ -28,7 +29,7 @@ pub(super) fn route(blueprint: &Blueprint) -> Option<Value> {
         "tls".into(),
         json!({"termination": termination, "insecureEdgeTerminationPolicy": "Redirect"}),
     );
-    let mut metadata = owner::owned(blueprint, names::route(blueprint.name));
+    let mut metadata = blueprint.owned(names::route(blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);
     Some(json!({
         "apiVersion": format!("{ROUTE_API}/v1"),

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{
     Capabilities, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl,
 };
 
-use super::Blueprint;
+use crate::objects::blueprint::Blueprint;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// The images name no user, and make their folders writable for the group 0.

@@ -3,11 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::exposure::{self, GATEWAY_API, Via};
-use super::{Blueprint, names, owner};
+use super::decision::{self, GATEWAY_API, Via};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::names;
 
-pub(super) fn http_route(blueprint: &Blueprint) -> Option<Value> {
-    let exposure = exposure::of(blueprint)?;
+pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
+    let exposure = decision::of(blueprint)?;
     let Via::HttpRoute(gateway) = exposure.via else { return None };
     let mut parent = Map::new();
     parent.insert("name".into(), json!(gateway.name));
@@ -28,7 +29,7 @@ pub(super) fn http_route(blueprint: &Blueprint) -> Option<Value> {
         "backendRefs": [{"name": names::service(blueprint.name), "port": blueprint.port()}],
     });
     spec.insert("rules".into(), json!([everything]));
-    let mut metadata = owner::owned(blueprint, names::http_route(blueprint.name));
+    let mut metadata = blueprint.owned(names::http_route(blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);
     Some(json!({
         "apiVersion": format!("{GATEWAY_API}/v1"),

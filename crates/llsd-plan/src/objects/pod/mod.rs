@@ -1,15 +1,26 @@
 //! The pods that the Deployment makes: one container with the server, and what must run before or
 //! beside it.
 
+mod command;
+mod environment;
+mod external_providers;
+mod init_containers;
+mod resources;
+mod scheduling;
+mod security;
+mod server;
+mod volumes;
+
+pub use command::LAUNCH;
+pub use init_containers::{DEFAULT_OPERATOR_IMAGE, TRUST};
+
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Container, ContainerPort, PodSpec, PodTemplateSpec};
+use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{
-    Blueprint, ConfigSource, command, environment, external_providers, labels, probes, resources,
-    scheduling, security, service_account, sidecar, trust, volumes,
-};
+use super::blueprint::{Blueprint, ConfigSource};
+use super::{labels, service_account};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::sha256;
 
@@ -30,9 +41,9 @@ pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTem
             enable_service_links: Some(false),
             image_pull_secrets: overrides.image_pull_secrets.clone(),
             security_context: Some(security::of_pod(blueprint, findings)),
-            init_containers: Some(init_containers(blueprint))
+            init_containers: Some(init_containers::of_pod(blueprint))
                 .filter(|containers| !containers.is_empty()),
-            containers: vec![server(blueprint, findings)],
+            containers: vec![server::container(blueprint, findings)],
             volumes: Some(volumes::of_pod(blueprint, findings)),
             termination_grace_period_seconds: overrides.termination_grace_period_seconds,
             topology_spread_constraints: scheduling::spread(blueprint),
@@ -60,39 +71,6 @@ pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
     hashes.into_iter().filter_map(|(key, hash)| Some((key.to_owned(), hash?))).collect()
 }
 
-fn server(blueprint: &Blueprint, findings: &mut Findings) -> Container {
-    Container {
-        name: blueprint.container_name.clone(),
-        image: Some(blueprint.image.clone()),
-        command: command::command(blueprint),
-        args: command::arguments(blueprint),
-        env: Some(environment::variables(blueprint, findings)),
-        env_from: blueprint.overrides().env_from.clone(),
-        ports: Some(vec![ContainerPort {
-            container_port: blueprint.port(),
-            protocol: Some("TCP".into()),
-            ..Default::default()
-        }]),
-        startup_probe: Some(probes::startup(blueprint)),
-        readiness_probe: Some(probes::readiness(blueprint)),
-        liveness_probe: Some(probes::liveness(blueprint)),
-        resources: Some(resources::of_server(blueprint)),
-        volume_mounts: Some(volumes::of_server(blueprint)),
-        security_context: Some(security::of_container()),
-        // Why it ended is then in the pod's status, and from there in the resource's.
-        termination_message_policy: Some("FallbackToLogsOnError".into()),
-        ..Default::default()
-    }
-}
-
-/// The sidecar comes last: it trusts what the init container before it has written.
-fn init_containers(blueprint: &Blueprint) -> Vec<Container> {
-    let mut containers = external_providers::init_containers(blueprint);
-    containers.extend(trust::init_container(blueprint));
-    containers.extend(sidecar::redis_proxy(blueprint));
-    containers
-}
-
 fn pod_labels(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<String, String> {
     laid_over(
         labels::selector(blueprint.name),
@@ -111,7 +89,7 @@ fn pod_annotations(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<S
     )
 }
 
-/// Ours stay: selectors and rollouts hang on them.
+/// Ours win: selectors and rollouts depend on them.
 fn laid_over(
     ours: BTreeMap<String, String>,
     theirs: Option<&BTreeMap<String, String>>,

@@ -1,47 +1,89 @@
 //! Certificates out of PEM text. A file that a server reads at start must not be half right, so
-//! each certificate is looked at as far as its outer shape goes; what is in it is for the server
-//! to judge.
+//! the outer shape of each certificate is checked; what is in it is for the server to judge.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
-const CERTIFICATE: &str = "CERTIFICATE";
+/// The label of a block that holds a certificate.
+pub const CERTIFICATE: &str = "CERTIFICATE";
 
-/// The certificates of a text in DER, in their order. Text between the blocks is a comment, and
-/// blocks of other kinds (a private key!) are left out.
-pub(super) fn certificates(text: &str) -> Result<Vec<Vec<u8>>, String> {
-    let mut found = Vec::new();
+/// What stands between a line that begins a block and the one that ends it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Block<'a> {
+    pub label: &'a str,
+    /// `None` where it is not base64.
+    pub content: Option<Vec<u8>>,
+}
+
+/// Why a line that begins with dashes belongs to no block.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fault<'a> {
+    /// The block with this label has no end.
+    Unclosed(&'a str),
+    /// It begins nothing.
+    Stray,
+}
+
+/// Why a text holds no usable certificates; the first has the number 1.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PemError {
+    #[error("certificate {0} has no `-----END {1}-----`")]
+    Unclosed(usize, String),
+    #[error("certificate {0} is not in base64")]
+    NotBase64(usize),
+    #[error("certificate {0} is not an X.509 certificate")]
+    NotACertificate(usize),
+}
+
+/// The blocks of a text in their order. Text between them is a comment.
+pub fn blocks(text: &str) -> impl Iterator<Item = Result<Block<'_>, Fault<'_>>> {
     let mut lines = text.lines().map(str::trim);
-    while let Some(line) = lines.next() {
-        let Some(kind) = line.strip_prefix(BEGIN).and_then(|line| line.strip_suffix(DASHES)) else {
-            continue;
-        };
-        let end = format!("-----END {kind}-----");
+    std::iter::from_fn(move || {
+        let first = lines.find(|line| line.starts_with(DASHES))?;
+        let label = first.strip_prefix(BEGIN).and_then(|line| line.strip_suffix(DASHES));
+        let Some(label) = label else { return Some(Err(Fault::Stray)) };
+        let end = format!("-----END {label}-----");
         let mut body = String::new();
-        loop {
-            match lines.next() {
-                Some(line) if line == end => break,
-                Some(line) if !line.starts_with(DASHES) => body.push_str(line),
-                _ => return Err(format!("{} has no `{end}`", ordinal(&found))),
+        for line in &mut lines {
+            if line == end {
+                return Some(Ok(Block { label, content: STANDARD.decode(body).ok() }));
+            }
+            if line.starts_with(DASHES) {
+                break;
+            }
+            body.push_str(line);
+        }
+        Some(Err(Fault::Unclosed(label)))
+    })
+}
+
+/// The certificates of a text in DER, in their order. Blocks of other kinds (a private key!) are left
+/// out.
+pub fn certificates(text: &str) -> Result<Vec<Vec<u8>>, PemError> {
+    let mut found = Vec::new();
+    for block in blocks(text) {
+        let number = found.len() + 1;
+        match block {
+            Ok(Block { label: CERTIFICATE, content }) => {
+                let der = content.ok_or(PemError::NotBase64(number))?;
+                if !is_certificate(&der) {
+                    return Err(PemError::NotACertificate(number));
+                }
+                found.push(der);
+            }
+            Ok(_) | Err(Fault::Stray) => {}
+            Err(Fault::Unclosed(label)) => {
+                return Err(PemError::Unclosed(number, label.to_owned()));
             }
         }
-        if kind != CERTIFICATE {
-            continue;
-        }
-        let der = STANDARD.decode(body);
-        let der = der.map_err(|_| format!("{} is not in base64", ordinal(&found)))?;
-        if !is_certificate(&der) {
-            return Err(format!("{} is not an X.509 certificate", ordinal(&found)));
-        }
-        found.push(der);
     }
     Ok(found)
 }
 
 /// The certificate as PEM, in lines of 64 characters.
-pub(super) fn written(der: &[u8]) -> String {
+pub fn written(der: &[u8]) -> String {
     let body = STANDARD.encode(der);
     let mut text = format!("{BEGIN}{CERTIFICATE}{DASHES}\n");
     let mut rest = body.as_str();
@@ -53,10 +95,6 @@ pub(super) fn written(der: &[u8]) -> String {
     }
     text.push_str("-----END CERTIFICATE-----\n");
     text
-}
-
-fn ordinal(found: &[Vec<u8>]) -> String {
-    format!("certificate {}", found.len() + 1)
 }
 
 const SEQUENCE: u8 = 0x30;
@@ -138,7 +176,7 @@ mod tests {
     #[case("-----BEGIN CERTIFICATE-----\nAAAA".into(), "certificate 1 has no `-----END CERTIFICATE-----`")]
     #[case(written(&SMALLEST) + &block("CERTIFICATE", "MAA="), "certificate 2 is not an X.509 certificate")]
     fn what_is_no_certificate_is_named(#[case] text: String, #[case] message: &str) {
-        assert_eq!(certificates(&text), Err(message.to_owned()));
+        assert_eq!(certificates(&text).unwrap_err().to_string(), message);
     }
 
     #[rstest]

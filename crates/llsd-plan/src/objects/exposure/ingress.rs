@@ -6,12 +6,13 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 
-use super::exposure::{self, Exposure, Via};
-use super::{Blueprint, names, owner};
+use super::decision::{self, Exposure, Via};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::names;
 
-pub(super) fn ingress(blueprint: &Blueprint) -> Option<Ingress> {
-    let exposure = exposure::of(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
-    let mut metadata = owner::owned(blueprint, names::ingress(blueprint.name));
+pub(in crate::objects) fn ingress(blueprint: &Blueprint) -> Option<Ingress> {
+    let exposure = decision::of(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
+    let mut metadata = blueprint.owned(names::ingress(blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);
     Some(Ingress {
         metadata,

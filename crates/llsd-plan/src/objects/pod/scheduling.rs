@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{Blueprint, labels};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::labels;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
 const DOMAINS: [&str; 3] =

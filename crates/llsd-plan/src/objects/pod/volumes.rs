@@ -5,8 +5,9 @@ use k8s_openapi::api::core::v1::{
     SecretVolumeSource, Volume, VolumeMount,
 };
 
-use super::config_map::{self, CONFIG_KEY};
-use super::{Blueprint, ConfigSource, environment, names};
+use crate::objects::blueprint::{Blueprint, ConfigSource};
+use crate::objects::config_map::{self, CONFIG_KEY};
+use crate::objects::names;
 use crate::paths::{
     CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, TLS_DIR, TRUST_DIR,
 };
@@ -109,7 +110,7 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
 }
 
 fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
-    let mut mounts = vec![mount(STATE, environment::mount_path(blueprint))];
+    let mut mounts = vec![mount(STATE, blueprint.mount_path())];
     if blueprint.config != ConfigSource::Default {
         mounts.push(read_only(CONFIG, CONFIG_DIR));
     }
