@@ -97,6 +97,22 @@ impl Resource {
         })
     }
 
+    /// The uid by which its objects know it; empty for a file.
+    pub fn owner(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// The Secret with the certificate that the server serves.
+    pub fn certificate_secret(&self) -> Option<&str> {
+        self.spec.as_ref()?.networking.as_ref()?.tls.as_ref()?.secret_name.as_deref()
+    }
+
+    /// Whether the configuration that runs was the image's own, as the status has it.
+    pub fn ran_a_base_of_its_image(&self) -> bool {
+        let source = &self.status["resolvedDistribution"]["configSource"];
+        matches!(source.as_str(), Some("Labels" | "Layer"))
+    }
+
     /// The ConfigMap with a configuration of the user's own.
     pub fn override_config(&self) -> Option<&str> {
         let own = self.spec.as_ref()?.override_config.as_ref()?;

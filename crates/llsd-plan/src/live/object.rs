@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::deployment::DeploymentDetail;
 use crate::fingerprint::{self, Fingerprint};
 use crate::objects::{ObjectKind, labels};
-use crate::resource::Key;
+use crate::resource::{Key, Resource};
 
 /// An owned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,16 +84,15 @@ impl LiveObject {
         Some((key, child))
     }
 
-    /// What is known of an object that no watch has shown, if it is the resource's own: of `key`,
-    /// whose uid is `owner`.
-    pub fn owned_by(kind: ObjectKind, live: &Value, key: &Key, owner: &str) -> Option<Self> {
+    /// What is known of an object that no watch has shown, if it is the resource's own.
+    pub fn owned_by(kind: ObjectKind, live: &Value, resource: &Resource) -> Option<Self> {
         let (named, object) = Self::read(kind, live)?;
         let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
         // Somebody may have taken the label away, and with it the object out of the watch. Of a
         // Secret the label is the only proof that the operator's own policy accepts.
-        let controlled = object.controller.as_deref() == Some(owner);
+        let controlled = object.controller.as_deref() == Some(resource.owner());
         let proven = kind != ObjectKind::Secret && (controlled || object.fingerprint.is_some());
-        (named == *key && (labelled || proven)).then_some(object)
+        (named == resource.key && (labelled || proven)).then_some(object)
     }
 
     pub fn is_named(&self, kind: ObjectKind, name: &str) -> bool {

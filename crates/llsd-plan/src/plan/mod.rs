@@ -10,4 +10,4 @@ mod server;
 
 pub use collision::plan_beside;
 pub use moved::moved;
-pub use planning::{Plan, Planning, plan};
+pub use planning::{Plan, Planning, parse_and_plan, plan};

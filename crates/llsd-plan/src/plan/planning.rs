@@ -1,13 +1,14 @@
 //! From a resource and facts to everything that the operator would apply, or to what is in the way.
 
 use llsd_api::secret_ref::SecretKey;
+use serde_json::Value;
 
 use super::config_source::external_installs;
 use super::{config_source, moved, secret_references, server};
 use crate::config::{self, Generated};
 use crate::distributions::{self, Resolved};
 use crate::facts::{BaseFacts, Facts};
-use crate::objects::{Blueprint, ConfigSource, Objects, certificates, names, objects, service};
+use crate::objects::{Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service};
 use crate::problem::{Findings, Problem};
 use crate::resource::{Key, Resource};
 use crate::secrets;
@@ -78,7 +79,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         .as_ref()
         .and_then(|generated| generated.database)
         .and_then(|form| secret_references::database(spec, facts, form, &mut findings));
-    let (ca_bundle, remarks) = certificates::bundle(spec, namespace, facts);
+    let (ca_bundle, remarks) = ca_bundle::text(spec, namespace, facts);
     findings.extend(remarks);
     let config = match (&generated, source) {
         (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
@@ -93,7 +94,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     moved::remark(&resource.status, spec, server, &mut findings);
     let environment = environment(generated.as_ref(), name);
     let blueprint = Blueprint {
-        name: name,
+        name,
         namespace,
         spec,
         facts,
@@ -127,6 +128,11 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         url: service::url(&blueprint),
         warnings: findings.warnings,
     }))
+}
+
+/// Plans a resource that nothing else is to be done with.
+pub fn parse_and_plan(resource: &Value, facts: &Facts) -> Planning {
+    plan(&Resource::parse(resource), facts)
 }
 
 fn refuse(mut findings: Findings) -> Planning {

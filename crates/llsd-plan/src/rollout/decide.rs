@@ -85,7 +85,7 @@ pub fn keeps_template(
     planned: &PlannedObject,
     live: Option<&LiveObject>,
 ) -> bool {
-    match Action::of(&planned.json, live, owner(resource)) {
+    match Action::of(&planned.json, live, resource.owner()) {
         Action::Adopt(_) => true,
         Action::Update(live) => live
             .deployment()
@@ -156,7 +156,7 @@ impl<'a> Rollout<'a> {
 impl<'a> Decision<'a> {
     /// What to do about an object that follows no rule of its own.
     pub fn of(resource: &Resource, object: PlannedObject, live: Option<&'a LiveObject>) -> Self {
-        let action = Action::of(&object.json, live, owner(resource));
+        let action = Action::of(&object.json, live, resource.owner());
         Self { object, action, replicas_left: None }
     }
 
@@ -174,8 +174,4 @@ impl<'a> Decision<'a> {
         let object = PlannedObject { json, ..self.object.clone() };
         Some((Self::of(resource, object, Some(live)), remark))
     }
-}
-
-fn owner(resource: &Resource) -> &str {
-    resource.uid.as_deref().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config;
-use super::observed::{Observed, Refused};
+use super::observed::Observed;
 use super::previous::Previous;
 use super::rollout::Rollout;
 use super::verdict::Verdict;
@@ -13,6 +13,7 @@ use super::wording::{self, NOTE_BYTES, bounded};
 use super::words::{ConditionReason, ConditionType, Truth, words};
 use crate::plan::Plan;
 use crate::problem::{Problem, Reason};
+use crate::rollout::Refused;
 
 /// Something that happened to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]

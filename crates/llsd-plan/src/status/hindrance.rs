@@ -2,11 +2,11 @@
 //! told from it, so they cannot contradict each other.
 
 use super::conditions::{config, secrets};
-use super::observed::Refused;
 use super::rollout::{Progress, Rollout};
 use super::verdict::{Failure, Verdict};
 use super::wording;
 use super::words::{ConditionReason, Truth};
+use crate::rollout::Refused;
 
 /// The one thing that is in the way.
 #[derive(Clone, Debug)]

@@ -60,12 +60,12 @@ pub struct Reported {
 /// The status of a resource and what changed in it. With the status that it gave before and
 /// nothing else new, it gives the same one and no events.
 pub fn report(observed: &Observed<'_>) -> Reported {
-    let previous = Previous::of(observed.resource);
+    let previous = Previous::of(&observed.resource.status);
     let verdict = Verdict::of(observed);
     let rollout = Rollout::of(observed.live);
     let hindrance = Hindrance::of(&verdict, &rollout);
     let hindrance = hindrance.as_ref();
-    let generation = observed.resource["metadata"]["generation"].as_i64();
+    let generation = observed.resource.generation;
     let now = &whole_second(observed.now);
 
     let said = conditions::all(observed, &verdict, &rollout, hindrance, &previous);

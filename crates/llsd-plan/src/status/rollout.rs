@@ -1,8 +1,9 @@
 //! What the Deployment's numbers say: whether the pods that are wanted run, and what is in the way
 //! where they do not.
 
-use super::observed::{DeploymentState, Live};
+use super::observed::Live;
 use super::wording::counted;
+use crate::live::DeploymentState;
 
 /// How far the Deployment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::config::catalogue::{Catalogue, ProviderType};
 use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_testkit::{Candidate, Release, skip};
 use serde_json::{Map, Value, json};
 
@@ -49,8 +49,8 @@ fn resource(spec: &Value) -> Value {
 }
 
 fn planned(release: &str, name: &str, spec: &Value) -> Box<Plan> {
-    match plan(&resource(spec), &facts(release)) {
-        Outcome::Planned(plan) => plan,
+    match parse_and_plan(&resource(spec), &facts(release)) {
+        Planning::Planned(plan) => plan,
         other => panic!("{release}: {name}: {other:#?}"),
     }
 }
@@ -343,7 +343,7 @@ fn the_servers_own_models_accept_every_sample() {
     for (name, resource) in samples() {
         let mut facts = facts_of(&resource);
         facts.image.release = facts.image.base.is_some().then(|| "0.7.3".to_owned());
-        let Outcome::Planned(plan) = plan(&resource, &facts) else {
+        let Planning::Planned(plan) = parse_and_plan(&resource, &facts) else {
             panic!("{name} is not planned");
         };
         if let Some(generated) = &plan.generated {

@@ -1,15 +1,14 @@
 //! `ConfigGenerated`: where the server's configuration comes from, or what is wrong with it.
 
-use serde_json::Value;
-
 use super::super::verdict::{Refusal, Verdict};
 use super::super::wording;
 use super::super::words::{ConditionReason, ConditionType, Truth};
 use super::{Said, Statement};
 use crate::plan::Plan;
 use crate::problem::{Problem, Reason};
+use crate::resource::Resource;
 
-pub(super) fn generated(verdict: &Verdict<'_>, resource: &Value) -> Said {
+pub(super) fn generated(verdict: &Verdict<'_>, resource: &Resource) -> Said {
     let (truth, reason, message) = match verdict {
         Verdict::Deleting => return Said::AsBefore(ConditionType::ConfigGenerated),
         Verdict::Unreadable(why) => {
@@ -47,7 +46,7 @@ pub(in super::super) fn refused(problems: &[&Problem]) -> ConditionReason {
 }
 
 /// Where the configuration comes from, without the warnings.
-pub(in super::super) fn source(plan: &Plan, resource: &Value) -> (ConditionReason, String) {
+pub(in super::super) fn source(plan: &Plan, resource: &Resource) -> (ConditionReason, String) {
     if let Some(generated) = &plan.generated {
         let counts = generated.counts;
         let providers = wording::counted(counts.providers, "provider");
@@ -61,7 +60,7 @@ pub(in super::super) fn source(plan: &Plan, resource: &Value) -> (ConditionReaso
         let sentence = format!("Generated config.yaml with {contents}");
         return (ConditionReason::ConfigGenerationSucceeded, sentence);
     }
-    if let Some(name) = resource["spec"]["overrideConfig"]["configMapName"].as_str() {
+    if let Some(name) = resource.override_config() {
         let sentence = format!("Using the configuration of ConfigMap {name}");
         return (ConditionReason::ConfigOverridden, sentence);
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, convert, dropped};
 use llsd_plan::plan::moved;
 use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
+use llsd_plan::resource::spec_of;
 use llsd_plan::suggest::nearest;
 use llsd_plan::validate::v1alpha1_path;
 use serde_json::Value;
@@ -33,15 +34,17 @@ pub(super) fn add(
 /// image whose name does not is told by its labels, when it is planned.
 fn to_ogx(version: Version, new: &Value, old: &Value, findings: &mut Findings) {
     let as_planned = |object: &Value| convert(object.clone(), Version::V1Alpha2);
-    let (mut new, old) = (as_planned(new), as_planned(old));
+    let (new, old) = (as_planned(new), as_planned(old));
     if new["spec"]["distribution"] == old["spec"]["distribution"] {
         return;
     }
-    new["status"] = old["status"].clone();
-    findings.warnings.extend(moved(&new).into_iter().map(|remark| match version {
-        Version::V1Alpha1 => Problem { path: v1alpha1_path(&remark.path), ..remark },
-        Version::V1Alpha2 => remark,
-    }));
+    let Some(spec) = spec_of(&new) else { return };
+    findings.warnings.extend(moved(&spec, &old["status"]).into_iter().map(
+        |remark| match version {
+            Version::V1Alpha1 => Problem { path: v1alpha1_path(&remark.path), ..remark },
+            Version::V1Alpha2 => remark,
+        },
+    ));
 }
 
 fn old_version(findings: &mut Findings) {
