@@ -90,7 +90,7 @@ mod tests {
             ..live.clone()
         };
         assert_eq!(of(&desired, Some(&mutated), "owner"), Action::Leave, "a webhook's doing");
-        let old = LiveObject { fingerprint: None, ..live };
+        let old = LiveObject { fingerprint: None, ..live.clone() };
         assert_eq!(of(&desired, Some(&old), "owner"), Action::Adopt(&old));
     }
 }
