@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
-use llsd_plan::config::era::Server;
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{Blueprint, ConfigSource, Objects, ca_bundle, objects};
 use llsd_plan::problem::{Findings, Problem};
+use llsd_plan::releases::Server;
 use llsd_plan::wiring::{Database, ExternalInstall, RedisSidecar, Variable, VariableValue};
 use serde::Deserialize;
 

@@ -1,12 +1,13 @@
 //! The pure core: validation and planning, with no I/O, no clock and no client.
 
+pub mod admission;
 pub mod coercion;
 pub mod config;
 pub mod connection;
-pub mod distributions;
 pub mod document;
 pub mod facts;
 pub mod fingerprint;
+pub mod image;
 pub mod live;
 pub mod migrate;
 pub mod objects;
@@ -15,11 +16,13 @@ pub mod plan;
 pub mod problem;
 pub mod quantity;
 pub mod references;
+pub mod releases;
 pub mod resource;
 pub mod rollout;
 mod secrets;
 pub mod sha256;
 pub mod status;
+mod substitution;
 pub mod suggest;
 pub mod takeover;
 pub mod validate;

@@ -1,8 +1,9 @@
-//! The one binary of the product, as a library: `command` is the command line, `operator` is what
-//! `llsd run` starts, and `manifests` are the install files that both agree on.
+//! The one binary of the product, as a library: `command` is the command line, and `operator` is what
+//! `llsd run` starts.
 
 pub mod command;
 pub mod input;
-pub mod manifests;
 pub mod operator;
 pub mod report;
+
+pub use llsd_install as manifests;

@@ -9,9 +9,9 @@ use llsd_api::v1alpha2::{
 };
 
 use super::labels;
-use crate::config::era::Server;
 use crate::facts::Facts;
 use crate::paths::DEFAULT_MOUNT_PATH;
+use crate::releases::Server;
 use crate::sha256;
 use crate::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 

@@ -5,10 +5,10 @@
 use llsd_api::v1alpha2::{KvType, LlamaStackDistributionSpec, SqlType};
 use serde_json::Value;
 
-use crate::config::era::{Server, server_of};
-use crate::distributions;
 use crate::facts::OperatorFacts;
+use crate::image;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::releases::{Server, server_of};
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
 
@@ -17,7 +17,7 @@ const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
 pub fn moved(spec: &LlamaStackDistributionSpec, status: &Value) -> Vec<Problem> {
     let mut findings = Findings::default();
     if let Some(image) =
-        distributions::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
+        image::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
         && let Some(server) = image.release(None).as_deref().and_then(server_of)
     {
         remark(status, spec, server, &mut findings);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::config_source::external_installs;
 use super::{config_source, moved, secret_references, server};
 use crate::config::{self, Generated};
-use crate::distributions::{self, Resolved};
 use crate::facts::{BaseFacts, Facts};
+use crate::image::{self, RequestedImage};
 use crate::objects::{Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service};
 use crate::problem::{Findings, Problem};
 use crate::resource::{Key, Resource};
@@ -18,7 +18,7 @@ use crate::wiring::{Variable, VariableValue};
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub objects: Objects,
-    pub image: Resolved,
+    pub image: RequestedImage,
     /// The generated configuration; none with `overrideConfig` or the image's own.
     pub generated: Option<Generated>,
     /// Where the base of a generated configuration was found.
@@ -58,8 +58,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let Some(spec) = &resource.spec else { return refuse(findings) };
     let Key { namespace, name } = &resource.key;
     let mut unavailable = Vec::new();
-    let Some(image) = distributions::resolve(&spec.distribution, &facts.operator, &mut findings)
-    else {
+    let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
     let (source, base) =

@@ -1,7 +1,7 @@
 //! What a running server keeps while its resource is unchanged: a tag that points elsewhere by now,
 //! or a new operator, is no reason to restart it.
 
-use crate::distributions::Resolved;
+use crate::image::RequestedImage;
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::resource::Resource;
 
@@ -36,7 +36,7 @@ impl<'a> Held<'a> {
     }
 
     /// What runs of the image that the resource asks for.
-    pub fn running(&self, wanted: &Resolved) -> Option<PinnedImage> {
+    pub fn running(&self, wanted: &RequestedImage) -> Option<PinnedImage> {
         PinnedImage::of(self.deployment?.state.image.as_deref()?, wanted)
     }
 
@@ -47,7 +47,7 @@ impl<'a> Held<'a> {
 }
 
 impl PinnedImage {
-    fn of(live: &str, wanted: &Resolved) -> Option<Self> {
+    fn of(live: &str, wanted: &RequestedImage) -> Option<Self> {
         if live == wanted.image {
             return Some(Self::Unpinned);
         }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_runs_counts_only_while_the_resource_asks_for_the_same_image() {
-        let wanted = |image: &str| Resolved { image: image.into(), name: None, embedded: false };
+        let wanted = |image: &str| RequestedImage::by_itself(image);
         let running = |live, image| PinnedImage::of(live, &wanted(image));
         let pinned = PinnedImage::Digest("sha256:0".into());
         assert_eq!(running("r/a:1@sha256:0", "r/a:1"), Some(pinned));

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use clap::Args;
 use llsd_plan::config::Generated;
-use llsd_plan::config::era::Server;
 use llsd_plan::document::{self, Origin};
+use llsd_plan::releases::Server;
 
 use super::Printout;
 use super::configuration::Configuration;

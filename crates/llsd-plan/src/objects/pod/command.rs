@@ -1,7 +1,7 @@
 //! What the server's container runs. The user's command and arguments win, each by itself.
 
-use crate::config::era::Server;
 use crate::objects::blueprint::{Blueprint, ConfigSource};
+use crate::releases::Server;
 
 /// The start program, which knows how each release of the server takes its configuration.
 pub const LAUNCH: &str = include_str!("launch.py");

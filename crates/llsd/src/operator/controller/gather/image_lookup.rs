@@ -1,8 +1,8 @@
 //! What the registry says of a resource's image. While nothing about the resource changes, the image
 //! that runs is the one that is looked at, whatever its tag points to by now.
 
-use llsd_plan::distributions::Resolved;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, ImageFacts};
+use llsd_plan::image::RequestedImage;
 use llsd_plan::rollout::PinnedImage;
 use llsd_registry::credentials::Keyring;
 use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Source};
@@ -51,7 +51,7 @@ impl ImageLookup<'_> {
     /// `keeps` says that this stays because nothing about the resource changed.
     pub async fn image(
         &self,
-        wanted: &Resolved,
+        wanted: &RequestedImage,
         running: Option<&PinnedImage>,
         keeps: bool,
     ) -> InspectedImage {

@@ -6,8 +6,8 @@ mod image_lookup;
 
 use std::collections::BTreeMap;
 
-use llsd_plan::distributions;
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
+use llsd_plan::image::resolve;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::problem::Findings;
@@ -82,9 +82,10 @@ async fn images(
     facts: &Facts,
 ) -> Result<(InspectedImage, ExternalProviders), kube::Error> {
     let key = &resource.key;
-    let wanted = resource.spec.as_ref().and_then(|spec| {
-        distributions::resolve(&spec.distribution, &facts.operator, &mut Findings::default())
-    });
+    let wanted = resource
+        .spec
+        .as_ref()
+        .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
     let Some(wanted) = wanted else { return Ok(<_>::default()) };
     let configuration = context.configuration.get();
     let keyring = context.pull_credentials.keyring(&context.client, key, references, live).await?;
