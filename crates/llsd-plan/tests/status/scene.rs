@@ -14,7 +14,7 @@ use llsd_plan::problem::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::{
-    Answers, Applied, Applying, Live, Observed, Pass, Reported, Server, ServerProvider, report,
+    Answers, Applied, Applying, Live, Observed, Pass, Server, ServerProvider, StatusUpdate, compute,
 };
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ impl Scene {
         PLANNINGS.with_borrow_mut(|known| Rc::clone(known.entry(key).or_insert_with(make)))
     }
 
-    pub fn report(&self) -> Reported {
+    pub fn report(&self) -> StatusUpdate {
         let resource = Resource::parse(&self.resource);
         let unreadable = Planning::Refused(Findings::default());
         let planned = self.planning();
@@ -136,7 +136,7 @@ impl Scene {
         } else {
             Pass::Reconciled { planning, applying }
         };
-        report(&Observed {
+        compute(&Observed {
             resource: &resource,
             now: self.now,
             operator_version: self.operator_version,

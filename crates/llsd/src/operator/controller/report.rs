@@ -21,7 +21,7 @@ pub async fn report(
     newer_digest: Option<&str>,
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
-    let reported = status::report(&Observed {
+    let update = status::compute(&Observed {
         resource,
         now: Timestamp::now(),
         operator_version: &context.settings.operator_version,
@@ -31,7 +31,7 @@ pub async fn report(
         server: &now.server,
         newer_digest,
     });
-    let status = serde_json::to_value(&reported.status).expect("a status has string keys only");
+    let status = serde_json::to_value(&update.status).expect("a status has string keys only");
     let difference = difference(&resource.status, &status);
     if difference.is_object() {
         // With the version, so that a status is never laid over one that nobody here has seen.
@@ -57,7 +57,7 @@ pub async fn report(
             Err(error) => return Err(error),
         }
     }
-    context.events.publish(resource, reported.events);
+    context.events.publish(resource, update.events);
     Ok(())
 }
 
