@@ -124,8 +124,8 @@ fn refusal(object: &Value) -> Option<String> {
     let first = |findings: &Findings| {
         findings.problems.first().map(|problem| format!("{}: {}", problem.path, problem.message))
     };
-    first(&validate(object)).or_else(|| match plan::plan(object, &Facts::default()) {
-        plan::Outcome::Refused(findings) => first(&findings),
+    first(&validate(object)).or_else(|| match plan::parse_and_plan(object, &Facts::default()) {
+        plan::Planning::Refused(findings) => first(&findings),
         _ => None,
     })
 }

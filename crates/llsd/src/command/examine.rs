@@ -53,32 +53,32 @@ impl Examined {
         let sound = version == Version::V1Alpha2 || findings.problems.is_empty();
         if let Some(facts) = facts.filter(|_| sound) {
             let object = convert(written, Version::V1Alpha2);
-            findings.extend(self.found_by_planning(plan::plan(&object, facts), object));
+            findings.extend(self.found_by_planning(plan::parse_and_plan(&object, facts), object));
         }
         self.take(findings);
     }
 
     /// Takes in what planning came to elsewhere, with the facts of a cluster.
-    pub(super) fn planned_as(&mut self, outcome: plan::Outcome, object: Value) {
+    pub(super) fn planned_as(&mut self, outcome: plan::Planning, object: Value) {
         let findings = self.found_by_planning(outcome, object);
         self.take(findings);
     }
 
-    fn found_by_planning(&mut self, outcome: plan::Outcome, object: Value) -> Findings {
+    fn found_by_planning(&mut self, outcome: plan::Planning, object: Value) -> Findings {
         let mut findings = Findings::default();
         match outcome {
-            plan::Outcome::Planned(plan) => {
+            plan::Planning::Planned(plan) => {
                 findings.warnings = self.in_own_fields(plan.warnings.clone());
                 self.planned = Some(Planned { plan: *plan, object });
             }
-            plan::Outcome::Refused(found) => {
+            plan::Planning::Refused(found) => {
                 findings.problems = self.in_own_fields(found.problems);
                 findings.warnings = self.in_own_fields(found.warnings);
                 if findings.problems.is_empty() {
                     findings.problems.push(unreadable());
                 }
             }
-            plan::Outcome::Unavailable { missing, warnings } => {
+            plan::Planning::Unavailable { missing, warnings } => {
                 self.missing = self.located(self.in_own_fields(missing));
                 findings.warnings = self.in_own_fields(warnings);
             }

@@ -11,6 +11,7 @@ use kube::Config;
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::document;
 use llsd_plan::facts::Facts;
+use llsd_plan::resource::Resource;
 use serde_json::Value;
 use similar::TextDiff;
 
@@ -19,7 +20,7 @@ use super::inputs::{Given, open};
 use super::{Exit, Printout};
 use crate::input::contents;
 use crate::manifests::names;
-use crate::operator::controller::preview::{Change, Looking, key_of};
+use crate::operator::controller::preview::{Change, Previewer, key_of};
 use crate::operator::telemetry::{self, Metrics};
 use shown::{redact, shown};
 
@@ -118,13 +119,14 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
     let default = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let client =
         telemetry::client(config, &Metrics::new(env!("CARGO_PKG_VERSION"))).map_err(unavailable)?;
-    let looking = Looking::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
+    let previewer =
+        Previewer::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
     let mut found = Found::default();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
         let key = key_of(&object, &default);
         object["metadata"]["namespace"] = Value::from(&*key.namespace);
-        let stored = match looking.stored(&key, &object).await {
+        let stored = match previewer.stored(&key, &object).await {
             Ok(stored) => stored,
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
                 let _ = writeln!(found.refusals, "{key}: {}", status.message);
@@ -132,7 +134,9 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             }
             Err(error) => return Err(unavailable(error)),
         };
-        let preview = Box::pin(looking.preview(&key, &stored)).await.map_err(unavailable)?;
+        let preview = Box::pin(previewer.preview(&Resource::parse(&stored).known_as(&key)))
+            .await
+            .map_err(unavailable)?;
         for change in &preview.changes {
             found.text.push_str(&difference(change));
         }
@@ -140,7 +144,7 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             let _ = writeln!(found.refusals, "{key}: {refusal}");
         }
         found.facts.push(preview.facts);
-        examined.planned_as(preview.outcome, stored);
+        examined.planned_as(preview.planning, stored);
     }
     Ok(found)
 }

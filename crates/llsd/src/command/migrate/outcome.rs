@@ -7,7 +7,7 @@ use llsd_api::GROUP;
 use llsd_api::conversion::Version;
 use llsd_plan::facts::Facts;
 use llsd_plan::migrate::{Decision, Kind, Migrated, Move, Target, lift, migrate, migrate_to};
-use llsd_plan::plan::{self, plan};
+use llsd_plan::plan::{self, parse_and_plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::validate;
 use serde_json::Value;
@@ -75,10 +75,10 @@ fn judge(object: &Value, to: Option<Target>) -> Findings {
     // A name says itself which release it stands for.
     let is_image = object.pointer("/spec/distribution/image").is_some();
     facts.image.release = to.filter(|_| is_image).map(|target| target.release().to_owned());
-    match plan(object, &facts) {
-        plan::Outcome::Planned(plan) => findings.warnings.extend(plan.warnings),
-        plan::Outcome::Refused(found) => findings.extend(found),
-        plan::Outcome::Unavailable { warnings, .. } => findings.warnings.extend(warnings),
+    match parse_and_plan(object, &facts) {
+        plan::Planning::Planned(plan) => findings.warnings.extend(plan.warnings),
+        plan::Planning::Refused(found) => findings.extend(found),
+        plan::Planning::Unavailable { warnings, .. } => findings.warnings.extend(warnings),
     }
     findings
 }

@@ -1,16 +1,18 @@
 //! A volume claim can grow and never shrink, and only where its storage class allows it. Neither is
 //! a reason to leave a server without the rest of what was asked for.
 
-use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::quantity::nanos;
-use llsd_plan::status::Refused;
 use serde_json::{Value, json};
 
-use super::write::Failed;
-use crate::operator::controller::cache::{Child, Detail};
+use super::refusal::{Refused, WriteFailure};
+use crate::live::{Detail, LiveObject};
+use crate::problem::{FieldPath, Problem, Reason};
+use crate::quantity::nanos;
 
 /// The claim as it can be applied: where it would shrink, with the size that it has.
-pub fn without_shrinking(desired: Value, live: Option<&Child>) -> (Value, Option<Problem>) {
+pub(super) fn without_shrinking(
+    desired: Value,
+    live: Option<&LiveObject>,
+) -> (Value, Option<Problem>) {
     let Some((asked, has)) = sizes(&desired, live) else { return (desired, None) };
     let both = nanos(&asked).zip(nanos(has));
     if both.is_none_or(|(asked, has)| asked >= has) {
@@ -26,7 +28,11 @@ pub fn without_shrinking(desired: Value, live: Option<&Child>) -> (Value, Option
 }
 
 /// A claim that is there and cannot grow: a remark, where it was that which the API server refused.
-pub fn not_growing(live: Option<&Child>, desired: &Value, failed: &Failed) -> Option<Problem> {
+pub(super) fn not_growing(
+    live: Option<&LiveObject>,
+    desired: &Value,
+    failed: &WriteFailure,
+) -> Option<Problem> {
     let (asked, has) = sizes(desired, live)?;
     // A storage class without expansion is refused as forbidden.
     let refused = failed.refused == Refused::Invalid || failed.message.contains("forbidden");
@@ -40,7 +46,7 @@ pub fn not_growing(live: Option<&Child>, desired: &Value, failed: &Failed) -> Op
 
 /// A claim that somebody deletes stays as long as a pod uses it. To wait for that before anything
 /// else is applied would be to wait for ever: what is applied may be that no pod shall run.
-pub fn going(live: &Child) -> Option<Problem> {
+pub(super) fn going(live: &LiveObject) -> Option<Problem> {
     live.deleting.then(|| Problem {
         path: FieldPath::spec().key("workload").key("storage"),
         reason: Reason::Ignored,
@@ -50,7 +56,7 @@ pub fn going(live: &Child) -> Option<Problem> {
 }
 
 /// The claim with the size that the live one has.
-pub fn with_its_size(mut desired: Value, live: Option<&Child>) -> Value {
+pub(super) fn with_its_size(mut desired: Value, live: Option<&LiveObject>) -> Value {
     if let Some((_, has)) = sizes(&desired, live) {
         desired["spec"]["resources"]["requests"]["storage"] = json!(has);
     }
@@ -58,7 +64,7 @@ pub fn with_its_size(mut desired: Value, live: Option<&Child>) -> Value {
 }
 
 /// What is asked for, and what the live claim has.
-fn sizes<'a>(desired: &Value, live: Option<&'a Child>) -> Option<(String, &'a str)> {
+fn sizes<'a>(desired: &Value, live: Option<&'a LiveObject>) -> Option<(String, &'a str)> {
     let Detail::Claim { size, .. } = &live?.detail else { return None };
     let asked = desired["spec"]["resources"]["requests"]["storage"].as_str()?;
     Some((asked.to_owned(), size))

@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::{Api, Client};
-use llsd_plan::objects::names;
+use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::references::References;
+use llsd_plan::resource::Key;
 use llsd_registry::Credential;
 use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
-
-use crate::operator::controller::cache::{Child, Detail};
-use crate::operator::controller::key::Key;
-use llsd_plan::objects::ObjectKind;
 
 /// How long a keyring serves before its Secrets are read again.
 const FRESH: Duration = Duration::from_secs(45);
@@ -50,10 +48,10 @@ impl PullCredentials {
         client: &Client,
         key: &Key,
         references: &References,
-        children: &[Child],
+        live: &[LiveObject],
     ) -> Result<Arc<Keyring>, kube::Error> {
         let mut secrets = references.pull_secrets.clone();
-        secrets.extend(of_account(client, key, references, children).await?);
+        secrets.extend(of_account(client, key, references, live).await?);
         if secrets.is_empty() {
             return Ok(Arc::default());
         }
@@ -106,12 +104,12 @@ async fn of_account(
     client: &Client,
     key: &Key,
     references: &References,
-    children: &[Child],
+    live: &[LiveObject],
 ) -> Result<Vec<String>, kube::Error> {
     let Some(named) = &references.service_account else {
         let own = names::service_account(&key.name);
-        let own = children.iter().find(|child| child.is_named(ObjectKind::ServiceAccount, &own));
-        return Ok(match own.map(|child| &child.detail) {
+        let own = live.iter().find(|live| live.is_named(ObjectKind::ServiceAccount, &own));
+        return Ok(match own.map(|own| &own.detail) {
             Some(Detail::Account { pull_secrets }) => {
                 pull_secrets.iter().map(ToString::to_string).collect()
             }

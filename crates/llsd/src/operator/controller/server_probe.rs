@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use llsd_plan::resource::Key;
 use llsd_plan::status::{Answers, Server, ServerProvider};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::key::Key;
 use super::pinned_certificate::PinnedCertificate;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -17,7 +17,7 @@ const SIZE_LIMIT: usize = 1 << 20;
 
 /// How servers are reached.
 #[derive(Clone, Debug)]
-pub struct Servers {
+pub struct ServerProbe {
     plain: reqwest::Client,
     /// Instead of the Service's URL, for an operator outside of the cluster.
     template: Option<String>,
@@ -51,7 +51,7 @@ struct Listed {
     health: BTreeMap<String, serde_json::Value>,
 }
 
-impl Servers {
+impl ServerProbe {
     /// `template` may hold `{name}`, `{namespace}` and `{port}`.
     pub fn new(template: Option<String>) -> Result<Self, reqwest::Error> {
         Ok(Self { plain: builder().build()?, template })
@@ -123,11 +123,11 @@ async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, String> {
 
 /// Up to 0.2.12 a provider that is switched off is listed with an empty id.
 fn provider(listed: Listed) -> Option<ServerProvider> {
-    let said = |field: &str| {
+    let health = |field: &str| {
         let value = listed.health.get(field).and_then(|value| value.as_str());
         bounded(value.unwrap_or_default())
     };
-    let (health_status, health_message) = (said("status"), said("message"));
+    let (health_status, health_message) = (health("status"), health("message"));
     (!listed.provider_id.is_empty()).then_some(ServerProvider {
         api: listed.api,
         provider_id: listed.provider_id,
@@ -179,7 +179,7 @@ fn reason(error: &reqwest::Error) -> String {
     }
     let deepest = deepest.to_string();
     if deepest.contains("lookup address information") {
-        // Resolvers tell it in one word or another from one moment to the next.
+        // Resolvers word it one way or another from one moment to the next.
         return "its name cannot be resolved".to_owned();
     }
     if error.is_connect() {

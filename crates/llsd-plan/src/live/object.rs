@@ -1,17 +1,16 @@
-//! What is remembered of an owned object: enough to know whether it is what would be applied, and
-//! what a status tells of it. The object itself is not kept.
+//! An owned object as the cluster holds it, as far as anybody acts on it: whether it is what would be
+//! applied, and what a status reports of it. The object itself is not kept.
 
-use llsd_plan::fingerprint::{self, Fingerprint};
-use llsd_plan::objects::labels;
-use llsd_plan::status::DeploymentState;
 use serde_json::Value;
 
-use crate::operator::controller::key::Key;
-use llsd_plan::objects::ObjectKind;
+use super::deployment::DeploymentDetail;
+use crate::fingerprint::{self, Fingerprint};
+use crate::objects::{ObjectKind, labels};
+use crate::resource::{Key, Resource};
 
 /// An owned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Child {
+pub struct LiveObject {
     pub kind: ObjectKind,
     pub name: Box<str>,
     pub uid: Box<str>,
@@ -31,7 +30,7 @@ pub struct Child {
     pub detail: Detail,
 }
 
-/// What else is told of some kinds.
+/// What else matters of some kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
     None,
@@ -50,18 +49,7 @@ pub enum Detail {
     },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeploymentDetail {
-    pub state: DeploymentState,
-    /// The state of the resource that the template belongs to.
-    pub planned_for: Option<Box<str>>,
-    /// The template is still that of an earlier operator.
-    pub adopted: bool,
-    /// The image of the Redis sidecar.
-    pub sidecar_image: Option<Box<str>>,
-}
-
-impl Child {
+impl LiveObject {
     /// Reads a live object; with it the resource that it belongs to.
     pub fn read(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
         let metadata = &object["metadata"];
@@ -96,6 +84,21 @@ impl Child {
         Some((key, child))
     }
 
+    /// What is known of an object that no watch has shown, if it is the resource's own.
+    pub fn owned_by(kind: ObjectKind, live: &Value, resource: &Resource) -> Option<Self> {
+        let (named, object) = Self::read(kind, live)?;
+        let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
+        // Somebody may have taken the label away, and with it the object out of the watch. Of a
+        // Secret the label is the only proof that the operator's own policy accepts.
+        let controlled = object.controller.as_deref() == Some(resource.owner());
+        let proven = kind != ObjectKind::Secret && (controlled || object.fingerprint.is_some());
+        (named == resource.key && (labelled || proven)).then_some(object)
+    }
+
+    pub fn is_named(&self, kind: ObjectKind, name: &str) -> bool {
+        self.kind == kind && *self.name == *name
+    }
+
     /// Whether nothing that anybody acts on differs.
     pub fn is_same_as(&self, other: &Self) -> bool {
         Self { version: self.version, ..other.clone() } == *self
@@ -110,7 +113,7 @@ impl Child {
 }
 
 /// The resource of an object that no resource controls: a claim that outlives its resource, or a
-/// Deployment whose owner v0.9 forgot. Anybody can edit labels, so names tell; and a Deployment's
+/// Deployment whose owner v0.9 forgot. Anybody can edit labels, so names decide; and a Deployment's
 /// selector, which nobody can edit.
 fn named_for(kind: ObjectKind, object: &Value) -> Option<&str> {
     let name = kind.resource_named(object["metadata"]["name"].as_str()?)?;
@@ -126,7 +129,7 @@ pub fn version(metadata: &Value) -> u64 {
 fn detail(kind: ObjectKind, object: &Value) -> Detail {
     let text = |value: &Value| value.as_str().map(Box::<str>::from);
     match kind {
-        ObjectKind::Deployment => Detail::Deployment(Box::new(deployment(object))),
+        ObjectKind::Deployment => Detail::Deployment(Box::new(DeploymentDetail::read(object))),
         ObjectKind::VolumeClaim => Detail::Claim {
             phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
@@ -145,45 +148,11 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
                 .filter_map(|secret| text(&secret["name"]))
                 .collect(),
         },
-        _ => Detail::None,
-    }
-}
-
-fn deployment(object: &Value) -> DeploymentDetail {
-    let number = |value: &Value| value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
-    let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
-    let condition = |kind: &str, state: &str| {
-        let mut all = status["conditions"].as_array().into_iter().flatten();
-        all.find(|condition| condition["type"] == kind && condition["status"] == state)
-    };
-    let said =
-        |condition: &Value, field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-    let pod = &spec["template"]["spec"];
-    let image = |containers: &Value, wanted: &dyn Fn(&str) -> bool| {
-        let mut all = containers.as_array().into_iter().flatten();
-        let found = all.find(|container| container["name"].as_str().is_some_and(wanted));
-        found.and_then(|container| container["image"].as_str()).map(str::to_owned)
-    };
-    let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
-    DeploymentDetail {
-        state: DeploymentState {
-            generation: metadata["generation"].as_i64().unwrap_or(0),
-            observed_generation: status["observedGeneration"].as_i64().unwrap_or(0),
-            wanted: spec["replicas"].as_i64().map_or(1, |n| i32::try_from(n).unwrap_or(1)),
-            replicas: number(&status["replicas"]),
-            updated: number(&status["updatedReplicas"]),
-            ready: number(&status["readyReplicas"]),
-            available: number(&status["availableReplicas"]),
-            stuck: condition("Progressing", "False")
-                .map(|condition| (said(condition, "reason"), said(condition, "message"))),
-            replica_failure: condition("ReplicaFailure", "True")
-                .map(|condition| said(condition, "message")),
-            image: image(&pod["containers"], &|_| true),
-        },
-        planned_for: annotation(labels::PLANNED_FOR),
-        adopted: annotation(labels::ADOPTED).is_some(),
-        sidecar_image: image(&pod["initContainers"], &|name| name == labels::REDIS_SIDECAR)
-            .map(Into::into),
+        ObjectKind::Secret
+        | ObjectKind::NetworkPolicy
+        | ObjectKind::Service
+        | ObjectKind::DisruptionBudget
+        | ObjectKind::Autoscaler => Detail::None,
     }
 }
 

@@ -12,11 +12,11 @@ use llsd_plan::connection::Connection;
 use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
 use llsd_plan::objects::names;
 use llsd_plan::references::References;
+use llsd_plan::resource::Key;
 use tokio::time::Instant;
 
-use crate::operator::controller::api_error::told;
-use crate::operator::controller::key::Key;
-use crate::operator::controller::secret_key::SecretKey;
+use super::api_error::safe_message;
+use super::secret_key::SecretKey;
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
 /// bring it back several times within seconds.
@@ -25,7 +25,7 @@ const FRESH: Duration = Duration::from_secs(10);
 const AWAITED: Duration = Duration::from_secs(5);
 
 /// Namespace and name of a Secret.
-type Place = (Arc<str>, Box<str>);
+type Address = (Arc<str>, Box<str>);
 /// What may be known of a Secret's values, by key.
 type Keys = BTreeMap<String, SecretKeyFacts>;
 
@@ -34,14 +34,14 @@ type Keys = BTreeMap<String, SecretKeyFacts>;
 pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
-    known: Mutex<HashMap<Place, Known>>,
+    known: Mutex<HashMap<Address, Known>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
 }
 
 /// What a resource's Secrets hold now.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SecretsRead {
     pub facts: BTreeMap<String, SecretFacts>,
     /// Other resources whose Secrets turned out to have changed.
     pub woken: Vec<Key>,
@@ -59,10 +59,10 @@ struct Known {
     own: Option<Own>,
 }
 
-/// A Secret of the operator's own making, as it was when it was looked at.
+/// A Secret of the operator's own making, as it was when it was read.
 #[derive(Debug, PartialEq, Eq)]
 enum Own {
-    NotLookedAt,
+    NotRead,
     Missing,
     Version(Box<str>),
 }
@@ -78,16 +78,16 @@ impl Secrets {
         client: &Client,
         key: &Key,
         references: &References,
-    ) -> Result<Found, kube::Error> {
+    ) -> Result<SecretsRead, kube::Error> {
         let names: HashSet<&str> =
             references.secrets.iter().map(|(name, _)| name.as_str()).collect();
         let own = names::storage_secret(&key.name);
         let own = references.connection_string.as_ref().map(|_| own.as_str());
         self.forget_other_uses(key, &names.iter().copied().chain(own).collect());
         if let Some(own) = own {
-            self.look_after(key, own);
+            self.keep_reading(key, own);
         }
-        let mut all = Found::default();
+        let mut all = SecretsRead::default();
         for name in names {
             // A connection string is not kept, so it is read each time.
             let connection = references.connection_string.as_ref();
@@ -104,8 +104,8 @@ impl Secrets {
         Ok(all)
     }
 
-    /// Looks at a Secret of the operator's own making from time to time as well.
-    fn look_after(&self, owner: &Key, name: &str) {
+    /// Reads a Secret of the operator's own making from time to time as well.
+    fn keep_reading(&self, owner: &Key, name: &str) {
         let mut known = self.lock();
         let entry = known.entry((owner.namespace.clone(), name.into())).or_insert_with(|| Known {
             read: Instant::now(),
@@ -115,7 +115,7 @@ impl Secrets {
             own: None,
         });
         entry.users.insert(owner.clone());
-        entry.own.get_or_insert(Own::NotLookedAt);
+        entry.own.get_or_insert(Own::NotRead);
     }
 
     async fn read(
@@ -160,11 +160,11 @@ impl Secrets {
 
     /// Reads every Secret again that was not read for a while; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
-        let due: Vec<Place> = {
+        let due: Vec<Address> = {
             let waiting = self.waiting();
             let known = self.lock();
             let due = known.iter().filter(|(_, known)| self.is_due(known, &waiting));
-            due.map(|(place, _)| place.clone()).collect()
+            due.map(|(address, _)| address.clone()).collect()
         };
         let mut woken = Vec::new();
         for (namespace, name) in due {
@@ -174,7 +174,7 @@ impl Secrets {
                     woken.extend(self.remember(&namespace, &name, found.as_ref(), None));
                 }
                 Err(error) => {
-                    let error = told(&error);
+                    let error = safe_message(&error);
                     tracing::warn!(%namespace, %name, error, "a Secret cannot be read");
                 }
             }
@@ -184,8 +184,8 @@ impl Secrets {
 
     /// A Secret changed, says a watch; which resources that wakes, with what was known forgotten.
     pub fn changed(&self, namespace: &str, name: &str) -> Vec<Key> {
-        let place = (namespace.into(), name.into());
-        let known = self.lock().remove(&place);
+        let address = (namespace.into(), name.into());
+        let known = self.lock().remove(&address);
         known.map(|known| known.users.into_iter().collect()).unwrap_or_default()
     }
 
@@ -235,12 +235,12 @@ impl Secrets {
         let hashes = secret.map(|secret| self.hashes(secret));
         let certificate = secret.and_then(|secret| secret.data.as_ref()?.get("tls.crt"));
         let mut known = self.lock();
-        let place = (namespace.into(), name.into());
-        if user.is_none() && !known.contains_key(&place) {
+        let address = (namespace.into(), name.into());
+        if user.is_none() && !known.contains_key(&address) {
             // Nobody refers to it any more.
             return Vec::new();
         }
-        let entry = known.entry(place).or_insert_with(|| Known {
+        let entry = known.entry(address).or_insert_with(|| Known {
             read: Instant::now(),
             users: HashSet::new(),
             hashes: hashes.clone(),
@@ -276,7 +276,7 @@ impl Secrets {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Address, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,16 +1,16 @@
 //! A Deployment of an earlier operator: it is ours from now on, and its pods run on untouched until
 //! the resource changes.
 
-use llsd_plan::objects::labels;
-use llsd_plan::plan::state_of;
 use serde_json::{Map, Value, json};
+
+use crate::objects::labels;
 
 /// More than this many places are counted, not listed.
 const LISTED: usize = 12;
 
 /// What is applied in place of the whole Deployment: whose it is, and for which state of the
 /// resource its own template stays.
-pub fn mark(desired: &Value, resource: &Value) -> Value {
+pub(super) fn mark(desired: &Value, state: &str) -> Value {
     let metadata = &desired["metadata"];
     json!({
         "apiVersion": desired["apiVersion"],
@@ -21,7 +21,7 @@ pub fn mark(desired: &Value, resource: &Value) -> Value {
             "labels": metadata["labels"],
             "ownerReferences": metadata["ownerReferences"],
             "annotations": {
-                labels::PLANNED_FOR: state_of(resource).unwrap_or_default(),
+                labels::PLANNED_FOR: state,
                 labels::ADOPTED: "true",
             },
         },
@@ -30,7 +30,7 @@ pub fn mark(desired: &Value, resource: &Value) -> Value {
 
 /// The places in which the live Deployment differs from the planned one, as field paths. What only
 /// the live one has is not listed: defaults of the API server stand there too.
-pub fn waiting(desired: &Value, live: &Value) -> Vec<String> {
+pub(super) fn waiting(desired: &Value, live: &Value) -> Vec<String> {
     let mut places = Vec::new();
     differences(&desired["spec"], &live["spec"], "spec", &mut places);
     if places.len() > LISTED {

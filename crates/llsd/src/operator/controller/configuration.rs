@@ -11,17 +11,17 @@ use serde_json::Value;
 use crate::manifests::names::CONFIG_MAP;
 use crate::operator::config::{OperatorConfig, REGISTRIES};
 
-/// What holds now.
+/// The configuration that holds now.
 #[derive(Debug)]
-pub struct Operator {
+pub struct Configuration {
     pub config: OperatorConfig,
     pub registry: Arc<Registry>,
 }
 
-/// What holds now, and where it came from.
+/// The configuration that holds now, and where it came from.
 #[derive(Debug)]
-pub struct Current {
-    now: RwLock<Arc<Operator>>,
+pub struct CurrentConfiguration {
+    now: RwLock<Arc<Configuration>>,
     sources: Mutex<Sources>,
 }
 
@@ -34,20 +34,20 @@ struct Sources {
     registries: Registries,
 }
 
-impl Default for Current {
+impl Default for CurrentConfiguration {
     fn default() -> Self {
         let (config, _) = OperatorConfig::read(&BTreeMap::new(), environment());
         let registries = config.registries.clone();
         let registry = Arc::new(registry(&registries));
         Self {
-            now: RwLock::new(Arc::new(Operator { config, registry })),
+            now: RwLock::new(Arc::new(Configuration { config, registry })),
             sources: Mutex::new(Sources { registries, ..Sources::default() }),
         }
     }
 }
 
-impl Current {
-    pub fn get(&self) -> Arc<Operator> {
+impl CurrentConfiguration {
+    pub fn get(&self) -> Arc<Configuration> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -98,12 +98,12 @@ impl Current {
         let registry = if registries == sources.registries {
             Arc::clone(&self.get().registry)
         } else {
-            // What was read through other mirrors is read anew.
+            // What was read through other mirrors is read again.
             Arc::new(registry(&registries))
         };
         sources.registries = registries;
         *self.now.write().unwrap_or_else(PoisonError::into_inner) =
-            Arc::new(Operator { config, registry });
+            Arc::new(Configuration { config, registry });
     }
 }
 
