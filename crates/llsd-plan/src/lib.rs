@@ -4,7 +4,6 @@ pub mod coercion;
 pub mod config;
 pub mod connection;
 pub mod distributions;
-pub mod document;
 pub mod facts;
 pub mod fingerprint;
 pub mod migrate;
@@ -18,3 +17,5 @@ pub mod status;
 pub mod suggest;
 pub mod takeover;
 pub mod validate;
+
+pub use llsd_yaml::document;

@@ -12,7 +12,7 @@ pub(super) fn read(_: &str, text: &str) -> Result<Facts, Finding> {
     let tree = match documents.next().map(|document| document.content) {
         None => return Ok(Facts::default()),
         Some(Ok(tree)) => tree,
-        Some(Err(fault)) => return Err(fault.finding()),
+        Some(Err(fault)) => return Err(Finding::of_text(&fault)),
     };
     if let Some(more) = documents.next() {
         let at = more.content.map_or_else(|fault| fault.at, |tree| tree.at());

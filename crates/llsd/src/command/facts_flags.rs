@@ -10,7 +10,7 @@ use llsd_plan::problem::{FieldPath, Reason};
 
 use super::inputs::open;
 use super::{facts_file, image_config};
-use crate::input::{Finding, Position, Remark, Source};
+use crate::input::{Finding, Remark, Source};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is known of the image and the cluster")]
@@ -84,7 +84,8 @@ impl Read {
     ) -> Result<Option<T>, String> {
         let Source { name, text } = open(path)?;
         self.files.push(name.clone());
-        let content = text.map_err(|fault| fault.finding()).and_then(|text| reader(&name, &text));
+        let content =
+            text.map_err(|fault| Finding::of_text(&fault)).and_then(|text| reader(&name, &text));
         Ok(content.map_err(|finding| self.remark(name, finding)).ok())
     }
 
@@ -108,7 +109,7 @@ fn base(name: &str, text: &str) -> Result<BaseFacts, Finding> {
             Reason::UnsupportedBase,
             format!("the base configuration cannot be read: {}", wrong.message),
             "give the config.yaml or run.yaml of a Llama Stack image",
-            Position { line: wrong.line, column: wrong.column },
+            wrong.at,
         )),
     }
 }

@@ -1,9 +1,8 @@
 //! A [`Problem`] with the place in the file that it speaks of.
 
 use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_yaml::{Fault, Position, Tree};
 use serde::Serialize;
-
-use super::tree::{Position, Tree};
 
 /// Serialises flat: `path`, `reason`, `message`, `remedy`, `line`, `column`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +23,12 @@ impl Finding {
         Self { problem, at }
     }
 
+    /// A text that is no document yet has no fields either.
+    pub fn of_text(fault: &Fault) -> Self {
+        let Fault { at, message, remedy, .. } = fault;
+        Self::new(FieldPath::root(), Reason::Invalid, message, remedy, *at)
+    }
+
     pub fn new(
         path: FieldPath,
         reason: Reason,
@@ -41,7 +46,7 @@ impl Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::documents;
+    use llsd_yaml::documents;
 
     const STACK: &str = "\
 # a comment first

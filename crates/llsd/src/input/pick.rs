@@ -4,19 +4,18 @@
 use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
 use llsd_plan::problem::{FieldPath, Reason};
+use llsd_yaml::{Document, Position, Tree, documents};
 
-use super::documents::{Document, documents};
 use super::finding::Finding;
 use super::resource::{Contents, Remark, Resource};
 use super::source::Source;
-use super::tree::{Position, Tree};
 
 /// Reads one file; one that holds no resource of ours at all is a problem.
 pub fn contents(source: &Source) -> Contents {
     let mut file = File { name: &source.name, contents: Contents::default() };
     match &source.text {
         Ok(text) => documents(text).into_iter().for_each(|document| file.document(document)),
-        Err(fault) => file.remark(None, vec![fault.finding()], Vec::new()),
+        Err(fault) => file.remark(None, vec![Finding::of_text(fault)], Vec::new()),
     }
     let complained = file.contents.remarks.iter().any(|remark| !remark.problems.is_empty());
     if file.contents.resources.is_empty() && !complained {
@@ -41,7 +40,9 @@ impl File<'_> {
     fn document(&mut self, document: Document) {
         match document.content {
             Ok(tree) => self.object(document.number, &tree, &FieldPath::root()),
-            Err(fault) => self.remark(Some(document.number), vec![fault.finding()], Vec::new()),
+            Err(fault) => {
+                self.remark(Some(document.number), vec![Finding::of_text(&fault)], Vec::new())
+            }
         }
     }
 

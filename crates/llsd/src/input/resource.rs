@@ -2,10 +2,10 @@
 
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
+use llsd_yaml::Tree;
 use serde_json::Value;
 
 use super::finding::Finding;
-use super::tree::Tree;
 
 /// One resource of our kind.
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ use similar::TextDiff;
 use super::examine::{Examined, report};
 use super::inputs::{Given, open};
 use super::{Exit, Outcome};
-use crate::operator::controller::preview::{Change, Looking, key_of};
 use crate::input::contents;
 use crate::manifests::names;
+use crate::operator::controller::preview::{Change, Looking, key_of};
 use crate::operator::telemetry::{self, Metrics};
 use shown::{redact, shown};
 

@@ -4,17 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use llsd_api::KIND;
-use llsd_plan::document::manifest;
 use llsd_plan::migrate::{Move, Target};
 use llsd_plan::problem::{FieldPath, Reason};
+use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
 
-use super::layout::layout;
 use super::outcome::{Migration, summary};
-use super::rewrite::{Change, rewrite};
 use crate::command::inputs::open;
 use crate::command::{Exit, Outcome};
-use crate::input::{Remark, Source, contents, documents, parts};
+use crate::input::{Remark, Source, contents};
 use crate::report::Report;
 
 pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
@@ -47,7 +45,7 @@ pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
         return Outcome { stdout: String::new(), stderr, exit: Exit::Problems };
     }
     let stderr = format!("{}{}", summary(&all), report.findings());
-    Outcome { stdout: joined(&texts), stderr, exit: Exit::Fine }
+    Outcome { stdout: join(&texts), stderr, exit: Exit::Fine }
 }
 
 /// Other kinds pass untouched, which is what anybody expects here.
@@ -56,34 +54,14 @@ fn without_other_kinds(mut remark: Remark) -> Remark {
     remark
 }
 
-/// The text of a file with its resources migrated; what did not change stays byte for byte.
+/// The text of a file with its resources migrated.
 fn rewritten(text: &str, migrations: &[Migration]) -> String {
-    let parts = parts(text);
     let mut remaining = migrations.iter();
-    let mut changed = Vec::new();
-    for document in documents(text) {
-        let Ok(tree) = document.content else { continue };
-        let old = tree.to_json();
-        let mut new = old.clone();
+    rewrite(text, |document| {
         let mut moves = Vec::new();
-        replace(&mut new, &FieldPath::root(), &mut remaining, &mut moves);
-        let range = parts.ranges.get(document.number - 1).cloned();
-        if let Some(range) = range.filter(|_| old != new) {
-            changed.push((
-                range.clone(),
-                rewritten_part(&text[range], &old, &new, &moves, parts.json),
-            ));
-        }
-    }
-    if changed.is_empty() {
-        return text.to_owned();
-    }
-    let mut texts = Vec::new();
-    for range in &parts.ranges {
-        let new = changed.iter().find(|(of, _)| of == range).map(|(_, text)| text.clone());
-        texts.push(new.unwrap_or_else(|| text[range.clone()].to_owned()));
-    }
-    if parts.json { joined(&texts) } else { texts.concat() }
+        replace(document, &FieldPath::root(), &mut remaining, &mut moves);
+        moves
+    })
 }
 
 /// Puts the migrated objects in the place of the old ones, also inside lists.
@@ -113,38 +91,4 @@ fn replace<'m>(
             replace(item, &path.key("items").index(index), remaining, moves);
         }
     }
-}
-
-fn rewritten_part(text: &str, old: &Value, new: &Value, moves: &[Move], json: bool) -> String {
-    if json {
-        return manifest(new);
-    }
-    if let Some(layout) = layout(text) {
-        return rewrite(&Change { layout: &layout, old, new, moves });
-    }
-    // Brackets from the first line on: only comments are worth keeping of the form.
-    let mut kept: Vec<&str> = text
-        .lines()
-        .filter(|line| line.trim_start().starts_with('#') || line.starts_with("---"))
-        .collect();
-    let manifest = manifest(new);
-    kept.push(&manifest);
-    kept.join("\n")
-}
-
-/// Texts as one, with separators where they have none of their own.
-fn joined(texts: &[String]) -> String {
-    let mut out = String::new();
-    for text in texts {
-        if !out.is_empty() {
-            if !out.ends_with('\n') {
-                out.push('\n');
-            }
-            if !text.starts_with("---") {
-                out.push_str("---\n");
-            }
-        }
-        out.push_str(text.trim_start_matches('\n'));
-    }
-    out
 }

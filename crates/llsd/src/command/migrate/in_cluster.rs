@@ -7,7 +7,9 @@ use std::io::{self, Write as _};
 use kube::Config;
 
 use crate::command::{Exit, Outcome};
-use crate::operator::storage_migration::{Migrated, MigrationError, Progress, migrate_storage, rehearse};
+use crate::operator::storage_migration::{
+    Migrated, MigrationError, Progress, migrate_storage, rehearse,
+};
 use crate::operator::telemetry::{self, Metrics};
 
 pub(super) fn run(dry_run: bool) -> Outcome {

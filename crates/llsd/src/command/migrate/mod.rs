@@ -3,10 +3,7 @@
 
 mod files;
 mod in_cluster;
-mod layout;
-mod lines;
 mod outcome;
-mod rewrite;
 
 use std::path::PathBuf;
 

@@ -4,59 +4,48 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use llsd_plan::problem::{FieldPath, Segment};
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::scalar::Scalar;
-
-/// A place in a file, both counted from 1 and the column in characters, as editors count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Position {
-    pub line: usize,
-    pub column: usize,
-}
-
-impl Position {
-    pub const START: Self = Self { line: 1, column: 1 };
-}
+use crate::dialect::Scalar;
+use crate::path::{FieldPath, Segment};
+use crate::position::Position;
 
 /// A value and its place. Cloning is cheap: an alias shares the node of its anchor and only stands
 /// somewhere else, so a document never grows by being read.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    pub(super) at: Position,
-    pub(super) node: Rc<Node>,
+    pub(crate) at: Position,
+    pub(crate) node: Rc<Node>,
 }
 
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) content: Content,
+pub(crate) struct Node {
+    pub(crate) content: Content,
     /// Nodes below this one with every alias written out, itself included.
-    pub(super) size: usize,
-    pub(super) depth: usize,
+    pub(crate) size: usize,
+    pub(crate) depth: usize,
 }
 
 #[derive(Debug)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Scalar(Scalar),
     List(Vec<Tree>),
     Map { entries: Vec<Entry>, repeated: Vec<Repeated> },
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_at: Position,
-    pub(super) value: Tree,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_at: Position,
+    pub(crate) value: Tree,
 }
 
 /// A key that its mapping already had. The later value is the one that counts, as for kubectl.
 #[derive(Clone, Debug)]
-pub(super) struct Repeated {
-    pub(super) key: String,
-    pub(super) at: Position,
-    pub(super) first: Position,
+pub(crate) struct Repeated {
+    pub(crate) key: String,
+    pub(crate) at: Position,
+    pub(crate) first: Position,
 }
 
 /// A key written twice, as [`Tree::duplicates`] finds it.
@@ -68,7 +57,7 @@ pub struct Duplicate {
 }
 
 impl Node {
-    pub(super) fn new(content: Content) -> Self {
+    pub(crate) fn new(content: Content) -> Self {
         let (mut size, mut depth) = (1_usize, 0);
         let mut add = |child: &Tree| {
             size = size.saturating_add(child.node.size);

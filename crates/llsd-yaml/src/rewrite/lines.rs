@@ -1,9 +1,10 @@
 //! Lines of YAML in the making: indentation, and pieces of another text moved to a new one.
 
-use llsd_plan::document::manifest;
 use serde_json::{Value, json};
 
-use super::layout::{Layout, line_start};
+use super::layout::Layout;
+use super::pieces::line_start;
+use crate::document::manifest;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines(Vec<String>);

@@ -1,16 +1,21 @@
-//! A mapping in the making: duplicate keys, merge keys and odd keys as kubectl's reader treats them.
+//! A mapping in the making: duplicate keys, merge keys and odd keys as each dialect treats them.
 
 use std::collections::HashMap;
 
-use super::fault::Fault;
-use super::tree::{Content, Entry, Position, Repeated, Tree};
+use crate::dialect::Dialect;
+use crate::fault::Fault;
+use crate::position::Position;
+use crate::tree::{Content, Entry, Repeated, Tree};
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Mapping {
+    dialect: Dialect,
     entries: Vec<Entry>,
     repeated: Vec<Repeated>,
     /// Where in `entries` a key stands, and whether it only came there by a merge.
     index: HashMap<String, (usize, bool)>,
+    /// What the server's reader puts below all other keys once the mapping ends.
+    merged: Vec<Entry>,
     /// The key whose value comes next.
     pub(super) pending: Option<Key>,
 }
@@ -22,13 +27,42 @@ pub(super) enum Key {
 }
 
 impl Mapping {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            entries: Vec::new(),
+            repeated: Vec::new(),
+            index: HashMap::new(),
+            merged: Vec::new(),
+            pending: None,
+        }
+    }
+
     pub(super) fn finish(self) -> Content {
-        Content::Map { entries: self.entries, repeated: self.repeated }
+        let mut all = Self::new(self.dialect);
+        for Entry { key, key_at, value } in self.merged {
+            if !all.index.contains_key(&key) {
+                all.insert(key, key_at, value, true);
+            }
+        }
+        if all.entries.is_empty() {
+            return Content::Map { entries: self.entries, repeated: self.repeated };
+        }
+        for Entry { key, key_at, value } in self.entries {
+            all.insert(key, key_at, value, false);
+        }
+        Content::Map { entries: all.entries, repeated: self.repeated }
     }
 
     pub(super) fn put(&mut self, tree: Tree) -> Result<(), Fault> {
         match self.pending.take() {
-            None => self.pending = Some(key(&tree)?),
+            None => {
+                let scalar = match &tree.node.content {
+                    Content::Scalar(scalar) => Some(scalar),
+                    _ => None,
+                };
+                self.pending = Some(Key::Named(self.dialect.key(scalar, tree.at)?, tree.at));
+            }
             Some(Key::Named(key, at)) => self.insert(key, at, checked(tree)?, false),
             Some(Key::Merge(at)) => self.merge(&tree, at)?,
         }
@@ -49,20 +83,28 @@ impl Mapping {
         }
     }
 
-    /// kubectl's reader lets a merge win over keys above it and lose against keys below it; in a
-    /// list of mappings the first one wins.
+    /// kubectl's reader lets a merge win over keys above it and lose against keys below it; for the
+    /// server's it loses against all keys of the mapping itself. In a list of mappings the first one
+    /// wins for both.
     fn merge(&mut self, tree: &Tree, at: Position) -> Result<(), Fault> {
         let mappings = match &tree.node.content {
             Content::Map { .. } => std::slice::from_ref(tree),
             Content::List(items) => items.as_slice(),
             Content::Scalar(_) => return Err(wrong_merge(at)),
         };
-        for mapping in mappings.iter().rev() {
+        let mut merged = Vec::new();
+        for mapping in mappings {
             let Content::Map { entries, .. } = &mapping.node.content else {
                 return Err(wrong_merge(at));
             };
-            for Entry { key, key_at, value } in entries {
-                self.insert(key.clone(), *key_at, value.clone(), true);
+            merged.push(entries);
+        }
+        match self.dialect {
+            Dialect::PyYaml => self.merged.extend(merged.into_iter().flatten().cloned()),
+            Dialect::Kubectl => {
+                for Entry { key, key_at, value } in merged.into_iter().rev().flatten() {
+                    self.insert(key.clone(), *key_at, value.clone(), true);
+                }
             }
         }
         Ok(())
@@ -72,19 +114,6 @@ impl Mapping {
 pub(super) fn wrong_merge(at: Position) -> Fault {
     let message = "`<<` takes a mapping or a list of mappings";
     Fault::invalid(at, message, "merge a mapping, or quote \"<<\"")
-}
-
-fn key(tree: &Tree) -> Result<Key, Fault> {
-    let Content::Scalar(scalar) = &tree.node.content else {
-        return Err(Fault::invalid(
-            tree.at,
-            "a list or mapping cannot be a key",
-            "use a string as the key",
-        ));
-    };
-    scalar.to_key().map(|key| Key::Named(key, tree.at)).ok_or_else(|| {
-        Fault::invalid(tree.at, "null and huge numbers cannot be keys", "quote the key")
-    })
 }
 
 /// Refuses what a value cannot be, though a key can.

@@ -2,13 +2,16 @@
 //! as kubectl takes them. A broken document does not hide the next one.
 
 use serde::de::IgnoredAny;
-use serde_saphyr::granit_parser::{Event, Marker, Options, Parser, Span, options};
+use serde_saphyr::granit_parser::{Event, Options, Parser, Span};
 
-use super::assemble::{Assembly, MAX_DEPTH, MAX_NODES};
-use super::fault::Fault;
-use super::source::end_of;
-use super::tree::{Position, Tree};
+use super::assemble::Assembly;
+use super::events::{options, position, syntax};
+use crate::dialect::Dialect;
+use crate::fault::Fault;
+use crate::position::Position;
+use crate::tree::Tree;
 
+const DIALECT: Dialect = Dialect::Kubectl;
 /// What a document costs of the file's nodes, so that millions of them are refused too.
 const DOCUMENT_COST: usize = 10;
 /// A broken one costs more, because every one is a finding to print.
@@ -23,7 +26,7 @@ pub struct Document {
 
 /// All documents of `text` that hold something.
 pub fn documents(text: &str) -> Vec<Document> {
-    let mut reader = Reader { number: 0, budget: MAX_NODES, documents: Vec::new() };
+    let mut reader = Reader { number: 0, budget: DIALECT.bounds().nodes, documents: Vec::new() };
     match json_values(text) {
         Some(values) => {
             for (origin, value) in values {
@@ -33,24 +36,20 @@ pub fn documents(text: &str) -> Vec<Document> {
             }
         }
         None => {
-            reader.read(text, Position::START, yaml_options());
+            reader.read(text, Position::START, options(DIALECT));
         }
     }
     reader.documents
 }
 
-pub(super) fn yaml_options() -> Options {
-    options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH }
-}
-
 /// JSON has no limit on the length of a key.
 fn json_options(value: &str) -> Options {
-    let mut options = yaml_options();
+    let mut options = options(DIALECT);
     options.simple_key_max_lookahead = value.len();
     options
 }
 
-/// The JSON values of a text that is nothing but JSON, each with the place where it begins. Any
+/// The JSON values of a text that is nothing but JSON, each with the position where it begins. Any
 /// other text is YAML, also JSON documents with `---` between them.
 pub(super) fn json_values(text: &str) -> Option<Vec<(Position, &str)>> {
     if !text.trim_start().starts_with('{') {
@@ -63,16 +62,10 @@ pub(super) fn json_values(text: &str) -> Option<Vec<(Position, &str)>> {
         value.ok()?;
         let end = stream.byte_offset();
         values.push((origin, &text[start..end]));
-        origin = advance(origin, end_of(&text[start..end]));
+        origin = origin.then(Position::end_of(&text[start..end]));
         start = end;
     }
     Some(values)
-}
-
-/// `inner` is counted from the beginning of a part of the text that itself begins at `origin`.
-fn advance(origin: Position, inner: Position) -> Position {
-    let column = if inner.line == 1 { origin.column + inner.column - 1 } else { inner.column };
-    Position { line: origin.line + inner.line - 1, column }
 }
 
 #[derive(Debug)]
@@ -85,14 +78,12 @@ struct Reader {
 impl Reader {
     /// Reads the documents of `text`; false once a limit was met.
     fn read(&mut self, text: &str, origin: Position, options: Options) -> bool {
-        let place =
-            |mark: &Marker| advance(origin, Position { line: mark.line(), column: mark.col() + 1 });
         let tabs = text.contains('\t');
         let mut parser = Parser::new_from_str_with_options(text, options);
         loop {
             let mut events = std::iter::from_fn(|| parser.next_event()).map(|next| match next {
-                Ok((event, span)) => Ok((event, span, place(&span.start))),
-                Err(error) => Err(Fault::syntax(&error, place(error.marker()))),
+                Ok((event, span)) => Ok((event, span, origin.then(position(&span.start)))),
+                Err(error) => Err(syntax(&error, origin.then(position(error.marker())), DIALECT)),
             });
             let content = match document(&mut events, text, tabs, &mut self.budget) {
                 Ok(None) => return true,
@@ -134,7 +125,7 @@ fn document<'text>(
     tabs: bool,
     budget: &mut usize,
 ) -> Result<Option<Part>, Fault> {
-    let mut assembly = Assembly::new(budget);
+    let mut assembly = Assembly::new(DIALECT, budget);
     for next in events {
         let (event, span, at) = next?;
         match event {

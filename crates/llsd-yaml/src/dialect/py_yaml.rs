@@ -5,7 +5,9 @@
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
-use serde_json::{Number, Value};
+use serde_json::Number;
+
+use super::scalar::Scalar;
 
 static INTEGER: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
@@ -32,21 +34,32 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern is a constant")
 }
 
+pub(super) fn scalar(text: &str, plain: bool, tag: Option<&str>) -> Result<Scalar, String> {
+    match tag {
+        None if !plain => Ok(Scalar::Text(text.to_owned())),
+        Some("str") => Ok(Scalar::Text(text.to_owned())),
+        None | Some("null" | "bool" | "int" | "float") => {
+            resolve(text).map_err(|wrong| format!("`{text}` {wrong}"))
+        }
+        Some(_) => Err("a tag that the server does not know".to_owned()),
+    }
+}
+
 /// The value of an unquoted word, or what is wrong with it.
-pub(super) fn resolve(text: &str) -> Result<Value, &'static str> {
+fn resolve(text: &str) -> Result<Scalar, &'static str> {
     match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),
+        "" | "~" | "null" | "Null" | "NULL" => return Ok(Scalar::Null),
         "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            return Ok(Value::Bool(true));
+            return Ok(Scalar::Bool(true));
         }
         "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            return Ok(Value::Bool(false));
+            return Ok(Scalar::Bool(false));
         }
         _ => {}
     }
     // Dates stay text here: the server has no field that takes one.
     if !text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '-' | '+' | '.')) {
-        return Ok(Value::String(text.to_owned()));
+        return Ok(Scalar::Text(text.to_owned()));
     }
     if INTEGER.is_match(text) {
         return integer(&text.replace('_', "")).ok_or("is too large a number");
@@ -57,17 +70,17 @@ pub(super) fn resolve(text: &str) -> Result<Value, &'static str> {
     if NOT_FINITE.is_match(text) {
         return Err("is not a finite number");
     }
-    Ok(Value::String(text.to_owned()))
+    Ok(Scalar::Text(text.to_owned()))
 }
 
 /// Whether PyYAML would read the word back as the text that it is.
-pub(super) fn stays_text(text: &str) -> bool {
+pub(crate) fn stays_text(text: &str) -> bool {
     !matches!(text, "<<" | "=")
-        && matches!(resolve(text), Ok(Value::String(_)))
+        && matches!(resolve(text), Ok(Scalar::Text(_)))
         && !text.starts_with(|first: char| first.is_ascii_digit())
 }
 
-fn integer(text: &str) -> Option<Value> {
+fn integer(text: &str) -> Option<Scalar> {
     let (negative, digits) = sign(text);
     let magnitude: i128 = match digits.as_bytes() {
         [b'0', b'b', ..] => i128::from_str_radix(&digits[2..], 2).ok()?,
@@ -78,15 +91,16 @@ fn integer(text: &str) -> Option<Value> {
             .try_fold(0_i128, |sum, part| sum.checked_mul(60)?.checked_add(part.parse().ok()?))?,
     };
     let value = if negative { -magnitude } else { magnitude };
-    i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from)).ok()
+    let number = i64::try_from(value).map(Number::from);
+    number.or_else(|_| u64::try_from(value).map(Number::from)).map(Scalar::Number).ok()
 }
 
-fn float(text: &str) -> Option<Value> {
+fn float(text: &str) -> Option<Scalar> {
     let (negative, digits) = sign(text);
     let magnitude = digits
         .split(':')
         .try_fold(0.0, |sum: f64, part| Some(sum * 60.0 + part.parse::<f64>().ok()?))?;
-    Number::from_f64(if negative { -magnitude } else { magnitude }).map(Value::Number)
+    Number::from_f64(if negative { -magnitude } else { magnitude }).map(Scalar::Number)
 }
 
 fn sign(text: &str) -> (bool, &str) {
@@ -99,7 +113,7 @@ fn sign(text: &str) -> (bool, &str) {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -123,7 +137,7 @@ mod tests {
     #[case("2024-01-01", json!("2024-01-01"))]
     #[case("0.7.3", json!("0.7.3"))]
     fn words_mean_what_they_mean_to_the_server(#[case] word: &str, #[case] value: Value) {
-        assert_eq!(resolve(word), Ok(value));
+        assert_eq!(resolve(word).map(|scalar| scalar.to_json()), Ok(Some(value)));
     }
 
     #[test]

@@ -1,20 +1,10 @@
-//! A configuration document in which every node knows where it came from. Reading, changing and
-//! writing it keeps the base's order, so a generated file differs from its base only where somebody
-//! asked for it.
-
-mod literal;
-mod read;
-mod scalar;
-mod write;
+//! A document as a tree of nodes, each with its origin, and the ways to read and change it.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::problem::FieldPath;
-
-pub use read::{MAX_BYTES, Unreadable, read};
-pub use write::{Line, lines, manifest, text};
+use crate::path::FieldPath;
 
 /// Why a line of the generated file stands there.
 #[derive(Clone, Debug, PartialEq, Eq)]

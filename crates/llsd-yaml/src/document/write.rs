@@ -2,12 +2,10 @@
 //! meant. A writer of our own, because each line must be able to say where it came from, and a
 //! library's text does not tell which node a line belongs to.
 
-use std::fmt::Write;
+use serde_json::Value;
 
-use serde_json::{Number, Value};
-
-use super::scalar::stays_text;
-use super::{Content, Node, Origin, literal};
+use super::node::{Content, Node, Origin};
+use super::word::{literal_header, number_word, word};
 
 /// One line of the text and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +100,7 @@ impl Writer<'_> {
     /// Ends `line` with a value that is no collection; `indent` is where further lines begin.
     fn value(&mut self, mut line: String, node: &Node, indent: usize) {
         let text = node.as_str().filter(|_| self.literals);
-        let Some((text, header)) = text.and_then(|text| Some((text, literal::header(text)?)))
-        else {
+        let Some((text, header)) = text.and_then(|text| Some((text, literal_header(text)?))) else {
             line.push_str(&inline(node));
             return (self.sink)(&line, &node.origin);
         };
@@ -130,84 +127,13 @@ fn inline(node: &Node) -> String {
     }
 }
 
-/// PyYAML takes a number with an exponent for text unless it has a point and a signed exponent.
-fn number_word(number: &Number) -> String {
-    let text = number.to_string();
-    let Some((mantissa, exponent)) = text.split_once(['e', 'E']) else { return text };
-    let point = if mantissa.contains('.') { "" } else { ".0" };
-    let sign = if exponent.starts_with(['-', '+']) { "" } else { "+" };
-    format!("{mantissa}{point}e{sign}{exponent}")
-}
-
-/// The text unquoted where every reader takes it for the same text, else in double quotes.
-fn word(text: &str) -> String {
-    if is_plain(text) && stays_text(text) && !surprises_kubectl(text) {
-        return text.to_owned();
-    }
-    let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            c if needs_escape(c) => {
-                let code = u32::from(c);
-                let _ = match code {
-                    0..=0xff => write!(quoted, "\\x{code:02x}"),
-                    0x100..=0xffff => write!(quoted, "\\u{code:04x}"),
-                    _ => write!(quoted, "\\U{code:08x}"),
-                };
-            }
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Characters that may stand anywhere in an unquoted word, and those that may not begin or end it.
-fn is_plain(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "_./-${}=+@~,()<>;^".contains(c);
-    let first = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '/' | '$' | '.');
-    let mut previous = ' ';
-    for (index, c) in text.char_indices() {
-        let fine = match c {
-            _ if index == 0 => first(c),
-            // A colon ends a key unless a character follows; a blank next to `#` begins a comment.
-            ':' => index + 1 < text.len() && !text[index + 1..].starts_with(' '),
-            ' ' => previous != ' ' && index + 1 < text.len() && !text[index + 1..].starts_with('#'),
-            _ => inner(c),
-        };
-        if !fine {
-            return false;
-        }
-        previous = c;
-    }
-    !text.is_empty()
-}
-
-/// Words that only other readers of YAML 1.1 take for something else.
-fn surprises_kubectl(text: &str) -> bool {
-    matches!(text, "y" | "Y" | "n" | "N")
-        || text.starts_with('.') && text[1..].starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// What PyYAML does not accept literally, or folds as a line break.
-pub(super) fn needs_escape(c: char) -> bool {
-    matches!(u32::from(c),
-        0..=0x1f | 0x7f..=0x9f | 0x2028 | 0x2029 | 0xfeff | 0xfffe | 0xffff)
-        || (u32::from(c) > 0xffff && u32::from(c) & 0xfffe == 0xfffe)
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    use super::super::read;
     use super::*;
+    use crate::read::value as read;
 
     #[test]
     fn the_layout_is_what_people_know_from_kubectl() {
@@ -229,35 +155,6 @@ mod tests {
     }
 
     #[rstest]
-    #[case("yes", "\"yes\"")]
-    #[case("0123", "\"0123\"")]
-    #[case("12:30", "\"12:30\"")]
-    #[case("1e5", "\"1e5\"")]
-    #[case("n", "\"n\"")]
-    #[case("~", "\"~\"")]
-    #[case("", "\"\"")]
-    #[case("a: b", "\"a: b\"")]
-    #[case("a #b", "\"a #b\"")]
-    #[case("a ", "\"a \"")]
-    #[case("- a", "\"- a\"")]
-    #[case("Grüße", "\"Grüße\"")]
-    #[case("a\nb\u{2028}\u{7}", "\"a\\nb\\u2028\\x07\"")]
-    #[case(
-        "${env.VLLM_URL:=http://localhost:8000/v1}",
-        "${env.VLLM_URL:=http://localhost:8000/v1}"
-    )]
-    #[case("inline::faiss", "inline::faiss")]
-    #[case("~/.llama", "\"~/.llama\"")]
-    #[case("a b", "a b")]
-    fn text_is_quoted_where_a_reader_could_take_it_for_something_else(
-        #[case] value: &str,
-        #[case] written: &str,
-    ) {
-        assert_eq!(word(value), written);
-        assert_eq!(read(&format!("k: {written}")).unwrap(), json!({ "k": value }));
-    }
-
-    #[rstest]
     #[case(json!(1e-7), "1.0e-7")]
     #[case(json!(1e300), "1.0e+300")]
     #[case(json!(0.5), "0.5")]
@@ -266,5 +163,36 @@ mod tests {
         let node = Node::from_value(value.clone(), &Origin::Base);
         assert_eq!(inline(&node), written);
         assert_eq!(read(written).unwrap(), value);
+    }
+
+    #[test]
+    fn a_file_in_a_config_map_stands_there_line_by_line() {
+        let object =
+            json!({"data": {"config.yaml": "version: 2\n\napis:\n- safety\n"}, "list": ["a\n b"]});
+        let written = manifest(&object);
+        assert_eq!(
+            written,
+            "data:\n  config.yaml: |\n    version: 2\n\n    apis:\n    - safety\nlist:\n- |-\n  a\n   b\n"
+        );
+        assert_eq!(read(&written).unwrap(), object);
+    }
+
+    #[rstest]
+    #[case("a\n")]
+    #[case("a\nb")]
+    #[case("a\n\n\n")]
+    #[case("a\n   \n  b \n")]
+    #[case("a\n---\n# b\n...\n")]
+    #[case("\na\n")]
+    #[case(" a\nb\n")]
+    #[case("\n")]
+    #[case("\n\n")]
+    #[case("a\tb\n\tc\n")]
+    #[case("a\r\nb\r\n")]
+    #[case("a\u{85}b\n\u{2028}\n")]
+    #[case("Grüße\n")]
+    fn every_text_is_read_back_as_it_was(#[case] text: &str) {
+        let object = json!({"a": text, "b": [text, {"c": text, "d": 1}], "e": {"f": text}});
+        assert_eq!(read(&manifest(&object)).unwrap(), object, "{}", manifest(&object));
     }
 }

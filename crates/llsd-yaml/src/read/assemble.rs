@@ -6,20 +6,16 @@ use std::rc::Rc;
 
 use serde_saphyr::granit_parser::{Event, ScalarStyle, Span, StructureStyle, Tag};
 
-use super::fault::Fault;
 use super::mapping::{Key, Mapping, checked, wrong_merge};
-use super::scalar::Scalar;
-use super::tree::{Content, Node, Position, Tree};
-
-/// Deep enough for any resource, shallow enough to walk recursively.
-pub(super) const MAX_DEPTH: usize = 128;
-
-/// Keys and values of one file with every alias written out. The API server takes about 3 MiB.
-pub(super) const MAX_NODES: usize = 500_000;
+use crate::dialect::Dialect;
+use crate::fault::Fault;
+use crate::position::Position;
+use crate::tree::{Content, Node, Tree};
 
 /// One document in the making.
 #[derive(Debug)]
 pub(super) struct Assembly<'file> {
+    dialect: Dialect,
     /// Nodes that the file may still hold.
     budget: &'file mut usize,
     frames: Vec<Frame>,
@@ -33,6 +29,8 @@ struct Frame {
     at: Position,
     anchor: usize,
     flow: bool,
+    /// Nodes that the file could still hold when this one began.
+    budget_before: usize,
     collection: Collection,
 }
 
@@ -43,8 +41,8 @@ enum Collection {
 }
 
 impl<'file> Assembly<'file> {
-    pub(super) fn new(budget: &'file mut usize) -> Self {
-        Self { budget, frames: Vec::new(), anchors: HashMap::new(), root: None }
+    pub(super) fn new(dialect: Dialect, budget: &'file mut usize) -> Self {
+        Self { dialect, budget, frames: Vec::new(), anchors: HashMap::new(), root: None }
     }
 
     /// The document's value; nothing for an empty document.
@@ -66,7 +64,7 @@ impl<'file> Assembly<'file> {
                 self.open(anchor, at, style, Collection::List(Vec::new()))
             }
             Event::MappingStart(style, anchor, _) => {
-                self.open(anchor, at, style, Collection::Map(Mapping::default()))
+                self.open(anchor, at, style, Collection::Map(Mapping::new(self.dialect)))
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::Alias(anchor) => self.alias(anchor, at),
@@ -84,13 +82,13 @@ impl<'file> Assembly<'file> {
         at: Position,
     ) -> Result<(), Fault> {
         let plain = style == ScalarStyle::Plain;
-        // An unknown tag has a name of its own, so that it differs from no tag at all.
+        // An unknown tag has its own name, so that it differs from no tag at all.
         let tag =
             tag.map(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:").unwrap_or("?".into()));
         if text == "<<"
+            && self.dialect.merges(plain, tag.as_deref())
             && let Some(mapping) = self.mapping()
             && mapping.pending.is_none()
-            && (tag.as_deref() == Some("merge") || (plain && tag.is_none()))
         {
             mapping.pending = Some(Key::Merge(at));
             return self.spend(1, at);
@@ -100,25 +98,23 @@ impl<'file> Assembly<'file> {
             Some(Key::Named(_, key_at)) if span.is_empty() => *key_at,
             _ => at,
         };
-        let scalar = Scalar::resolve(text, plain, tag.as_deref())
-            .map_err(|message| Fault::invalid(at, message, "change the value or its tag"))?;
+        let scalar = self.dialect.scalar(text, plain, tag.as_deref(), at)?;
         self.spend(1, at)?;
         self.put(anchor, Tree { at, node: Rc::new(Node::new(Content::Scalar(scalar))) })
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Fault> {
         let Some(target) = self.anchors.get(&anchor) else {
-            return Err(Fault::invalid(
-                at,
-                "this alias stands inside the value it points to",
-                "write the value out",
-            ));
+            return Err(self.dialect.circular(at));
         };
         let (size, depth, node) = (target.node.size, target.node.depth, Rc::clone(&target.node));
-        if self.frames.len() + depth > MAX_DEPTH {
-            return Err(Fault::too_deep(at));
+        let deepest = self.dialect.bounds().depth;
+        if self.frames.len() + depth > deepest {
+            return Err(Fault::too_deep(at, deepest));
         }
-        if let Some(mapping) = self.mapping()
+        // kubectl's reader takes an alias of a mapping here, but none of a list of them.
+        if self.dialect == Dialect::Kubectl
+            && let Some(mapping) = self.mapping()
             && matches!(mapping.pending, Some(Key::Merge(_)))
             && !matches!(node.content, Content::Map { .. })
         {
@@ -135,23 +131,30 @@ impl<'file> Assembly<'file> {
         style: StructureStyle,
         collection: Collection,
     ) -> Result<(), Fault> {
-        if self.frames.len() + 1 >= MAX_DEPTH {
-            return Err(Fault::too_deep(at));
+        let bounds = self.dialect.bounds();
+        if self.frames.len() >= bounds.open {
+            return Err(Fault::too_deep(at, bounds.depth));
         }
+        let (flow, budget_before) = (style == StructureStyle::Flow, *self.budget);
         self.spend(1, at)?;
-        self.frames.push(Frame { at, anchor, flow: style == StructureStyle::Flow, collection });
+        self.frames.push(Frame { at, anchor, flow, budget_before, collection });
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Fault> {
-        let Some(Frame { at, anchor, collection, .. }) = self.frames.pop() else {
+        let Some(Frame { at, anchor, budget_before, collection, .. }) = self.frames.pop() else {
             return Ok(());
         };
         let content = match collection {
             Collection::List(items) => Content::List(items),
             Collection::Map(mapping) => mapping.finish(),
         };
-        self.put(anchor, Tree { at, node: Rc::new(Node::new(content)) })
+        let mut node = Node::new(content);
+        // For the server, an alias costs all that its anchor did, keys included.
+        if self.dialect == Dialect::PyYaml {
+            node.size = budget_before - *self.budget;
+        }
+        self.put(anchor, Tree { at, node: Rc::new(node) })
     }
 
     fn put(&mut self, anchor: usize, tree: Tree) -> Result<(), Fault> {
@@ -180,7 +183,10 @@ impl<'file> Assembly<'file> {
     }
 
     pub(super) fn spend(&mut self, nodes: usize, at: Position) -> Result<(), Fault> {
-        *self.budget = self.budget.checked_sub(nodes).ok_or_else(|| Fault::too_large(at))?;
+        *self.budget = self
+            .budget
+            .checked_sub(nodes)
+            .ok_or_else(|| Fault::too_large(at, self.dialect.bounds().nodes))?;
         Ok(())
     }
 }

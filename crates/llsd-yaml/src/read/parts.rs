@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use serde_saphyr::granit_parser::{Event, Parser};
 
-use super::documents::{json_values, yaml_options};
+use super::documents::json_values;
+use super::events::options;
+use crate::dialect::Dialect;
 
 /// The bytes of every document, by its number minus one; a separator belongs to the document that
 /// it begins. Nothing is left out: the ranges make up the text.
@@ -29,7 +31,7 @@ pub fn parts(text: &str) -> Parts {
         return Parts { ranges, json: true };
     }
     let mut starts = Vec::new();
-    let mut parser = Parser::new_from_str_with_options(text, yaml_options());
+    let mut parser = Parser::new_from_str_with_options(text, options(Dialect::Kubectl));
     while let Some(Ok((event, span))) = parser.next_event() {
         if matches!(event, Event::DocumentStart(..)) {
             let at = span.byte_range().map_or(0, |range| range.start);

@@ -1,66 +1,46 @@
 //! What an unquoted word means: the YAML 1.1 rules of the reader inside kubectl, where `on` is a
 //! boolean and `0123` is 83. `tests/data/yaml_as_kubectl_reads_it.json` holds the proof.
 
-use serde_json::{Number, Value};
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
-/// A scalar with the type that kubectl's reader gives it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Scalar {
-    Null,
-    Bool(bool),
-    Int(i64),
-    /// An integer beyond `i64`: a number as a value, refused as a key.
-    Big(u64),
-    Float(f64),
-    Text(String),
+use super::scalar::Scalar;
+
+/// As Go decodes it: with its padding, and whatever bits stand before that.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// A tag that YAML does not define makes text of any scalar.
+pub(super) fn scalar(text: &str, plain: bool, tag: Option<&str>) -> Result<Scalar, String> {
+    match tag {
+        None if plain => Ok(infer(text)),
+        Some("binary") => binary(text)
+            .map(Scalar::Text)
+            .ok_or_else(|| "the value of !!binary is not base64".to_owned()),
+        Some("timestamp") if is_date(text) => Ok(Scalar::Text(text.to_owned())),
+        Some(tag @ ("null" | "bool" | "int" | "float" | "timestamp")) => match (tag, infer(text)) {
+            ("null", value @ Scalar::Null)
+            | ("bool", value @ Scalar::Bool(_))
+            | ("int", value @ (Scalar::Int(_) | Scalar::Big(_)))
+            | ("float", value @ (Scalar::Float(_) | Scalar::Int(_))) => Ok(value),
+            _ => Err(format!("`{text}` cannot be read as !!{tag}")),
+        },
+        _ => Ok(Scalar::Text(text.to_owned())),
+    }
 }
 
-impl Scalar {
-    /// `tag` is the part after `!!`; a tag that YAML does not define makes text of any scalar.
-    pub(super) fn resolve(text: &str, plain: bool, tag: Option<&str>) -> Result<Self, String> {
-        let wrong = |tag| Err(format!("`{text}` cannot be read as !!{tag}"));
-        match tag {
-            None if plain => Ok(infer(text)),
-            Some("binary") => decode_base64(text)
-                .map(|bytes| Self::Text(String::from_utf8_lossy(&bytes).into_owned()))
-                .ok_or_else(|| "the value of !!binary is not base64".to_owned()),
-            Some("timestamp") if is_date(text) => Ok(Self::Text(text.to_owned())),
-            Some(tag @ ("null" | "bool" | "int" | "float" | "timestamp")) => {
-                match (tag, infer(text)) {
-                    ("null", value @ Self::Null)
-                    | ("bool", value @ Self::Bool(_))
-                    | ("int", value @ (Self::Int(_) | Self::Big(_)))
-                    | ("float", value @ (Self::Float(_) | Self::Int(_))) => Ok(value),
-                    _ => wrong(tag),
-                }
-            }
-            _ => Ok(Self::Text(text.to_owned())),
-        }
-    }
-
-    /// The value as JSON, or nothing for infinities and not-a-number, which JSON cannot hold.
-    pub(super) fn to_json(&self) -> Option<Value> {
-        Some(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Int(value) => Value::from(*value),
-            #[allow(clippy::cast_precision_loss)] // The API server's own number type beyond i64.
-            Self::Big(value) => Value::from(*value as f64),
-            Self::Float(value) => float_to_json(*value)?,
-            Self::Text(text) => Value::String(text.clone()),
-        })
-    }
-
-    /// The scalar as a mapping's key, or nothing where kubectl refuses it.
-    pub(super) fn to_key(&self) -> Option<String> {
-        Some(match self {
-            Self::Null | Self::Big(_) => return None,
-            Self::Bool(value) => value.to_string(),
-            Self::Int(value) => value.to_string(),
-            Self::Float(value) => float_key(*value),
-            Self::Text(text) => text.clone(),
-        })
-    }
+/// The scalar as a mapping's key, or nothing where kubectl refuses it.
+pub(super) fn key(scalar: &Scalar) -> Option<String> {
+    Some(match scalar {
+        Scalar::Null | Scalar::Big(_) | Scalar::Number(_) => return None,
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Float(value) => float_key(*value),
+        Scalar::Text(text) => text.clone(),
+    })
 }
 
 fn infer(text: &str) -> Scalar {
@@ -147,16 +127,6 @@ fn underscores_between_digits(text: &str) -> bool {
             .all(|part| part.ends_with(|last: char| last.is_ascii_digit()))
 }
 
-/// Whole floats reach the API server without a point, so there `8321.0` is the integer 8321.
-fn float_to_json(value: f64) -> Option<Value> {
-    const BEYOND_I64: f64 = 9_223_372_036_854_775_808.0;
-    if value.fract() == 0.0 && value.abs() < BEYOND_I64 {
-        #[allow(clippy::cast_possible_truncation)] // Whole, and in range.
-        return Some(Value::from(value as i64));
-    }
-    Number::from_f64(value).map(Value::Number)
-}
-
 /// A float as a key is written as Go's `%g` writes a 32-bit float, two-digit exponent included.
 fn float_key(value: f64) -> String {
     #[allow(clippy::cast_possible_truncation)] // What kubectl does.
@@ -183,38 +153,30 @@ fn is_date(text: &str) -> bool {
     bytes.len() >= 8 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
 }
 
-/// Standard base64 with its padding; line breaks are skipped.
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let symbols: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
-    let mut bytes = Vec::with_capacity(symbols.len() / 4 * 3);
-    let groups = symbols.chunks_exact(4);
-    if !groups.remainder().is_empty() {
-        return None;
-    }
-    let last = groups.len().saturating_sub(1);
-    for (index, group) in groups.enumerate() {
-        let padding = group.iter().rev().take_while(|symbol| **symbol == b'=').count();
-        if padding > 2 || (padding > 0 && index != last) {
-            return None;
-        }
-        let mut bits = 0_u32;
-        for symbol in &group[..4 - padding] {
-            bits = bits << 6 | sextet(*symbol)?;
-        }
-        bits <<= 6 * padding;
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
-    }
-    Some(bytes)
+/// What base64 says, as text; line breaks in it are skipped.
+fn binary(text: &str) -> Option<String> {
+    let bytes = BASE64.decode(text.replace(['\r', '\n'], "")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn sextet(symbol: u8) -> Option<u32> {
-    let value = match symbol {
-        b'A'..=b'Z' => symbol - b'A',
-        b'a'..=b'z' => symbol - b'a' + 26,
-        b'0'..=b'9' => symbol - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(u32::from(value))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_values_are_decoded_as_go_does() {
+        for (text, expected) in [
+            ("", Some("")),
+            ("aGk=", Some("hi")),
+            ("aG\r\nk=\n", Some("hi")),
+            ("aGl=", Some("hi")),
+            ("aGk", None),
+            ("a===", None),
+            ("aGk=aGk=", None),
+            ("aG k=", None),
+            ("-_-_", None),
+        ] {
+            assert_eq!(binary(text).as_deref(), expected, "{text:?}");
+        }
+    }
 }
