@@ -8,14 +8,17 @@ pub mod facts;
 pub mod fingerprint;
 pub mod migrate;
 pub mod objects;
+pub mod paths;
 pub mod plan;
 pub mod problem;
 pub mod quantity;
 pub mod references;
 mod secrets;
+pub mod sha256;
 pub mod status;
 pub mod suggest;
 pub mod takeover;
 pub mod validate;
+pub mod wiring;
 
 pub use llsd_yaml::document;

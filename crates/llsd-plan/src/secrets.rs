@@ -4,8 +4,8 @@
 use llsd_api::secret_ref::SecretKey;
 
 use crate::facts::{Facts, SecretKeyFacts};
-use crate::objects::config_map::content_hash;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::sha256;
 
 /// How a secret reaches who needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,5 +101,5 @@ pub(crate) fn hash(references: &[Reference], facts: &Facts) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    Some(content_hash(&lines.concat()))
+    Some(sha256::hex(&lines.concat()))
 }

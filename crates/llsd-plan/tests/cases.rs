@@ -21,9 +21,10 @@ use std::path::{Path, PathBuf};
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::document::{self, Node, Origin};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::objects::{LAUNCH, TRUST, VariableValue};
+use llsd_plan::objects::{LAUNCH, TRUST};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::problem::Problem;
+use llsd_plan::wiring::VariableValue;
 use serde_json::{Value, json};
 
 #[test]

@@ -14,8 +14,8 @@ use super::substitution::{EffectiveId, Variables};
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
-use crate::objects::{RedisSidecar, Variable};
 use crate::problem::{FieldPath, Findings, Problem};
+use crate::wiring::{RedisSidecar, Variable};
 
 pub(super) struct Draft<'a> {
     pub(super) spec: &'a LlamaStackDistributionSpec,

@@ -36,8 +36,8 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::connection::Form;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
-use crate::objects::{RedisSidecar, Variable};
 use crate::problem::{Findings, Problem};
+use crate::wiring::{RedisSidecar, Variable};
 
 pub use counts::Counts;
 pub use environment::Bound;

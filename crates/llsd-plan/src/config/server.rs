@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use crate::document::{Node, Origin};
-use crate::objects::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
+use crate::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use crate::problem::{FieldPath, Reason};
 
 /// Where TLS ends before the server, or nowhere.

@@ -10,8 +10,8 @@ use super::redis_endpoint::RedisEndpoint;
 use super::storage_inline;
 use crate::connection::Form;
 use crate::document::{Node, Origin};
-use crate::objects::{REDIS_SIDECAR_PORT, RedisSidecar};
 use crate::problem::{FieldPath, Reason};
+use crate::wiring::{REDIS_SIDECAR_PORT, RedisSidecar};
 
 /// The two kinds of state that the server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::draft::{Draft, UserProvider};
 use super::era::Era;
 use crate::document::{Node, Origin};
-use crate::objects::{Variable, VariableValue};
 use crate::problem::Reason;
+use crate::wiring::{Variable, VariableValue};
 
 /// Names under which users ask for OpenTelemetry; the server's own provider of it is another word.
 const OPEN_TELEMETRY: [&str; 4] = ["opentelemetry", "otel", "otlp", "open-telemetry"];

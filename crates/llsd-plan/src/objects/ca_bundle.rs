@@ -3,8 +3,8 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::paths::CA_BUNDLE_KEY;
 use super::{Blueprint, labels, names, owner};
+use crate::paths::CA_BUNDLE_KEY;
 
 pub(super) fn ca_bundle(blueprint: &Blueprint) -> Option<ConfigMap> {
     let text = blueprint.ca_bundle.as_ref()?;

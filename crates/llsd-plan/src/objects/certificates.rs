@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use llsd_api::v1alpha2::{CaBundleSpec, LlamaStackDistributionSpec};
 use regex_lite::Regex;
 
-use super::paths::CA_BUNDLE_KEY;
 use super::pem;
 use crate::facts::{ConfigMapFacts, Facts};
+use crate::paths::CA_BUNDLE_KEY;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// The ConfigMap that OpenShift AI puts into every namespace.

@@ -2,10 +2,7 @@
 //! never changes: a new configuration is a new object, so that pods of an older one can still
 //! start while the newer one rolls out.
 
-use std::fmt::Write as _;
-
 use k8s_openapi::api::core::v1::ConfigMap;
-use sha2::{Digest, Sha256};
 
 use super::{Blueprint, ConfigSource, labels, owner};
 use crate::problem::{FieldPath, Findings, Reason};
@@ -18,14 +15,6 @@ const SUFFIX_LENGTHS: [usize; 4] = [8, 16, 32, 64];
 
 /// What the API server takes, with room for names and labels.
 const MAX_BYTES: usize = (1 << 20) - (16 << 10);
-
-/// The sha256 of a text, in hexadecimal.
-pub fn content_hash(text: &str) -> String {
-    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
 
 /// The name for the content with this hash. `taken` says whether a ConfigMap of a name exists with another
 /// content; the suffix is then longer.
@@ -71,10 +60,11 @@ pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sha256;
 
     #[test]
     fn the_suffix_grows_until_the_name_is_free() {
-        let hash = content_hash("version: 2\n");
+        let hash = sha256::hex("version: 2\n");
         assert_eq!(hash.len(), 64);
         let shortest = name_for("llama", &hash, |_| false);
         assert_eq!(shortest, format!("llama-config-{}", &hash[..8]));

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use llsd_api::secret_ref::SecretKey;
 
-use super::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
-use super::{Blueprint, ConfigSource, VariableValue, external_providers};
+use super::{Blueprint, ConfigSource, external_providers};
 use crate::config::era::Server;
+use crate::paths::{CONFIG_FILE, DEFAULT_MOUNT_PATH, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::wiring::VariableValue;
 
 /// Variables that the Service, the probes and the start program rely on.
 const PORTS: [&str; 3] = ["LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];

@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use llsd_api::v1alpha2::PullPolicy;
 
-use super::paths::{EXTERNAL_PROVIDERS_DIR, PROVIDER_PACKAGES_DIR};
-use super::{Blueprint, ExternalInstall, resources, security, volumes};
+use super::{Blueprint, resources, security, volumes};
+use crate::paths::{EXTERNAL_PROVIDERS_DIR, PROVIDER_PACKAGES_DIR};
+use crate::wiring::ExternalInstall;
 
 /// One init container for each image, in the order of the providers.
 pub(super) fn init_containers(blueprint: &Blueprint) -> Vec<Container> {

@@ -18,7 +18,6 @@ pub mod labels;
 pub mod names;
 mod network_policy;
 mod owner;
-pub mod paths;
 mod pem;
 mod planned;
 mod pod;
@@ -36,12 +35,12 @@ mod trust;
 mod volume_claim;
 mod volumes;
 
-use llsd_api::secret_ref::SecretKey;
-use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use crate::config::era::Server;
-use crate::connection::{Connection, Form};
 use crate::facts::Facts;
+use crate::sha256;
+use crate::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 
 pub use command::LAUNCH;
 pub use planned::{Objects, objects};
@@ -91,46 +90,6 @@ pub enum ConfigSource {
 
 impl ConfigSource {
     pub fn generated(text: String) -> Self {
-        Self::Generated { hash: config_map::content_hash(&text), text }
+        Self::Generated { hash: sha256::hex(&text), text }
     }
-}
-
-/// An environment variable of the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
-    pub name: String,
-    pub value: VariableValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VariableValue {
-    Literal(String),
-    Secret(SecretKey),
-}
-
-/// The database that a connection string names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Database {
-    Known(Connection, Form),
-    /// Only the cluster knows the connection string.
-    Unknown(Form),
-}
-
-/// The Redis that the sidecar connects to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedisSidecar {
-    /// `redis://HOST:PORT` or `rediss://HOST:PORT`, without credentials.
-    pub target: String,
-    pub password: Option<SecretKey>,
-}
-
-/// The loopback port on which the Redis sidecar listens.
-pub const REDIS_SIDECAR_PORT: u16 = 6380;
-
-/// An external provider's package that is copied into the pod before the server starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExternalInstall {
-    pub provider_id: String,
-    pub image: String,
-    pub pull_policy: Option<PullPolicy>,
 }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ContainerPort, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::config_map::content_hash;
 use super::{
     Blueprint, ConfigSource, command, environment, external_providers, labels, probes, resources,
     scheduling, security, service_account, sidecar, trust, volumes,
 };
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::sha256;
 
 pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTemplateSpec {
     let overrides = blueprint.overrides();
@@ -55,7 +55,7 @@ pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
         (labels::CONFIG_HASH, config),
         (labels::USER_CONFIG_HASH, user_config),
         (labels::SECRET_HASH, blueprint.secret_hash.clone()),
-        (labels::CA_BUNDLE_HASH, blueprint.ca_bundle.as_deref().map(content_hash)),
+        (labels::CA_BUNDLE_HASH, blueprint.ca_bundle.as_deref().map(sha256::hex)),
     ];
     hashes.into_iter().filter_map(|(key, hash)| Some((key.to_owned(), hash?))).collect()
 }

@@ -3,10 +3,9 @@
 
 use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
 
-use super::paths::{TRUST_DIR, TRUST_FILE};
-use super::{
-    Blueprint, REDIS_SIDECAR_PORT, command, environment, labels, resources, security, volumes,
-};
+use super::{Blueprint, command, environment, labels, resources, security, volumes};
+use crate::paths::{TRUST_DIR, TRUST_FILE};
+use crate::wiring::REDIS_SIDECAR_PORT;
 
 /// The operator's own image, where the operator does not know it: the release's.
 pub const DEFAULT_OPERATOR_IMAGE: &str =

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use super::{Blueprint, Database, labels, names, owner};
+use super::{Blueprint, labels, names, owner};
+use crate::wiring::Database;
 
 /// What stands for a value that only the cluster knows. It is clear text, so that nobody takes it
 /// for a password.

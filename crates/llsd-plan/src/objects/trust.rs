@@ -5,8 +5,8 @@
 
 use k8s_openapi::api::core::v1::Container;
 
-use super::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, TRUST_DIR, TRUST_FILE};
 use super::{Blueprint, command, resources, security, volumes};
+use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, TRUST_DIR, TRUST_FILE};
 
 /// The program: the resource's certificates, then the file to write.
 pub const TRUST: &str = include_str!("trust.py");

@@ -6,10 +6,10 @@ use k8s_openapi::api::core::v1::{
 };
 
 use super::config_map::{self, CONFIG_KEY};
-use super::paths::{
+use super::{Blueprint, ConfigSource, environment, names};
+use crate::paths::{
     CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, TLS_DIR, TRUST_DIR,
 };
-use super::{Blueprint, ConfigSource, environment, names};
 use crate::problem::{FieldPath, Findings, Reason};
 
 pub(super) const STATE: &str = "lls-storage";

@@ -6,8 +6,9 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpe
 use super::external_installs;
 use crate::distributions::Resolved;
 use crate::facts::{BaseFacts, Facts};
-use crate::objects::{ConfigSource, config_map};
+use crate::objects::ConfigSource;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::sha256;
 
 /// Whether the configuration is the user's own, generated, or the image's. Only a generated one
 /// needs a base; without one nothing is chosen.
@@ -101,7 +102,7 @@ fn override_config(
         return None;
     };
     Some(ConfigSource::Override {
-        hash: Some(config_map::content_hash(&found.data[key])),
+        hash: Some(sha256::hex(&found.data[key])),
         config_map: name,
         key: key.to_owned(),
     })

@@ -21,12 +21,13 @@ use crate::distributions::{self, Resolved};
 use crate::document;
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
-    Blueprint, ConfigSource, ExternalInstall, Objects, Variable, VariableValue, certificates,
-    config_map::content_hash, labels, names, objects, service,
+    Blueprint, ConfigSource, Objects, certificates, labels, names, objects, service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
+use crate::sha256;
 use crate::validate::validate_stored;
+use crate::wiring::{ExternalInstall, Variable, VariableValue};
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl Metadata {
     fn state(&self) -> Option<String> {
         let generation = self.generation?;
         Some(match self.annotations.get(labels::REFRESH) {
-            Some(refresh) => format!("{generation}-{}", &content_hash(refresh)[..8]),
+            Some(refresh) => format!("{generation}-{}", &sha256::hex(refresh)[..8]),
             None => generation.to_string(),
         })
     }

@@ -9,9 +9,9 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::config::Generated;
 use crate::connection::Form;
 use crate::facts::Facts;
-use crate::objects::Database;
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::secrets::{By, Reference};
+use crate::wiring::Database;
 
 /// Every secret key that the pod depends on.
 pub(super) fn of(

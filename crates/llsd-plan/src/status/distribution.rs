@@ -10,8 +10,8 @@ use super::providers::providers;
 use super::rollout::Rollout;
 use super::verdict::Verdict;
 use crate::facts::BaseSource;
-use crate::objects::config_map::content_hash;
 use crate::plan::Plan;
+use crate::sha256;
 
 /// What `activeDistribution` is for an image without a name.
 const CUSTOM: &str = "custom";
@@ -59,7 +59,7 @@ pub(super) fn resolved(
         ResolvedDistribution { image: Some(image.to_owned()), digest, ..Default::default() };
     if runs == planned {
         resolved.config_source = Some(config_source(plan, observed).to_owned());
-        resolved.config_hash = plan.base.as_ref().map(|base| content_hash(&base.text));
+        resolved.config_hash = plan.base.as_ref().map(|base| sha256::hex(&base.text));
         resolved.server.clone_from(&plan.server);
     }
     Some(resolved)

@@ -10,11 +10,9 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 use llsd_plan::config::era::Server;
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
-use llsd_plan::objects::{
-    Blueprint, ConfigSource, Database, ExternalInstall, Objects, RedisSidecar, Variable,
-    VariableValue, certificates, objects,
-};
+use llsd_plan::objects::{Blueprint, ConfigSource, Objects, certificates, objects};
 use llsd_plan::problem::{Findings, Problem};
+use llsd_plan::wiring::{Database, ExternalInstall, RedisSidecar, Variable, VariableValue};
 use serde::Deserialize;
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,6 +1,6 @@
 //! The fields beside the conditions: versions, image, configuration, providers, addresses.
 
-use llsd_plan::objects::config_map::content_hash;
+use llsd_plan::sha256;
 use llsd_plan::status::{Answers, Applied, Server};
 use rstest::rstest;
 use serde_json::json;
@@ -71,7 +71,7 @@ fn an_image_is_told_with_its_digest_and_the_hash_of_its_configuration(#[case] so
     assert_eq!(resolved.image.as_deref(), Some("own/stack:1"));
     assert_eq!(resolved.digest.as_deref(), Some(DIGEST));
     assert_eq!(resolved.config_source.as_deref(), Some(source));
-    assert_eq!(resolved.config_hash, Some(content_hash(base)));
+    assert_eq!(resolved.config_hash, Some(sha256::hex(base)));
     let distribution = status.distribution_config.unwrap();
     assert_eq!(distribution.active_distribution.as_deref(), Some("custom"));
     let known = distribution.available_distributions.unwrap();

@@ -3,8 +3,8 @@
 
 use llsd_plan::config::Generated;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::objects::config_map::content_hash;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::sha256;
 
 use super::examine::Planned;
 
@@ -63,10 +63,7 @@ fn own_file<'a>(name: &str, facts: &Facts) -> Result<Configuration<'a>, Problem>
     match file {
         Some((key, text)) => Ok(Configuration::Unchanged {
             text: text.clone(),
-            source: format!(
-                "the file {key} of the ConfigMap {name}, sha256:{}",
-                content_hash(text)
-            ),
+            source: format!("the file {key} of the ConfigMap {name}, sha256:{}", sha256::hex(text)),
         }),
         None => Err(Problem {
             path: FieldPath::spec().key("overrideConfig").key("configMapName"),
@@ -88,5 +85,5 @@ fn described(base: &BaseFacts, planned: &Planned) -> String {
         BaseSource::Layer => format!("a layer of {}, named by the label {found_in}", image.image),
         BaseSource::File => format!("the file {found_in}"),
     };
-    format!("base: {place}, sha256:{}", content_hash(&base.text))
+    format!("base: {place}, sha256:{}", sha256::hex(&base.text))
 }

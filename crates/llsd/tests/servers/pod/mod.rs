@@ -8,7 +8,7 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts, SecretFacts, SecretKeyFacts};
-use llsd_plan::objects::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
+use llsd_plan::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_testkit::{Boot, Release, free_port};
 use serde_json::{Value, json};

@@ -1,11 +1,14 @@
-//! `docs/requirements.md` stays true: every test that it names exists, and no requirement is lost.
+//! `docs/requirements.md` stays true: every module and every test that it names exists, and no
+//! requirement is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+use llsd_house::{Crate, crates, repository};
+
+fn page() -> String {
+    read_to_string(repository().join("docs/requirements.md")).unwrap()
 }
 
 /// The cells of a table row.
@@ -69,7 +72,7 @@ fn collect(folder: &Path, stem: &str, files: &mut Vec<PathBuf>) {
 
 #[test]
 fn every_test_that_the_requirements_name_exists() {
-    let page = read_to_string(repository().join("docs/requirements.md")).unwrap();
+    let page = page();
     let mut proven = 0;
     for row in rows(&page) {
         let (id, proof) = (row[0], row[3]);
@@ -89,9 +92,35 @@ fn every_test_that_the_requirements_name_exists() {
     assert!(proven > 0, "nothing is proven");
 }
 
+/// Every module of every crate, as `llsd-plan::config::providers`.
+fn modules() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for folder in crates() {
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let names = Crate::read(&folder).map(|read| read.module_names()).unwrap_or_default();
+        found.extend(names.iter().map(|module| format!("{name}::{module}")));
+        found.insert(name);
+    }
+    found
+}
+
+#[test]
+fn every_place_that_the_requirements_name_exists() {
+    let (page, modules) = (page(), modules());
+    let mut missing = String::new();
+    for row in rows(&page) {
+        for place in row[2].split(", ").map(|place| place.trim_matches('`')) {
+            if !modules.contains(place) && !repository().join(place).exists() {
+                missing += &format!("{}: there is no {place}\n", row[0]);
+            }
+        }
+    }
+    assert!(missing.is_empty(), "\n{missing}");
+}
+
 #[test]
 fn every_requirement_has_its_row_once() {
-    let page = read_to_string(repository().join("docs/requirements.md")).unwrap();
+    let page = page();
     let ids: Vec<&str> = rows(&page).iter().map(|row| row[0]).collect();
     let distinct: BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(ids.len(), distinct.len(), "an id stands twice");

@@ -1,0 +1,47 @@
+//! What a generated configuration needs of its pod: variables, a sidecar, a database's Secret,
+//! packages. Generation asks for it, and the objects provide it; neither knows the other.
+
+use llsd_api::secret_ref::SecretKey;
+use llsd_api::v1alpha2::PullPolicy;
+
+use crate::connection::{Connection, Form};
+
+/// An environment variable of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub value: VariableValue,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableValue {
+    Literal(String),
+    Secret(SecretKey),
+}
+
+/// The database that a connection string names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Database {
+    Known(Connection, Form),
+    /// Only the cluster knows the connection string.
+    Unknown(Form),
+}
+
+/// The Redis that the sidecar connects to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisSidecar {
+    /// `redis://HOST:PORT` or `rediss://HOST:PORT`, without credentials.
+    pub target: String,
+    pub password: Option<SecretKey>,
+}
+
+/// The loopback port on which the Redis sidecar listens.
+pub const REDIS_SIDECAR_PORT: u16 = 6380;
+
+/// An external provider's package that is copied into the pod before the server starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalInstall {
+    pub provider_id: String,
+    pub image: String,
+    pub pull_policy: Option<PullPolicy>,
+}
