@@ -2,7 +2,5 @@
 //! `llsd run` starts, and `manifests` are the install files that both agree on.
 
 pub mod command;
-pub mod input;
 pub mod manifests;
 pub mod operator;
-pub mod report;

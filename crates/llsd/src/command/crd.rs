@@ -1,9 +1,9 @@
 //! `llsd crd`: the resource definition, to be piped into `kubectl apply --server-side -f -`.
 
-use super::Outcome;
+use super::Output;
 use crate::manifests;
 
-pub(super) fn run() -> Outcome {
+pub(super) fn run() -> Output {
     let crd = manifests::files().into_iter().find(|file| file.name == "crd.yaml");
-    Outcome::fine(crd.map(|file| file.text()).unwrap_or_default())
+    Output::fine(crd.map(|file| file.text()).unwrap_or_default())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Outcome;
+use super::Output;
 use crate::manifests::{File, cluster_wide, files, namespaced};
 
 /// Print the install files of the operator
@@ -18,16 +18,16 @@ pub(super) struct Arguments {
     output_dir: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Output {
     if let Some(folder) = &arguments.output_dir {
         return written(folder);
     }
     let files = arguments.namespaced.as_deref().map_or_else(cluster_wide, namespaced);
     let texts: Vec<String> = files.iter().map(File::text).collect();
-    Outcome::fine(texts.join("---\n"))
+    Output::fine(texts.join("---\n"))
 }
 
-fn written(folder: &Path) -> Outcome {
+fn written(folder: &Path) -> Output {
     let mut written = Vec::new();
     for file in files() {
         let path = folder.join(file.name);
@@ -35,9 +35,9 @@ fn written(folder: &Path) -> Outcome {
         if let Err(error) =
             std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, file.text()))
         {
-            return Outcome::usage(&format!("{}: {error}", path.display()));
+            return Output::usage(&format!("{}: {error}", path.display()));
         }
         written.push(format!("{}\n", path.display()));
     }
-    Outcome::fine(written.concat())
+    Output::fine(written.concat())
 }

@@ -1,16 +1,13 @@
 //! The command line: one module per subcommand, and what they share, the exit codes and the way
 //! out to stdout and stderr.
 //!
-//! A command computes an [`Outcome`] and prints nothing itself. Writing happens once, here, where a
+//! A command computes an [`Output`] and prints nothing itself. Writing happens once, here, where a
 //! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
 //! to stop writes a log meanwhile.
 
-mod configuration;
 mod crd;
 mod diff;
-mod examine;
 mod explain;
-mod facts_file;
 mod facts_flags;
 mod image;
 mod image_config;
@@ -55,19 +52,19 @@ enum Command {
 
 impl Command {
     fn run(&self) -> ExitCode {
-        let outcome = match self {
+        let output = match self {
             Self::Run(arguments) => return run::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
-            Self::Crd => crd::run(),
-            Self::Manifests(arguments) => manifests::run(arguments),
-            Self::Image(arguments) => image::run(arguments),
-            Self::RedisProxy(arguments) => redis_proxy::run(arguments),
+            Self::Crd => Ok(crd::run()),
+            Self::Manifests(arguments) => Ok(manifests::run(arguments)),
+            Self::Image(arguments) => Ok(image::run(arguments)),
+            Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
         };
-        outcome.deliver()
+        output.unwrap_or_else(|early| early).deliver()
     }
 }
 
@@ -84,15 +81,15 @@ pub enum Exit {
     Unavailable = 3,
 }
 
-/// What a command has to say, and how it ended.
+/// What a command prints, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Output {
     pub stdout: String,
     pub stderr: String,
     pub exit: Exit,
 }
 
-impl Outcome {
+impl Output {
     /// The command did what it was asked for.
     pub fn fine(stdout: String) -> Self {
         Self { stdout, stderr: String::new(), exit: Exit::Fine }

@@ -1,12 +1,10 @@
-//! `llsd validate`: all problems and warnings of the given resources at once, with their lines;
-//! offline. What can only be checked with the image's configuration is checked as far as that is
-//! known.
+//! `llsd validate`: all problems and warnings of the given resources at once, with their lines.
 
 use clap::{Args, ValueEnum};
+use llsd_offline::{StreamTexts, validate};
 
-use super::examine::{Examined, report};
 use super::inputs::Inputs;
-use super::{Exit, Outcome};
+use super::{Exit, Output};
 
 /// Check resources without a cluster: every problem and warning, with its line in the file
 #[derive(Debug, Args)]
@@ -27,37 +25,14 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let mut given = match arguments.inputs.read() {
-        Ok(given) => given,
-        Err(message) => return Outcome::usage(&message),
-    };
-    let resources = std::mem::take(&mut given.resources);
-    let examined: Vec<Examined> = resources
-        .into_iter()
-        .map(|resource| unchecked(Examined::new(resource, given.facts.as_ref())))
-        .collect();
-    let report = report(&given, &examined);
+pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+    let report = validate(arguments.inputs.read()?);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
-    match arguments.output {
-        Format::Json => Outcome { stdout: report.to_json(), stderr: String::new(), exit },
+    Ok(match arguments.output {
+        Format::Json => Output { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
-            let text = report.to_text();
-            Outcome { stdout: text.stdout, stderr: text.stderr, exit }
+            let StreamTexts { stdout, stderr } = report.to_text();
+            Output { stdout, stderr, exit }
         }
-    }
-}
-
-/// The resource by itself was judged; that the rest could not be is worth a warning, not a failure.
-fn unchecked(mut examined: Examined) -> Examined {
-    for mut finding in std::mem::take(&mut examined.missing) {
-        let problem = &mut finding.problem;
-        problem.message = format!(
-            "{}, so the generated configuration was not checked; {}",
-            problem.message, problem.remedy
-        );
-        examined.warnings.push(finding);
-    }
-    examined.warnings.sort_by_key(|finding| finding.at);
-    examined
+    })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
-use llsd::input::documents;
+use llsd_yaml::documents;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -13,7 +13,7 @@ use super::access::{Access, Connection, Opened};
 use super::judge::{Usable, judge};
 use super::report::{bytes, counted};
 use super::{Exit, Failure, Remarks};
-use crate::input::Source;
+use crate::command::inputs;
 
 /// Write a configuration into the labels of an image, where the operator finds it
 #[derive(Debug, Args)]
@@ -114,7 +114,7 @@ fn target(image: &Reference, named: Option<&Reference>) -> Result<Reference, Fai
 }
 
 fn read(file: &Path) -> Result<(String, String), Failure> {
-    let source = Source::open(file)
+    let source = inputs::read(file)
         .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     match source.text {
         Ok(text) => Ok((source.name, text)),

@@ -6,17 +6,17 @@ use std::io::{self, Write as _};
 
 use kube::Config;
 
-use crate::command::{Exit, Outcome};
+use crate::command::{Exit, Output};
 use crate::operator::storage_migration::{
     Migrated, MigrationError, Progress, migrate_storage, rehearse,
 };
 use crate::operator::telemetry::{self, Metrics};
 
-pub(super) fn run(dry_run: bool) -> Outcome {
+pub(super) fn run(dry_run: bool) -> Output {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => ended(runtime.block_on(Box::pin(migrate(dry_run))), dry_run),
-        Err(error) => Outcome::unavailable(&format!("cannot start: {error}")),
+        Err(error) => Output::unavailable(&format!("cannot start: {error}")),
     }
 }
 
@@ -49,10 +49,10 @@ fn tell(progress: &Progress) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Outcome {
+fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Output {
     match result {
         Ok(migrated) if migrated.retired.is_empty() => {
-            Outcome::fine("nothing to do: only v1alpha2 is stored\n".to_owned())
+            Output::fine("nothing to do: only v1alpha2 is stored\n".to_owned())
         }
         Ok(Migrated { written, gone, retired }) => {
             let retired = retired.join(", ");
@@ -73,13 +73,13 @@ fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Outcome {
                      no longer stored"
                 ),
             };
-            Outcome::fine(text)
+            Output::fine(text)
         }
-        Err(error @ MigrationError::Refused { .. }) => Outcome {
+        Err(error @ MigrationError::Refused { .. }) => Output {
             stdout: String::new(),
             stderr: format!("error: {error}\n"),
             exit: Exit::Problems,
         },
-        Err(error) => Outcome::unavailable(&error.to_string()),
+        Err(error) => Output::unavailable(&error.to_string()),
     }
 }

@@ -1,16 +1,16 @@
 //! `llsd migrate`: v1alpha1 resources as v1alpha2, as a person would write them, with the comments
 //! and the documents around them, with `--to` for OGX; and with `--in-cluster` the objects that a cluster stores.
 
-mod files;
 mod in_cluster;
-mod outcome;
 
 use std::path::PathBuf;
 
 use clap::Args;
+use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::Target;
 
-use super::Outcome;
+use super::inputs::open_all;
+use super::{Exit, Output};
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
 #[derive(Debug, Args)]
@@ -40,10 +40,16 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
     if arguments.in_cluster {
-        in_cluster::run(arguments.dry_run)
-    } else {
-        files::run(&arguments.files, arguments.to)
+        return Ok(in_cluster::run(arguments.dry_run));
     }
+    let sources = open_all(&arguments.files, std::iter::empty())?;
+    let Migrated { text, summary, report } = migrate(&sources, arguments.to);
+    Ok(match text {
+        None => Output { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
+        Some(stdout) => {
+            Output { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
+        }
+    })
 }

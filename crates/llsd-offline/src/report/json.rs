@@ -20,8 +20,8 @@
 
 use serde::Serialize;
 
-use super::Report;
-use crate::input::Finding;
+use super::summary::Report;
+use crate::finding::Finding;
 
 #[derive(Serialize)]
 struct Output<'report> {

@@ -6,10 +6,10 @@ use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_plan::sha256;
 
-use super::examine::Planned;
+use crate::examined::Planned;
 
 #[derive(Debug)]
-pub(super) enum Configuration<'a> {
+pub enum Configuration<'a> {
     /// With a description of its base.
     Generated { generated: &'a Generated, base: String },
     /// With a description of where it comes from.
@@ -17,7 +17,7 @@ pub(super) enum Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
             Self::Generated { generated, .. } => &generated.text,
             Self::Unchanged { text, .. } => text,
@@ -26,7 +26,7 @@ impl Configuration<'_> {
 }
 
 /// The configuration, or what is missing for it.
-pub(super) fn configuration<'a>(
+pub(crate) fn configuration<'a>(
     planned: &'a Planned,
     facts: &Facts,
 ) -> Result<Configuration<'a>, Problem> {

@@ -1,23 +1,20 @@
-//! What a check found in all its files, and the two forms it is printed in: text for people, JSON
-//! for programs.
+//! All that was found, file by file and resource by resource.
 
-mod json;
-mod text;
-
-use crate::input::{Finding, Remark};
+use crate::finding::Finding;
+use crate::resource::Remark;
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The files in the order in which they were named.
     pub files: Vec<String>,
-    pub resources: Vec<Judged>,
+    pub resources: Vec<Verdict>,
     pub remarks: Vec<Remark>,
 }
 
-/// A resource and all that is to say about it.
+/// A resource and all that was found in it.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct Verdict {
     pub file: String,
     pub document: usize,
     pub namespace: Option<String>,
@@ -27,7 +24,7 @@ pub struct Judged {
     pub warnings: Vec<Finding>,
 }
 
-impl Judged {
+impl Verdict {
     /// `NAMESPACE/NAME`, or as much of it as the file says.
     pub fn title(&self) -> String {
         let name = self.name.as_deref().unwrap_or("(unnamed)");

@@ -13,12 +13,14 @@
 
 use std::fmt::Write;
 
-use super::Report;
-use crate::input::{Finding, Position};
+use llsd_yaml::Position;
+
+use super::summary::Report;
+use crate::finding::Finding;
 
 /// What goes to each stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
+pub struct StreamTexts {
     pub stdout: String,
     pub stderr: String,
 }
@@ -31,8 +33,8 @@ struct Line<'report> {
 }
 
 impl Report {
-    pub fn to_text(&self) -> Text {
-        let mut text = Text { stdout: String::new(), stderr: self.findings() };
+    pub fn to_text(&self) -> StreamTexts {
+        let mut text = StreamTexts { stdout: String::new(), stderr: self.findings() };
         for resource in self.resources.iter().filter(|resource| resource.problems.is_empty()) {
             let _ = writeln!(text.stdout, "{}: valid", resource.title());
         }

@@ -4,16 +4,15 @@
 use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
 use llsd_plan::problem::{FieldPath, Reason};
-use llsd_yaml::{Document, Position, Tree, documents};
+use llsd_yaml::{Document, Fault, Position, Tree, documents};
 
-use super::finding::Finding;
-use super::resource::{Contents, Remark, Resource};
-use super::source::Source;
+use crate::finding::Finding;
+use crate::resource::{Contents, Remark, Resource};
 
 /// Reads one file; one that holds no resource of ours at all is a problem.
-pub fn contents(source: &Source) -> Contents {
-    let mut file = File { name: &source.name, contents: Contents::default() };
-    match &source.text {
+pub(crate) fn contents(name: &str, text: &Result<String, Fault>) -> Contents {
+    let mut file = File { name, contents: Contents::default() };
+    match text {
         Ok(text) => documents(text).into_iter().for_each(|document| file.document(document)),
         Err(fault) => file.remark(None, vec![Finding::of_text(fault)], Vec::new()),
     }

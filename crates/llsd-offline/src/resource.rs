@@ -5,7 +5,7 @@ use llsd_api::conversion::Version;
 use llsd_yaml::Tree;
 use serde_json::Value;
 
-use super::finding::Finding;
+use crate::finding::Finding;
 
 /// One resource of our kind.
 #[derive(Clone, Debug)]

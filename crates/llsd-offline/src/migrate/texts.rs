@@ -1,7 +1,5 @@
-//! `llsd migrate -f`: every file read, every resource migrated and judged, and the texts put
-//! together again. One problem stops all output, because half of it could be taken for the whole.
-
-use std::path::{Path, PathBuf};
+//! Every resource of the given texts migrated and judged, and the texts put together again. One
+//! problem stops all output, because half of it could be taken for the whole.
 
 use llsd_api::KIND;
 use llsd_plan::migrate::{Move, Target};
@@ -9,30 +7,33 @@ use llsd_plan::problem::{FieldPath, Reason};
 use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
 
-use super::outcome::{Migration, summary};
-use crate::command::inputs::open;
-use crate::command::{Exit, Outcome};
-use crate::input::{Remark, Source, contents};
+use super::migration::{Migration, summary};
+use crate::input::Source;
+use crate::pick::contents;
 use crate::report::Report;
+use crate::resource::Remark;
 
-pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
-    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        return Outcome::usage("`-` can be given once only");
-    }
-    let sources = match files.iter().map(|file| open(file)).collect::<Result<Vec<Source>, _>>() {
-        Ok(sources) => sources,
-        Err(message) => return Outcome::usage(&message),
-    };
+/// What became of the texts.
+#[derive(Debug)]
+pub struct Migrated {
+    /// Nothing where the report has a problem.
+    pub text: Option<String>,
+    /// Every decision at its line, and a line that counts.
+    pub summary: String,
+    pub report: Report,
+}
+
+pub fn migrate(sources: &[Source], to: Option<Target>) -> Migrated {
     let mut report = Report::default();
     let mut texts = Vec::new();
     let mut all = Vec::new();
-    for source in &sources {
+    for source in sources {
         report.files.push(source.name.clone());
-        let found = contents(source);
+        let found = contents(&source.name, &source.text);
         report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
         let migrations: Vec<Migration> =
-            found.resources.into_iter().map(|found| Migration::of(found, to)).collect();
-        report.resources.extend(migrations.iter().map(|migration| migration.judged.clone()));
+            found.resources.into_iter().map(|resource| Migration::of(resource, to)).collect();
+        report.resources.extend(migrations.iter().map(|migration| migration.verdict.clone()));
         if let Ok(text) = &source.text
             && report.problem_count() == 0
         {
@@ -40,12 +41,8 @@ pub(super) fn run(files: &[PathBuf], to: Option<Target>) -> Outcome {
         }
         all.extend(migrations);
     }
-    if report.problem_count() > 0 {
-        let stderr = report.findings();
-        return Outcome { stdout: String::new(), stderr, exit: Exit::Problems };
-    }
-    let stderr = format!("{}{}", summary(&all), report.findings());
-    Outcome { stdout: join(&texts), stderr, exit: Exit::Fine }
+    let text = (report.problem_count() == 0).then(|| join(&texts));
+    Migrated { text, summary: summary(&all), report }
 }
 
 /// Other kinds pass untouched, which is what anybody expects here.

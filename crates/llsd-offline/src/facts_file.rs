@@ -1,13 +1,14 @@
-//! `--facts`: what the planner must know, as a YAML file. A field that nobody knows is named with
+//! What the planner must know, as a YAML file. A field that nobody knows is named with
 //! its line, because a misspelt fact would otherwise count as one that was not given.
 
 use llsd_plan::facts::Facts;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_yaml::{Position, Tree, documents};
 use serde_path_to_error::Segment;
 
-use crate::input::{Finding, Position, Tree, documents};
+use crate::finding::Finding;
 
-pub(super) fn read(_: &str, text: &str) -> Result<Facts, Finding> {
+pub fn facts(text: &str) -> Result<Facts, Finding> {
     let mut documents = documents(text).into_iter();
     let tree = match documents.next().map(|document| document.content) {
         None => return Ok(Facts::default()),
@@ -50,7 +51,7 @@ fn misfit(error: &serde_path_to_error::Error<serde_json::Error>, tree: &Tree) ->
 /// A message about a wrong type repeats the value, and somebody may have put a secret there.
 fn without_the_value(message: String) -> String {
     match message.rsplit_once(", expected ") {
-        Some((said, expected)) if said.starts_with("invalid ") => {
+        Some((wrong, expected)) if wrong.starts_with("invalid ") => {
             let what = if expected.starts_with("struct ") { "a mapping" } else { expected };
             format!("must be {what}")
         }

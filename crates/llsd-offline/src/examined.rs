@@ -1,5 +1,5 @@
-//! One resource looked at from all sides: judged by itself, then planned with the facts, and
-//! everything that was found told at its line of the file and in the fields of its version.
+//! One resource examined from all sides: judged by itself, then planned with the facts, and every
+//! finding at its line of the file and in the fields of its version.
 
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::facts::Facts;
@@ -8,31 +8,31 @@ use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::validate::{v1alpha1_path, validate};
 use serde_json::Value;
 
-use super::inputs::Given;
-use crate::input::{Finding, Resource};
-use crate::report::{Judged, Report};
+use crate::finding::Finding;
+use crate::report::Verdict;
+use crate::resource::Resource;
 
-/// A resource and all that is to say about it.
+/// A resource and all that was found in it.
 #[derive(Clone, Debug)]
-pub(super) struct Examined {
-    pub(super) resource: Resource,
-    pub(super) problems: Vec<Finding>,
-    pub(super) warnings: Vec<Finding>,
+pub struct Examined {
+    pub resource: Resource,
+    pub problems: Vec<Finding>,
+    pub warnings: Vec<Finding>,
     /// What only a cluster or a registry could tell.
-    pub(super) missing: Vec<Finding>,
+    pub missing: Vec<Finding>,
     /// There without problems and with nothing missing.
-    pub(super) planned: Option<Planned>,
+    pub planned: Option<Planned>,
 }
 
 /// A plan, and the v1alpha2 form of the resource it was made from.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
-    pub(super) plan: Plan,
-    pub(super) object: Value,
+pub struct Planned {
+    pub plan: Plan,
+    pub object: Value,
 }
 
 impl Examined {
-    pub(super) fn new(resource: Resource, facts: Option<&Facts>) -> Self {
+    pub fn new(resource: Resource, facts: Option<&Facts>) -> Self {
         let mut examined = Self {
             problems: resource.problems.clone(),
             warnings: resource.warnings.clone(),
@@ -59,7 +59,7 @@ impl Examined {
     }
 
     /// Takes in what planning came to elsewhere, with the facts of a cluster.
-    pub(super) fn planned_as(&mut self, outcome: plan::Outcome, object: Value) {
+    pub fn planned_as(&mut self, outcome: plan::Outcome, object: Value) {
         let findings = self.found_by_planning(outcome, object);
         self.take(findings);
     }
@@ -106,25 +106,25 @@ impl Examined {
     }
 
     /// A problem that is found when the resource is to be used.
-    pub(super) fn refuse(&mut self, problem: Problem) {
+    pub fn refuse(&mut self, problem: Problem) {
         let problems = self.located(self.in_own_fields(vec![problem]));
         self.problems.extend(problems);
         self.planned = None;
     }
 
     /// Something that only a cluster or a registry has is asked for.
-    pub(super) fn miss(&mut self, problem: Problem) {
+    pub fn miss(&mut self, problem: Problem) {
         let missing = self.located(self.in_own_fields(vec![problem]));
         self.missing.extend(missing);
     }
 
     /// `NAMESPACE/NAME`, or as much of it as the file says.
-    pub(super) fn title(&self) -> String {
-        self.judged().title()
+    pub fn title(&self) -> String {
+        self.verdict().title()
     }
 
     /// The path of a finding or an origin in the fields that the file's author wrote.
-    pub(super) fn own_path(&self, path: &FieldPath) -> FieldPath {
+    pub fn own_path(&self, path: &FieldPath) -> FieldPath {
         match self.resource.version {
             Some(Version::V1Alpha1) => v1alpha1_path(path),
             _ => path.clone(),
@@ -142,12 +142,12 @@ impl Examined {
             .collect()
     }
 
-    fn judged(&self) -> Judged {
+    pub(crate) fn verdict(&self) -> Verdict {
         let Resource { file, document, namespace, name, api_version, .. } = self.resource.clone();
         let mut problems = self.problems.clone();
         problems.extend(self.missing.iter().cloned());
         let warnings = self.warnings.clone();
-        Judged { file, document, namespace, name, api_version, problems, warnings }
+        Verdict { file, document, namespace, name, api_version, problems, warnings }
     }
 }
 
@@ -158,14 +158,5 @@ fn unreadable() -> Problem {
         reason: Reason::Invalid,
         message: "the resource has a form that planning cannot read".to_owned(),
         remedy: "please report it, with the resource".to_owned(),
-    }
-}
-
-/// Everything that was found, ready to be printed; what is missing counts as a problem.
-pub(super) fn report(given: &Given, examined: &[Examined]) -> Report {
-    Report {
-        files: given.files.clone(),
-        resources: examined.iter().map(Examined::judged).collect(),
-        remarks: given.remarks.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! One resource of a file: migrated, judged before and after, and what there is to say about it in
+//! One resource of a file: migrated, verdict before and after, and what there is to say about it in
 //! the fields and lines of the file.
 
 use std::fmt::Write;
@@ -10,17 +10,19 @@ use llsd_plan::migrate::{Decision, Kind, Migrated, Move, Target, lift, migrate, 
 use llsd_plan::plan::{self, plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::validate;
+use llsd_yaml::Position;
 use serde_json::Value;
 
-use crate::input::{Finding, Position, Resource};
-use crate::report::Judged;
+use crate::finding::Finding;
+use crate::report::Verdict;
+use crate::resource::Resource;
 
 #[derive(Debug)]
 pub(super) struct Migration {
     /// The new object; nothing where the old one stays.
     pub(super) object: Option<Value>,
     pub(super) moves: Vec<Move>,
-    pub(super) judged: Judged,
+    pub(super) verdict: Verdict,
     decisions: Vec<(Position, Decision)>,
 }
 
@@ -39,7 +41,7 @@ impl Migration {
                     None => migrate(&migrated.object),
                 };
                 let found = judge(&migrated.object, to);
-                findings.extend(told_of_the_source(found, &migrated, version));
+                findings.extend(in_fields_of_the_source(found, &migrated, version));
             }
             regrouped(&resource, &mut migrated);
         }
@@ -62,7 +64,7 @@ impl Migration {
         Self {
             object: changed.then_some(migrated.object),
             moves: migrated.moves,
-            judged: Judged { file, document, namespace, name, api_version, problems, warnings },
+            verdict: Verdict { file, document, namespace, name, api_version, problems, warnings },
             decisions,
         }
     }
@@ -84,7 +86,7 @@ fn judge(object: &Value, to: Option<Target>) -> Findings {
 }
 
 /// Findings on the new object in the fields of the file.
-fn told_of_the_source(findings: Findings, migrated: &Migrated, version: Version) -> Findings {
+fn in_fields_of_the_source(findings: Findings, migrated: &Migrated, version: Version) -> Findings {
     if version == Version::V1Alpha2 {
         return findings;
     }
@@ -114,8 +116,8 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
         decisions.sort_by_key(|(at, _)| *at);
         for (Position { line, column }, Decision { path, kind, message }) in decisions {
             let title =
-                if several { format!("{}: ", migration.judged.title()) } else { String::new() };
-            let file = &migration.judged.file;
+                if several { format!("{}: ", migration.verdict.title()) } else { String::new() };
+            let file = &migration.verdict.file;
             let word = kind.word();
             let _ = writeln!(text, "{file}:{line}:{column}: {word}: {title}{path}: {message}");
         }
