@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 KUBERNETES_MINORS := 1.33 1.35 1.36 1.37
+# The list of functions that a released program is laid out by; `make used-functions` writes it here.
+FUNCTION_ORDER := $(abspath $(or $(LLSD_FUNCTION_ORDER),$(or $(CARGO_TARGET_DIR),target)/used-functions.txt))
 
 .PHONY: help
 help: ## This list
@@ -34,13 +36,15 @@ bench: ## How long planning takes
 
 .PHONY: bench-controller
 bench-controller: ## How fast and small the operator is, with N resources (1000) on a real API server
-	cargo build --release -p llsd --bin llsd
+	@[ -f '$(FUNCTION_ORDER)' ] && echo 'Functions laid out by $(FUNCTION_ORDER)' || \
+	  echo 'No list of used functions (make used-functions writes one): the program is larger in memory'
+	LLSD_FUNCTION_ORDER='$(wildcard $(FUNCTION_ORDER))' cargo build --release -p llsd --bin llsd
 	cargo build --profile bench -p llsd --example bench_controller
 	$${CARGO_TARGET_DIR:-target}/release/examples/bench_controller $(or $(N),1000)
 
 .PHONY: used-functions
-used-functions: ## Finds out which functions a running operator uses, for the layout of the released program
-	@scripts/used-functions
+used-functions: ## Lists the functions that a running operator uses, for the layout of the released program
+	@scripts/used-functions '$(FUNCTION_ORDER)'
 
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes

@@ -1,26 +1,16 @@
-//! Golden cases that read as documentation: a folder each under `cases/`, with a resource, and where
-//! needed a base and facts, and what planning makes of them. `UPDATE_CASES=1` writes the expected
-//! files anew, for a person to read before they are committed.
-//!
-//! | file | what it is |
-//! |---|---|
-//! | `resource.yaml` | the resource; its first comment says what the case shows |
-//! | `base.yaml` | the image's configuration; without it the embedded one of a named distribution |
-//! | `facts.yaml` | facts; without it everything that the resource names exists |
-//! | `expected/config.yaml` | the generated configuration, where one is generated |
-//! | `expected/env.yaml` | the variables that generation gives the server |
-//! | `expected/findings.txt` | problems, warnings, and what is unavailable |
-//! | `expected/objects.txt` | the names of all objects; only where the case has the file |
-//! | `expected/<kind>.yaml` | an object; only those that the case has a file for are compared. The programs that pods run stand there by their file's name |
+//! The golden cases, laid out as [`llsd_cases::golden`] says: what planning makes of each is what the
+//! case expects. `UPDATE_CASES=1` writes the expected files and the README again, for a person to
+//! read before they are committed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use llsd_api::conversion::{Version, convert};
+use llsd_cases::files::repository;
+use llsd_cases::golden::{FOLDER, GoldenCase};
+use llsd_cases::specification;
 use llsd_plan::document::{self, Node, Origin};
-use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::objects::{LAUNCH, TRUST};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::problem::Problem;
@@ -29,13 +19,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn every_case_gives_what_it_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut cases: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    cases.sort();
+    let cases = GoldenCase::all();
     let update = std::env::var_os("UPDATE_CASES").is_some();
     let differing: Vec<String> =
         cases.iter().filter_map(|case| check(case, update).err()).collect();
@@ -43,13 +27,25 @@ fn every_case_gives_what_it_says() {
     assert!(cases.len() > 40, "only {} cases", cases.len());
 }
 
-fn check(case: &Path, update: bool) -> Result<(), String> {
-    let (resource, facts) = inputs(case);
-    let outcome = plan(&resource, &facts);
-    let again = format!("{:?}", plan(&resource, &facts));
-    assert_eq!(format!("{outcome:?}"), again, "{}: planning twice differs", case.display());
+/// The page that a reader of the cases starts with.
+#[test]
+fn the_readme_lists_every_case_with_its_first_comment() {
+    let file = repository(FOLDER).join("README.md");
+    if std::env::var_os("UPDATE_CASES").is_some() {
+        fs::write(&file, specification::page()).unwrap();
+    }
+    let is_current = fs::read_to_string(file).is_ok_and(|text| text == specification::page());
+    let remedy = "UPDATE_CASES=1 cargo test -p llsd-plan --test cases";
+    assert!(is_current, "{FOLDER}/README.md is stale; write it again with `{remedy}`");
+}
+
+fn check(case: &GoldenCase, update: bool) -> Result<(), String> {
+    let GoldenCase { name, folder, resource, facts, .. } = case;
+    let outcome = plan(resource, facts);
+    let again = format!("{:?}", plan(resource, facts));
+    assert_eq!(format!("{outcome:?}"), again, "{name}: planning twice differs");
     let results = results(&outcome);
-    let expected = case.join("expected");
+    let expected = folder.join("expected");
     if update {
         write_expected(&expected, &results);
     }
@@ -75,32 +71,7 @@ fn check(case: &Path, update: bool) -> Result<(), String> {
             let _ = write!(differences, "\n{file} is expected and not there");
         }
     }
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{}:{differences}", case.file_name().unwrap().to_string_lossy()))
-    }
-}
-
-fn inputs(case: &Path) -> (Value, Facts) {
-    let read = |file: &str| fs::read_to_string(case.join(file)).ok();
-    let yaml = |file: &str, text: &str| {
-        document::read(text).unwrap_or_else(|error| panic!("{}/{file}: {error:?}", case.display()))
-    };
-    let text =
-        read("resource.yaml").unwrap_or_else(|| panic!("{} has no resource", case.display()));
-    assert!(text.starts_with("# "), "{}: say first what the case shows", case.display());
-    let resource = convert(yaml("resource.yaml", &text), Version::V1Alpha2);
-    let mut facts = match read("facts.yaml") {
-        Some(text) => serde_json::from_value(yaml("facts.yaml", &text))
-            .unwrap_or_else(|error| panic!("{}/facts.yaml: {error}", case.display())),
-        None => Facts::default(),
-    };
-    if let Some(text) = read("base.yaml") {
-        facts.image.base =
-            Some(BaseFacts { text, source: BaseSource::File, found_in: Some("base.yaml".into()) });
-    }
-    (resource, facts)
+    if differences.is_empty() { Ok(()) } else { Err(format!("{name}:{differences}")) }
 }
 
 fn results(outcome: &Outcome) -> BTreeMap<String, String> {

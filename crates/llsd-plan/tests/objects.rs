@@ -3,21 +3,18 @@
 //! `UPDATE_OBJECTS=1 cargo test -p llsd-plan --test objects every_case` writes them anew; look at
 //! the difference before you commit it.
 
-#[path = "objects/case.rs"]
-mod case;
-
 use std::path::Path;
 
-use case::{Case, said};
+use llsd_cases::objects::{ObjectCase, listed};
 use llsd_plan::objects::{LAUNCH, TRUST};
 use serde_json::Value;
 
 #[test]
 fn every_case_gives_the_objects_that_its_file_holds() {
-    for (file, case) in Case::all() {
+    for (file, case) in ObjectCase::all() {
         let (objects, findings) = case.objects();
-        assert_eq!(said(&findings.problems), case.problems, "{}", file.display());
-        assert_eq!(said(&findings.warnings), case.warnings, "{}", file.display());
+        assert_eq!(listed(&findings.problems), case.problems, "{}", file.display());
+        assert_eq!(listed(&findings.warnings), case.warnings, "{}", file.display());
         let mut planned = objects.in_order();
         planned.iter_mut().for_each(shorten_programs);
         if std::env::var_os("UPDATE_OBJECTS").is_some() {
@@ -38,10 +35,10 @@ fn every_case_gives_the_objects_that_its_file_holds() {
 
 #[test]
 fn every_rule_holds() {
-    for rule in Case::rules() {
+    for rule in ObjectCase::rules() {
         let (objects, findings) = rule.objects();
-        assert_eq!(said(&findings.problems), rule.problems, "{}", rule.about);
-        assert_eq!(said(&findings.warnings), rule.warnings, "{}", rule.about);
+        assert_eq!(listed(&findings.problems), rule.problems, "{}", rule.about);
+        assert_eq!(listed(&findings.warnings), rule.warnings, "{}", rule.about);
         let planned = objects.in_order();
         for (kind, expected) in &rule.expect {
             let object = planned.iter().find(|object| object["kind"] == **kind);
@@ -60,8 +57,9 @@ fn every_rule_holds() {
 
 #[test]
 fn planning_twice_gives_the_same_bytes() {
-    for (file, case) in Case::all() {
-        let bytes = |case: &Case| serde_json::to_string(&case.objects().0.in_order()).unwrap();
+    for (file, case) in ObjectCase::all() {
+        let bytes =
+            |case: &ObjectCase| serde_json::to_string(&case.objects().0.in_order()).unwrap();
         assert_eq!(bytes(&case), bytes(&case), "{}", file.display());
     }
 }
@@ -69,7 +67,7 @@ fn planning_twice_gives_the_same_bytes() {
 /// What a reader of the objects, or server-side apply, would stumble over.
 #[test]
 fn no_object_carries_nulls_or_a_status() {
-    for (file, case) in Case::all() {
+    for (file, case) in ObjectCase::all() {
         for object in case.objects().0.in_order() {
             assert!(object["apiVersion"].is_string() && object["kind"].is_string(), "{object}");
             assert!(object.get("status").is_none(), "{}: {}", file.display(), object["kind"]);

@@ -2,47 +2,16 @@
 //! secret has exactly one variable, and no secret value is anywhere but in the Secret that is owned.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
-use llsd_api::conversion::{Version, convert};
+use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::document;
-use llsd_plan::facts::{ExternalProviderFacts, Facts, SecretFacts, SecretKeyFacts};
+use llsd_plan::facts::{Facts, SecretFacts, SecretKeyFacts};
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::wiring::VariableValue;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
-
-/// Every sample of the project, with facts under which it can be planned offline.
-fn samples() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/samples");
-    let mut samples = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
-            let value = document::read(&fs::read_to_string(&path).unwrap()).unwrap();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            samples.push((name, convert(value, Version::V1Alpha2)));
-        }
-    }
-    assert!(samples.len() > 30);
-    samples
-}
-
-fn facts() -> Facts {
-    let mut facts = Facts::default();
-    facts.external_providers.insert(
-        "registry.example.com/custom:v1".to_owned(),
-        ExternalProviderFacts {
-            api: "inference".to_owned(),
-            provider_type: "remote::custom".to_owned(),
-            module: "custom".to_owned(),
-        },
-    );
-    facts
-}
 
 fn planned(resource: &Value, facts: &Facts) -> Option<Box<Plan>> {
     match plan(resource, facts) {
@@ -79,9 +48,9 @@ fn shuffled(value: &Value, seed: &mut u64) -> Value {
 #[test]
 fn the_order_of_keys_in_the_resource_changes_no_byte() {
     for (name, resource) in samples() {
-        let Some(expected) = planned(&resource, &facts()) else { continue };
+        let Some(expected) = planned(&resource, &facts_of(&resource)) else { continue };
         for seed in 1..6 {
-            let other = planned(&shuffled(&resource, &mut { seed }), &facts()).unwrap();
+            let other = planned(&shuffled(&resource, &mut { seed }), &facts_of(&resource)).unwrap();
             assert_eq!(bytes(&other), bytes(&expected), "{name}");
         }
     }
@@ -91,7 +60,7 @@ fn the_order_of_keys_in_the_resource_changes_no_byte() {
 fn every_secret_reference_has_exactly_one_variable() {
     let mut seen = 0;
     for (name, resource) in samples() {
-        let Some(plan) = planned(&resource, &facts()) else { continue };
+        let Some(plan) = planned(&resource, &facts_of(&resource)) else { continue };
         let Some(generated) = &plan.generated else { continue };
         let mut variables: BTreeMap<&str, usize> = BTreeMap::new();
         for variable in &plan.environment {
@@ -129,7 +98,8 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
             let connection = Connection::parse(&format!("postgresql://u:{password}@db/x"));
             let key = SecretKeyFacts { connection: Some(connection), ..SecretKeyFacts::default() };
             let secret = SecretFacts { missing: false, keys: [("url".to_owned(), key)].into() };
-            let facts = Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts() };
+            let facts =
+                Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts_of(&resource) };
             let plan = planned(&resource, &facts).unwrap();
             let encoded = Connection::parse(&format!("postgresql://u:{password}@db/x"))
                 .map(|connection| connection.values(Form::Encoded).unwrap()["password"].clone())
@@ -164,7 +134,9 @@ fn a_configuration_that_no_config_map_can_hold_is_refused() {
             "settings": {"network": "x".repeat(1 << 20)},
         }},
     });
-    let Outcome::Refused(findings) = plan(&resource, &facts()) else { panic!("it is planned") };
+    let Outcome::Refused(findings) = plan(&resource, &facts_of(&resource)) else {
+        panic!("it is planned")
+    };
     assert!(findings.problems[0].message.contains("a ConfigMap holds 1 MiB"), "{findings:?}");
 }
 
@@ -173,7 +145,7 @@ fn a_configuration_that_no_config_map_can_hold_is_refused() {
 fn planning_the_starter_takes_no_more_than_seconds() {
     for (name, resource) in samples() {
         let start = std::time::Instant::now();
-        drop(plan(&resource, &facts()));
+        drop(plan(&resource, &facts_of(&resource)));
         assert!(start.elapsed().as_secs() < 5, "{name}: {:?}", start.elapsed());
     }
 }

@@ -2,49 +2,38 @@
 //! tables go through a real API server in the tests of `llsd`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use llsd_api::v1alpha2::LlamaStackDistribution;
+use llsd_cases::verdicts::{RefusedBy, Verdict};
 use llsd_plan::problem::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 
-fn table(name: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verdicts").join(name);
-    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-fn resource(case: &Value) -> Value {
-    json!({
-        "apiVersion": "llamastack.io/v1alpha2",
-        "kind": "LlamaStackDistribution",
-        "metadata": case.get("metadata").cloned().unwrap_or(json!({"name": "case"})),
-        "spec": case["spec"],
+fn refused() -> impl Iterator<Item = (Verdict, Findings)> {
+    let refused = Verdict::refused().into_iter();
+    let judged_by_spec = refused.filter(|case| case.refused_by != Some(RefusedBy::Operator));
+    judged_by_spec.map(|case| {
+        let findings = validate(&case.resource());
+        (case, findings)
     })
-}
-
-fn refused() -> Vec<(Value, Findings)> {
-    let judged_by_spec = |case: &Value| case["refusedBy"] != "operator";
-    let refused = table("refused.yaml").into_iter().filter(judged_by_spec);
-    refused.map(|case| (case.clone(), validate(&resource(&case)))).collect()
 }
 
 #[test]
 fn every_resource_that_must_be_accepted_has_no_problem() {
-    for case in table("accepted.yaml") {
-        assert_eq!(validate(&resource(&case)).problems, [], "{}", case["name"]);
+    for case in Verdict::accepted() {
+        assert_eq!(validate(&case.resource()).problems, [], "{}", case.name);
     }
 }
 
 #[test]
 fn every_resource_that_must_be_refused_has_a_problem_with_a_remedy_at_its_path() {
     for (case, findings) in refused() {
-        let path = case["path"].as_str().unwrap();
+        let path = case.path.as_deref().unwrap();
         let named =
             findings.problems.iter().any(|problem| problem.path.to_string().starts_with(path));
-        assert!(named, "{}: nothing at {path}: {findings:?}", case["name"]);
+        assert!(named, "{}: nothing at {path}: {findings:?}", case.name);
         let silent = findings.problems.iter().any(|p| p.message.is_empty() || p.remedy.is_empty());
-        assert!(!silent, "{}: {findings:?}", case["name"]);
+        assert!(!silent, "{}: {findings:?}", case.name);
     }
 }
 
@@ -92,16 +81,16 @@ fn collect_rules(schema: &Value, rules: &mut Vec<String>) {
 /// What the API server may store, the types read, and write back as it was.
 #[test]
 fn every_accepted_resource_is_read_and_written_back_as_it_was() {
-    for case in table("accepted.yaml") {
-        let mut written = without_nulls(resource(&case));
+    for case in Verdict::accepted() {
+        let mut written = without_nulls(case.resource());
         if let Some(resources) = written.pointer_mut("/spec/workload/resources") {
             quantities_as_text(resources);
         }
         let read: LlamaStackDistribution = match serde_json::from_value(written.clone()) {
             Ok(read) => read,
-            Err(error) => panic!("{} is not read: {error}", case["name"]),
+            Err(error) => panic!("{} is not read: {error}", case.name),
         };
-        assert_eq!(serde_json::to_value(&read).unwrap(), written, "{}", case["name"]);
+        assert_eq!(serde_json::to_value(&read).unwrap(), written, "{}", case.name);
     }
 }
 

@@ -11,7 +11,7 @@ use super::failure::Failure;
 
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Remembers what was said when.
+/// Remembers what was logged when.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     memory: Mutex<Memory>,
@@ -19,23 +19,23 @@ pub(super) struct Journal {
 
 #[derive(Debug, Default)]
 struct Memory {
-    said: BTreeMap<Failure, Said>,
+    logged: BTreeMap<Failure, Logged>,
     /// A failure of Redis was the last that the log had to say of it.
     away: bool,
 }
 
 #[derive(Debug)]
-struct Said {
+struct Logged {
     at: Instant,
-    unsaid: u64,
+    unlogged: u64,
 }
 
 impl Journal {
     /// A client could not be served from `target`.
     pub(super) fn failed(&self, target: &impl Display, failure: Failure) {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(unsaid) = memory.admit(failure, Instant::now()) else { return };
-        let more = match unsaid {
+        let Some(unlogged) = memory.admit(failure, Instant::now()) else { return };
+        let more = match unlogged {
             0 => String::new(),
             count => format!(" ({count} more since this was last said)"),
         };
@@ -52,18 +52,18 @@ impl Journal {
 }
 
 impl Memory {
-    /// Whether to say it now; if so, how many were kept silent since the last time.
+    /// Whether to log it now; if so, how many were left out since the last time.
     fn admit(&mut self, failure: Failure, now: Instant) -> Option<u64> {
-        if let Some(said) = self.said.get_mut(&failure)
-            && now.duration_since(said.at) < PAUSE
+        if let Some(last) = self.logged.get_mut(&failure)
+            && now.duration_since(last.at) < PAUSE
         {
-            said.unsaid += 1;
+            last.unlogged += 1;
             return None;
         }
         // The proxy's own limits say nothing of Redis, so there is no coming back from them.
         self.away |= !matches!(failure, Failure::ProxyFull | Failure::Accept);
-        let before = self.said.insert(failure, Said { at: now, unsaid: 0 });
-        Some(before.map_or(0, |said| said.unsaid))
+        let before = self.logged.insert(failure, Logged { at: now, unlogged: 0 });
+        Some(before.map_or(0, |last| last.unlogged))
     }
 }
 

@@ -13,12 +13,12 @@ use crate::{Digest, Error, Image, Limits, Reference, identity::Identity};
 /// Content in one repository of one host. The digest alone would not do: a registry of the
 /// attacker's own could name any digest and so be given what another registry keeps private.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct ContentKey {
     pub(crate) repository: String,
     pub(crate) digest: Digest,
 }
 
-impl Place {
+impl ContentKey {
     pub(crate) fn of(reference: &Reference, digest: &Digest) -> Self {
         Self { repository: reference.name(), digest: digest.clone() }
     }
@@ -30,8 +30,8 @@ pub(crate) struct Question(pub(crate) Vec<(Reference, Identity)>);
 
 #[derive(Debug)]
 pub(crate) struct Memory {
-    images: Cache<Place, Arc<Image>>,
-    proofs: Cache<(Place, Identity), ()>,
+    images: Cache<ContentKey, Arc<Image>>,
+    proofs: Cache<(ContentKey, Identity), ()>,
     /// Tags that were asked for before. For those, a HEAD request is likely to be enough.
     tags: Cache<Reference, ()>,
     under_way: Cache<Question, Arc<Image>>,
@@ -43,7 +43,7 @@ impl Memory {
     pub(crate) fn new(limits: &Limits) -> Self {
         let images = Cache::builder()
             .max_capacity(limits.cache)
-            .weigher(|_: &Place, image: &Arc<Image>| weight(image));
+            .weigher(|_: &ContentKey, image: &Arc<Image>| weight(image));
         Self {
             images: images.build(),
             proofs: Cache::new(100_000),
@@ -55,7 +55,7 @@ impl Memory {
     }
 
     /// A pinned image that this asker has read before: no request is needed for it.
-    pub(crate) async fn proven(&self, place: &Place, asker: Identity) -> Option<Arc<Image>> {
+    pub(crate) async fn proven(&self, place: &ContentKey, asker: Identity) -> Option<Arc<Image>> {
         self.proofs.get(&(place.clone(), asker)).await?;
         self.images.get(place).await
     }
@@ -63,13 +63,13 @@ impl Memory {
     /// Whether asking for the digest alone is likely to be enough.
     pub(crate) fn is_known(&self, reference: &Reference) -> bool {
         match reference.digest() {
-            Some(digest) => self.images.contains_key(&Place::of(reference, digest)),
+            Some(digest) => self.images.contains_key(&ContentKey::of(reference, digest)),
             None => self.tags.contains_key(reference),
         }
     }
 
     /// Notes that `asker` may read `place`.
-    pub(crate) async fn prove(&self, reference: &Reference, place: &Place, asker: Identity) {
+    pub(crate) async fn prove(&self, reference: &Reference, place: &ContentKey, asker: Identity) {
         self.proofs.insert((place.clone(), asker), ()).await;
         if reference.digest().is_none() {
             self.tags.insert(reference.clone(), ()).await;
@@ -80,7 +80,7 @@ impl Memory {
     /// same time.
     pub(crate) async fn image<F>(
         &self,
-        place: &Place,
+        place: &ContentKey,
         read: impl Fn() -> F,
     ) -> Result<Arc<Image>, Error>
     where

@@ -5,7 +5,10 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256, Sha512};
 
-use crate::Error;
+/// Why a text is no digest: part of why a reference is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an image reference: {0}")]
+pub struct InvalidDigest(pub(crate) &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Algorithm {
@@ -59,31 +62,30 @@ impl Digest {
 }
 
 impl FromStr for Digest {
-    type Err = Error;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let (name, hex) = text
-            .split_once(':')
-            .ok_or(Error::InvalidReference("a digest is <algorithm>:<hexadecimal>"))?;
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let (name, hex) =
+            text.split_once(':').ok_or(InvalidDigest("a digest is <algorithm>:<hexadecimal>"))?;
         let algorithm = match name {
             "sha256" => Algorithm::Sha256,
             "sha512" => Algorithm::Sha512,
-            _ => return Err(Error::InvalidReference("only sha256 and sha512 digests are known")),
+            _ => return Err(InvalidDigest("only sha256 and sha512 digests are known")),
         };
         if hex.len() != algorithm.hex_length() {
-            return Err(Error::InvalidReference("the digest has the wrong length"));
+            return Err(InvalidDigest("the digest has the wrong length"));
         }
         if !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(Error::InvalidReference("a digest is lower-case hexadecimal"));
+            return Err(InvalidDigest("a digest is lower-case hexadecimal"));
         }
         Ok(Self { algorithm, hex: hex.to_owned() })
     }
 }
 
 impl TryFrom<String> for Digest {
-    type Error = Error;
+    type Error = InvalidDigest;
 
-    fn try_from(text: String) -> Result<Self, Error> {
+    fn try_from(text: String) -> Result<Self, InvalidDigest> {
         text.parse()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::Digest;
+use crate::{Digest, digest::InvalidDigest};
 
 /// Why an image's configuration could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,12 @@ pub enum Error {
     Blocked { at: String },
     #[error("the registry configuration is not usable: {0}")]
     Configuration(String),
+}
+
+impl From<InvalidDigest> for Error {
+    fn from(InvalidDigest(reason): InvalidDigest) -> Self {
+        Self::InvalidReference(reason)
+    }
 }
 
 impl Error {

@@ -10,8 +10,7 @@ use crate::{
     Digest, Error, Manifest, Reference, Repository, Source,
     client::{digest_of, platforms},
     labels::{self, Labels, Location},
-    layer::Outcome,
-    unpacking::{Layers, Look, Unpacking},
+    unpacking::{Layers, Unpacking},
 };
 
 /// Platforms of one index whose configurations are compared.
@@ -192,10 +191,7 @@ impl Reader<'_> {
             unpacking: self.unpacking,
             deadline: self.deadline,
         };
-        let content = layers.look(digest, size, path, |watch| match watch.outcome(limit)? {
-            Outcome::Found(content) => Ok(Look::Done(content)),
-            Outcome::Again(watch) => Ok(Look::Again(watch)),
-        });
+        let content = layers.search(digest, size, path, |watch| watch.required(limit));
         Ok(content.await?.and_then(|content| {
             let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
             let text = String::from_utf8(content).map_err(unclear)?;

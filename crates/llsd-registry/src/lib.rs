@@ -22,13 +22,14 @@ mod token;
 mod transport;
 mod unpacking;
 
-pub use client::{BlobStream, Client, Manifest, Placed, PlatformManifest, Repository, platforms};
+pub use client::{Client, Manifest, Placed, PlatformManifest, Repository, platforms};
 pub use config::{Config, Limits};
 pub use credentials::Credential;
-pub use digest::Digest;
+pub use digest::{Digest, InvalidDigest};
 pub use error::Error;
 pub use image::{BaseConfig, Image};
 pub use labels::Source;
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
 pub use reference::Reference;
 pub use registry::{Attempt, Credentials, Registry};
+pub use transport::BlobStream;

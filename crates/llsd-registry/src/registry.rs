@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::{
     Client, Config, Credential, Digest, Error, Reference, Repository,
-    cache::{Memory, Place, Question},
+    cache::{ContentKey, Memory, Question},
     identity::Identity,
     image::{self, Image},
     unpacking::Unpacking,
@@ -135,7 +135,7 @@ impl Registry {
             .filter(|(_, identity)| tried.insert(*identity))
             .collect();
         if let Some(digest) = reference.digest() {
-            let place = Place::of(reference, digest);
+            let place = ContentKey::of(reference, digest);
             for (_, identity) in &askers {
                 if let Some(image) = self.memory.proven(&place, *identity).await {
                     return Ok(image);
@@ -147,7 +147,7 @@ impl Registry {
             let repository = self.client.repository(reference, credential);
             match self.resolve(reference, repository).await {
                 Ok((digest, manifest)) => {
-                    let place = Place::of(reference, &digest);
+                    let place = ContentKey::of(reference, &digest);
                     self.memory.prove(reference, &place, identity).await;
                     let read = || {
                         let (place, manifest) = (&place, manifest.clone());

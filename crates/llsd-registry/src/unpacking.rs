@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     Digest, Error, Repository,
-    layer::{self, Bounds, Watch},
+    layer::{self, Bounds, Pass, Watch},
 };
 
 /// Places for unpacking, which costs memory and a thread.
@@ -21,13 +21,6 @@ impl Unpacking {
     }
 }
 
-/// What one pass over a layer was good for.
-pub(crate) enum Look<T> {
-    Done(T),
-    /// A link was met too late: the layer is read once more.
-    Again(Watch),
-}
-
 /// The layers of one repository.
 #[derive(Clone, Copy)]
 pub(crate) struct Layers<'a> {
@@ -37,14 +30,14 @@ pub(crate) struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// Looks for `path` in a layer, as often as links make it necessary. The outer error is the
+    /// Searches a layer for `path` as often as links make it necessary. The outer error is the
     /// lookup's, the inner one the layer's own.
-    pub(crate) async fn look<T>(
+    pub(crate) async fn search<T>(
         &self,
         digest: &Digest,
         size: u64,
         path: &str,
-        judge: impl Fn(Watch) -> Result<Look<T>, Error>,
+        evaluate: impl Fn(Watch) -> Result<Pass<T>, Error>,
     ) -> Result<Result<T, Error>, Error> {
         let limits = self.repository.limits();
         let bounds =
@@ -54,9 +47,9 @@ impl Layers<'_> {
         let mut watch = Watch::new(path);
         for _ in 0..layer::PASSES {
             let scanned = self.pass(digest, size, watch, bounds.clone()).await?;
-            match scanned.and_then(&judge) {
-                Ok(Look::Again(next)) => watch = next,
-                Ok(Look::Done(result)) => return Ok(Ok(result)),
+            match scanned.and_then(&evaluate) {
+                Ok(Pass::Again(next)) => watch = next,
+                Ok(Pass::Done(result)) => return Ok(Ok(result)),
                 Err(error @ Error::TimedOut { .. }) => return Err(error),
                 Err(error) => return Ok(Err(error)),
             }

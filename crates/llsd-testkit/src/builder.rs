@@ -68,9 +68,9 @@ impl Builder {
 
     /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had. With
     /// `CI=true` that is a failure, and a control plane that does not come up always is.
-    pub async fn start_or_skip(self, test: &str) -> Option<ControlPlane> {
+    pub async fn start_or_skip(self) -> Option<ControlPlane> {
         let started = self.start().await.context("the control plane did not start");
-        skip::started_or_skipped(test, started)
+        skip::started_or_skipped(started)
     }
 
     pub async fn start(self) -> anyhow::Result<ControlPlane> {

@@ -49,8 +49,8 @@ impl ControlPlane {
     }
 
     /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had.
-    pub async fn start_or_skip(test: &str) -> Option<Self> {
-        Self::builder().start_or_skip(test).await
+    pub async fn start_or_skip() -> Option<Self> {
+        Self::builder().start_or_skip().await
     }
 
     /// A client that may do everything, as the user `admin`.

@@ -6,7 +6,7 @@
 //! # async fn test() {
 //! let Some(cluster) = ControlPlane::builder()
 //!     .with_controller_manager()
-//!     .start_or_skip("a deployment becomes available")
+//!     .start_or_skip()
 //!     .await
 //! else {
 //!     return;
@@ -84,7 +84,7 @@ pub use programs::locate as debian_program;
 pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
-pub use skip::{skip, skipped};
+pub use skip::{skip, skipped, test_name};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.

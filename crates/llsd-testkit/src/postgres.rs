@@ -42,8 +42,8 @@ impl PostgresBuilder {
     }
 
     /// As [`start`](Self::start), but `None`, said loudly, where Postgres cannot be had.
-    pub async fn start_or_skip(self, test: &str) -> Option<Postgres> {
-        skip::started_or_skipped(test, self.start().await)
+    pub async fn start_or_skip(self) -> Option<Postgres> {
+        skip::started_or_skipped(self.start().await)
     }
 
     /// Starts it; installs Postgres first where it is missing and that is possible.

@@ -40,8 +40,8 @@ impl RedisBuilder {
     }
 
     /// As [`start`](Self::start), but `None`, said loudly, where Redis cannot be had.
-    pub async fn start_or_skip(self, test: &str) -> Option<Redis> {
-        skip::started_or_skipped(test, self.start().await)
+    pub async fn start_or_skip(self) -> Option<Redis> {
+        skip::started_or_skipped(self.start().await)
     }
 
     /// Starts it; installs Redis first where it is missing and that is possible.

@@ -15,7 +15,7 @@ use crate::{binaries::Unobtainable, builder::Builder, control_plane::ControlPlan
 ///     SharedControlPlane::new(|| ControlPlane::builder().with_controller_manager());
 ///
 /// # async fn test() {
-/// let Some(cluster) = CLUSTER.get_or_skip("a name").await else {
+/// let Some(cluster) = CLUSTER.get_or_skip().await else {
 ///     return;
 /// };
 /// let namespace = cluster.namespace("a-name").await.unwrap();
@@ -33,19 +33,19 @@ impl SharedControlPlane {
     }
 
     /// As [`Builder::start_or_skip`], for the one that all tests share. Every test that goes
-    /// without is told of by its own name.
-    pub async fn get_or_skip(&self, test: &str) -> Option<&ControlPlane> {
+    /// without it is reported by name.
+    pub async fn get_or_skip(&self) -> Option<&ControlPlane> {
         let start = async || match (self.builder)().start().await {
             Ok(control_plane) => Ok(control_plane),
             Err(error) => match error.downcast::<Unobtainable>() {
                 Ok(why) => Err(why),
-                Err(error) => panic!("{test}: the control plane did not start: {error:#}"),
+                Err(error) => panic!("the control plane did not start: {error:#}"),
             },
         };
         match self.started.get_or_init(start).await {
             Ok(control_plane) => Some(control_plane),
             Err(why) => {
-                skip::skip(test, &why.to_string());
+                skip::skip(&why.to_string());
                 None
             }
         }

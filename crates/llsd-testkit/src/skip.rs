@@ -14,10 +14,18 @@ pub fn skipped() -> usize {
     SKIPPED.load(Ordering::Relaxed)
 }
 
-/// One line per skipped test on standard error. With `CI=true` a panic: there, a test that did not
+/// The name of the test that asks: libtest gives it to the thread on which a test runs, and tokio's
+/// tests run on that thread too.
+pub fn test_name() -> String {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default();
+    name.rsplit("::").next().unwrap_or_default().to_owned()
+}
+
+/// One line for a skipped test on standard error. With `CI=true` a panic: there, a test that did not
 /// run is a test that failed.
-pub fn skip(test: &str, why: &str) {
-    let line = format!("SKIPPED {test}: {why}");
+pub fn skip(why: &str) {
+    let line = format!("SKIPPED {}: {why}", test_name());
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
     SKIPPED.fetch_add(1, Ordering::Relaxed);
     // Not `eprintln!`, which the test harness swallows for tests that pass.
@@ -26,15 +34,15 @@ pub fn skip(test: &str, why: &str) {
 
 /// What was started. `None`, said loudly, where it cannot be had on this machine; a panic when it
 /// can and did not start.
-pub(crate) fn started_or_skipped<T>(test: &str, started: anyhow::Result<T>) -> Option<T> {
+pub(crate) fn started_or_skipped<T>(started: anyhow::Result<T>) -> Option<T> {
     match started {
         Ok(started) => Some(started),
         Err(error) => match error.downcast_ref::<Unobtainable>() {
             Some(why) => {
-                skip(test, &why.to_string());
+                skip(&why.to_string());
                 None
             }
-            None => panic!("{test}: {error:#}"),
+            None => panic!("{error:#}"),
         },
     }
 }

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::Version;
-use super::fields::{at, at_mut, open, split};
+use super::paths::{at, at_mut, open, split};
 use super::table::{
     EXPOSE, GENERATED_CONFIG, OVERRIDE_CONFIG, SECTIONS, default_at, is_container, presence_counts,
 };
+use super::version::Version;
 
 /// One field that conversion alone would not bring back. Absent and null are different things.
 #[derive(Clone, Debug, PartialEq)]

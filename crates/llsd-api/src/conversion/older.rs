@@ -5,11 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Version;
-use super::annotations::Extras;
 use super::carried::Entry;
-use super::fields::{at, open};
+use super::extras::Extras;
+use super::paths::{at, open};
 use super::table::{CONTAINER_NAME, DEFAULT_CONTAINER_NAME, EXPOSE, OVERRIDE_CONFIG};
+use super::version::Version;
 
 /// What v1alpha2 once had no field for.
 #[derive(Clone, Copy)]

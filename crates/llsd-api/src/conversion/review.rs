@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::deep::{self, Reading};
-use super::{Version, convert_reading};
+use super::exchange::convert_reading;
+use super::version::Version;
 
 /// Why there is nothing to convert. The API server never sends such a thing.
 #[derive(Debug, Error)]

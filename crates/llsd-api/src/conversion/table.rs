@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use self::Form::{Autoscaling, ConfigMapName, DisruptionBudget, Exposure, Presence, Same};
-use super::Version;
-use super::fields::split;
+use super::paths::split;
+use super::version::Version;
 
 /// One field that both versions have: how its value changes, and its place in v1alpha1 and in
 /// v1alpha2.
@@ -62,8 +62,9 @@ pub(super) const ROWS: &[Row] = &[
     Row(Same,          "/status/routeURL",                                         "/status/routeURL"),
 ];
 
-/// The v1alpha1 field that a v1alpha2 field comes from.
-pub(super) fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
+/// The v1alpha1 field that the v1alpha2 field at this JSON pointer comes from, so that findings on
+/// a converted object can name the fields that its author wrote.
+pub fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| row.path(Version::V1Alpha2) == v1alpha2)?;
     Some(row.path(Version::V1Alpha1))
 }

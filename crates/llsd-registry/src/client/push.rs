@@ -8,8 +8,8 @@ use reqwest::{
 };
 
 use super::{
-    Repository, claimed_digest,
-    request::{Access, Want},
+    repository::Repository,
+    request::{Access, Want, claimed_digest},
 };
 use crate::{
     Digest, Error,

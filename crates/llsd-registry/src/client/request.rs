@@ -1,12 +1,12 @@
 //! One request to a repository, authorised as its registry asks for it.
 
-use reqwest::{Method, Response, StatusCode, Url};
+use reqwest::{Method, Response, StatusCode, Url, header::HeaderMap};
 
-use super::{Client, Repository};
+use super::repository::{Client, Repository};
 use crate::{
-    BlobStream, Error, challenge,
+    Digest, Error, challenge,
     token::Asker,
-    transport::{Ask, Payload},
+    transport::{Ask, BlobStream, Payload},
 };
 
 /// What the request does to the repository; tokens are asked for with it.
@@ -137,6 +137,11 @@ impl Repository<'_> {
             error => error,
         }
     }
+}
+
+/// The digest that an answer names.
+pub(super) fn claimed_digest(headers: &HeaderMap) -> Option<Digest> {
+    headers.get("docker-content-digest")?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

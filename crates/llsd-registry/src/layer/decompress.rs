@@ -11,7 +11,7 @@ use ruzstd::decoding::{
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
-use super::{Bounds, Stop, broken};
+use super::bounds::{Bounds, Stop, broken};
 use crate::Error;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];

@@ -5,7 +5,10 @@ use std::io::Read;
 
 use tar::{Archive, EntryType, PaxExtensions};
 
-use super::{Bounds, broken, decompress::Bounded};
+use super::{
+    bounds::{Bounds, broken},
+    decompress::Bounded,
+};
 use crate::Error;
 
 /// A name that is longer is none that a file system takes.
@@ -14,7 +17,7 @@ const LONGEST_NAME: u64 = 64 << 10;
 const LONGEST_EXTENSION: u64 = 1 << 20;
 
 /// What an entry is, as far as finding a file needs it.
-pub(super) enum Kind<'a> {
+pub(super) enum EntryKind<'a> {
     File { size: u64, content: &'a mut dyn Read },
     Symbolic { target: String },
     Hard { target: String },
@@ -24,7 +27,7 @@ pub(super) enum Kind<'a> {
 
 pub(super) struct Entry<'a> {
     pub(super) path: String,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: EntryKind<'a>,
 }
 
 /// What extension headers say about the entry that follows them.
@@ -35,11 +38,11 @@ struct Extended {
     size: Option<u64>,
 }
 
-/// Calls `look` with every entry whose name is text; others cannot be the one that is looked for.
+/// Calls `visit` with every entry whose name is text; others cannot be the one that is looked for.
 pub(super) fn for_each<R: Read>(
     unpacked: Bounded<R>,
     bounds: &Bounds,
-    mut look: impl FnMut(Entry<'_>) -> Result<(), Error>,
+    mut visit: impl FnMut(Entry<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let unreadable = |error: std::io::Error| broken(&error, bounds);
     let mut archive = Archive::new(unpacked);
@@ -71,14 +74,14 @@ pub(super) fn for_each<R: Read>(
                 let target = String::from_utf8(link.unwrap_or_default()).unwrap_or_default();
                 let kind = match kind {
                     EntryType::Regular | EntryType::Continuous => {
-                        Kind::File { size, content: &mut entry }
+                        EntryKind::File { size, content: &mut entry }
                     }
-                    EntryType::Symlink => Kind::Symbolic { target },
-                    EntryType::Link => Kind::Hard { target },
-                    EntryType::Directory => Kind::Folder,
-                    _ => Kind::Other,
+                    EntryType::Symlink => EntryKind::Symbolic { target },
+                    EntryType::Link => EntryKind::Hard { target },
+                    EntryType::Directory => EntryKind::Folder,
+                    _ => EntryKind::Other,
                 };
-                look(Entry { path, kind })?;
+                visit(Entry { path, kind })?;
             }
         }
     }

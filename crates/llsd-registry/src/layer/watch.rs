@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Bounds,
-    entries::{Entry, Kind, all},
+    bounds::Bounds,
+    entries::{Entry, EntryKind, all},
     paths::{below, plain_path, symbolic_target},
 };
 use crate::Error;
@@ -38,10 +38,10 @@ pub(crate) struct Watch {
     opaque: BTreeSet<String>,
 }
 
-/// What a pass came to, for a file that this layer must hold.
+/// What one pass over a layer was good for.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    Found(Vec<u8>),
+pub(crate) enum Pass<T> {
+    Done(T),
     /// The file lies behind a link that was met too late: read the layer again.
     Again(Watch),
 }
@@ -110,14 +110,14 @@ impl Watch {
         }
         // Later entries of a name replace earlier ones, as they do when a layer is unpacked.
         let seen = match entry.kind {
-            Kind::File { size, .. } if size > bounds.file => Seen::TooLarge,
-            Kind::File { content, size } if self.watched.contains(&path) => {
+            EntryKind::File { size, .. } if size > bounds.file => Seen::TooLarge,
+            EntryKind::File { content, size } if self.watched.contains(&path) => {
                 Seen::File(all(content, size, bounds.file, bounds)?)
             }
-            Kind::Symbolic { target } => self.link(&path, symbolic_target(&path, &target)),
-            Kind::Hard { target } => self.link(&path, plain_path(&target)),
-            Kind::Folder => Seen::Folder,
-            Kind::File { .. } | Kind::Other => Seen::Other,
+            EntryKind::Symbolic { target } => self.link(&path, symbolic_target(&path, &target)),
+            EntryKind::Hard { target } => self.link(&path, plain_path(&target)),
+            EntryKind::Folder => Seen::Folder,
+            EntryKind::File { .. } | EntryKind::Other => Seen::Other,
         };
         self.seen.insert(path, seen);
         Ok(())
@@ -143,12 +143,12 @@ impl Watch {
         Seen::Link(target)
     }
 
-    /// The same for a layer that must hold the file itself.
-    pub(crate) fn outcome(self, limit: u64) -> Result<Outcome, Error> {
+    /// The content of the file, for a layer that must hold it itself.
+    pub(crate) fn required(self, limit: u64) -> Result<Pass<Vec<u8>>, Error> {
         let wanted = self.wanted.clone();
         match self.verdict(limit)? {
-            Verdict::Found(content) => Ok(Outcome::Found(content)),
-            Verdict::Again(watch) => Ok(Outcome::Again(watch)),
+            Verdict::Found(content) => Ok(Pass::Done(content)),
+            Verdict::Again(watch) => Ok(Pass::Again(watch)),
             Verdict::Absent { below: Below::Deleted, .. } => {
                 Err(Error::DeletedInLayer { path: wanted })
             }

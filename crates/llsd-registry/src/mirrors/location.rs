@@ -1,9 +1,25 @@
 //! Hosts with a wildcard, repository prefixes, and the parts of an image reference: what mirror
-//! rules are matched with.
+//! rules are matched with, and the places that come out of it.
 
 use std::borrow::Cow;
 
-use super::Candidate;
+/// One place to look for an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// `host[:port]/repository/path`: what a [`Keyring`](crate::credentials::Keyring) is asked
+    /// with, so that a source's credential is never shown to its mirror.
+    pub repository: String,
+    /// The repository with the tag and digest that were asked for.
+    pub reference: String,
+    pub is_mirror: bool,
+}
+
+impl Candidate {
+    /// `host[:port]`.
+    pub fn host(&self) -> &str {
+        self.repository.split('/').next().unwrap_or_default()
+    }
+}
 
 /// `host[:port]`, or `*.domain[:port]` for every host below a domain, however deep.
 #[derive(Clone, Debug, PartialEq, Eq)]

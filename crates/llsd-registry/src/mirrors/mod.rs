@@ -8,7 +8,7 @@ mod location;
 mod openshift;
 mod pem;
 
-pub use location::HostPattern;
+pub use location::{Candidate, HostPattern};
 use location::{ImageName, Location};
 pub use openshift::{Converted, mirror_rules};
 
@@ -36,24 +36,6 @@ pub struct MirrorRule {
     mirrors: Vec<String>,
     policy: MirrorSourcePolicy,
     pull_by: PullBy,
-}
-
-/// One place to look for an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    /// `host[:port]/repository/path`: what a [`Keyring`](crate::credentials::Keyring) is asked
-    /// with, so that a source's credential is never shown to its mirror.
-    pub repository: String,
-    /// The repository with the tag and digest that were asked for.
-    pub reference: String,
-    pub is_mirror: bool,
-}
-
-impl Candidate {
-    /// `host[:port]`.
-    pub fn host(&self) -> &str {
-        self.repository.split('/').next().unwrap_or_default()
-    }
 }
 
 /// The operator's `registries` configuration: the one place that says how a host may be reached.

@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::{Part, Published};
 use crate::{
     Digest, Error, Repository,
-    layer::{Below, Verdict, plain_path},
-    unpacking::{Layers, Look, Unpacking},
+    layer::{Below, Pass, Verdict, plain_path},
+    unpacking::{Layers, Unpacking},
 };
 
 /// Links from one layer to another until the file.
@@ -23,8 +23,8 @@ pub struct FoundFile {
     pub text: String,
 }
 
-/// What a layer says about a path.
-enum Said {
+/// What one layer holds of a path.
+enum OneLayer {
     Here(Vec<u8>),
     Absent { path: String, below: Below },
 }
@@ -44,17 +44,17 @@ impl Published {
         let mut wanted = plain_path(path).ok_or_else(not_there)?;
         for _ in 0..=HOPS {
             match in_layers(layers, part, &wanted).await? {
-                InLayers::Found(found) => return Ok(found),
-                InLayers::Link(target) => wanted = target,
-                InLayers::Deleted => return Err(Error::DeletedInLayer { path: path.to_owned() }),
-                InLayers::Nowhere => return Err(not_there()),
+                AllLayers::Found(found) => return Ok(found),
+                AllLayers::Link(target) => wanted = target,
+                AllLayers::Deleted => return Err(Error::DeletedInLayer { path: path.to_owned() }),
+                AllLayers::Nowhere => return Err(not_there()),
             }
         }
         Err(Error::BadLink { path: path.to_owned() })
     }
 }
 
-enum InLayers {
+enum AllLayers {
     Found(FoundFile),
     Link(String),
     Deleted,
@@ -62,21 +62,21 @@ enum InLayers {
 }
 
 /// From the uppermost layer down, until one decides.
-async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<InLayers, Error> {
+async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllLayers, Error> {
     let limit = layers.repository.limits().file;
     for layer in part.layers.iter().rev() {
-        let said = layers.look(&layer.digest, layer.size, wanted, |watch| {
+        let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
             Ok(match watch.verdict(limit)? {
-                Verdict::Found(content) => Look::Done(Said::Here(content)),
-                Verdict::Absent { path, below } => Look::Done(Said::Absent { path, below }),
-                Verdict::Again(watch) => Look::Again(watch),
+                Verdict::Found(content) => Pass::Done(OneLayer::Here(content)),
+                Verdict::Absent { path, below } => Pass::Done(OneLayer::Absent { path, below }),
+                Verdict::Again(watch) => Pass::Again(watch),
             })
         });
-        match Box::pin(said).await?? {
-            Said::Here(content) => {
+        match Box::pin(seen).await?? {
+            OneLayer::Here(content) => {
                 let unclear = |_| Error::malformed(wanted, "it is not UTF-8 text");
                 let text = String::from_utf8(content).map_err(unclear)?;
-                return Ok(InLayers::Found(FoundFile {
+                return Ok(AllLayers::Found(FoundFile {
                     layer: layer.digest.clone(),
                     layer_size: layer.size,
                     path: format!("/{wanted}"),
@@ -84,11 +84,11 @@ async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<InLa
                 }));
             }
             // Where a link leads, any layer may have the file.
-            Said::Absent { path, .. } if path != wanted => return Ok(InLayers::Link(path)),
-            Said::Absent { below: Below::Shown, .. } => {}
-            Said::Absent { below: Below::Hidden, .. } => return Ok(InLayers::Nowhere),
-            Said::Absent { below: Below::Deleted, .. } => return Ok(InLayers::Deleted),
+            OneLayer::Absent { path, .. } if path != wanted => return Ok(AllLayers::Link(path)),
+            OneLayer::Absent { below: Below::Shown, .. } => {}
+            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(AllLayers::Nowhere),
+            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(AllLayers::Deleted),
         }
     }
-    Ok(InLayers::Nowhere)
+    Ok(AllLayers::Nowhere)
 }

@@ -1,6 +1,7 @@
 //! Requests under the client's rules: no plain http unless configured, no forbidden addresses, few
 //! redirects, credentials for the first host only, patience with a busy registry, bounded bodies.
 
+mod blob;
 mod clients;
 mod fault;
 mod upload;
@@ -21,6 +22,7 @@ use reqwest::{
 
 use crate::{Config, Error, address};
 
+pub use blob::BlobStream;
 pub(crate) use fault::{explain, host_of};
 
 /// One request before redirects and retries. Not printable: it may carry a secret.

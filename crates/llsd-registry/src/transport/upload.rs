@@ -13,8 +13,8 @@ use http_body::{Body, Frame, SizeHint};
 use reqwest::{Response, header::CONTENT_TYPE};
 use tokio::sync::mpsc;
 
-use super::{Ask, Transport, explain, host_of};
-use crate::{BlobStream, Error};
+use super::{Ask, BlobStream, Transport, explain, host_of};
+use crate::Error;
 
 const PIECES: usize = 4;
 

@@ -16,7 +16,7 @@ async fn main() {
     let mut arguments = std::env::args().skip(1);
     let how_it_ends = arguments.next().expect("waits or ends");
     let file = PathBuf::from(arguments.next().expect("a file to write to"));
-    let Some(cluster) = SHARED.get_or_skip("short_lived").await else { return };
+    let Some(cluster) = SHARED.get_or_skip().await else { return };
     let said = json!({ "ids": cluster.process_ids(), "dir": cluster.dir() });
     let half_written = file.with_extension("part");
     std::fs::write(&half_written, said.to_string()).unwrap();

@@ -81,16 +81,16 @@ impl Release {
     /// ```no_run
     /// # use llsd_testkit::Release;
     /// # fn test() {
-    /// if !Release::NEWEST.install_or_skip("a generated configuration is accepted") {
+    /// if !Release::NEWEST.install_or_skip() {
     ///     return;
     /// }
     /// # }
     /// ```
     #[must_use]
-    pub fn install_or_skip(self, test: &str) -> bool {
+    pub fn install_or_skip(self) -> bool {
         let installed = self.install();
         if let Err(why) = &installed {
-            skip::skip(test, &why.to_string());
+            skip::skip(&why.to_string());
         }
         installed.is_ok()
     }

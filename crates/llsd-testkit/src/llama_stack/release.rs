@@ -4,6 +4,8 @@ use std::{env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
 
+use crate::skip::test_name;
+
 /// Dependencies of the packages that are left out: half a gigabyte for one cloud's models.
 pub(super) const LEFT_OUT: [&str; 2] = ["oci", "oracledb"];
 
@@ -62,13 +64,13 @@ impl Release {
     }
 
     /// As [`is_thorough_test`](Self::is_thorough_test); when it is not, one line on standard error
-    /// says that `test` was left out.
+    /// says that the test was left out.
     #[must_use]
-    pub fn is_thorough_or_left_out(test: &str) -> bool {
+    pub fn is_thorough_or_left_out() -> bool {
         let thorough = Self::is_thorough_test();
         if !thorough {
             // Not `eprintln!`, which the test harness swallows for tests that pass.
-            let line = format!("LEFT OUT {test}: it runs when {UNDER_TEST} is set");
+            let line = format!("LEFT OUT {}: it runs when {UNDER_TEST} is set", test_name());
             let _ = writeln!(std::io::stderr(), "{line}");
         }
         thorough

@@ -36,8 +36,7 @@ async fn work(client: Client) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_users_requests_are_counted_by_verb() {
-    let Some(cluster) = ControlPlane::start_or_skip("a_users_requests_are_counted_by_verb").await
-    else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     tokio::join!(work(cluster.client_for("counted", &["system:masters"])), async {
@@ -58,8 +57,7 @@ async fn a_users_requests_are_counted_by_verb() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_divides_what_was_before_from_what_came_after() {
-    let name = "a_mark_divides_what_was_before_from_what_came_after";
-    let Some(cluster) = ControlPlane::start_or_skip(name).await else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let client = cluster.client_for("operator", &["system:masters"]);
@@ -84,7 +82,7 @@ async fn a_mark_divides_what_was_before_from_what_came_after() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn subresources_are_told_apart() {
-    let Some(cluster) = ControlPlane::start_or_skip("subresources_are_told_apart").await else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let client = cluster.client_for("operator", &["system:masters"]);

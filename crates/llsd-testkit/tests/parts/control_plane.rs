@@ -21,7 +21,7 @@ fn config_map(name: &str) -> ConfigMap {
 #[tokio::test(flavor = "multi_thread")]
 async fn starts_and_serves() {
     let started = Instant::now();
-    let Some(cluster) = ControlPlane::start_or_skip("starts_and_serves").await else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     println!("started in {:?}", started.elapsed());
@@ -39,7 +39,7 @@ async fn starts_and_serves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_reads_what_it_is_given() {
-    let Some(cluster) = ControlPlane::start_or_skip("kubectl_reads_what_it_is_given").await else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let mut map = serde_json::to_value(config_map("piped")).unwrap();
@@ -54,8 +54,7 @@ async fn kubectl_reads_what_it_is_given() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_at_once_do_not_meet() {
-    let name = "two_at_once_do_not_meet";
-    let (one, two) = tokio::join!(ControlPlane::start_or_skip(name), ControlPlane::start());
+    let (one, two) = tokio::join!(ControlPlane::start_or_skip(), ControlPlane::start());
     let Some(one) = one else {
         return;
     };
@@ -74,8 +73,7 @@ async fn two_at_once_do_not_meet() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_without_rights_is_refused() {
-    let Some(cluster) = ControlPlane::start_or_skip("a_user_without_rights_is_refused").await
-    else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client_for("nobody", &[]), "default");
@@ -89,8 +87,7 @@ async fn a_user_without_rights_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_groups_of_a_certificate_count() {
-    let Some(cluster) = ControlPlane::start_or_skip("both_groups_of_a_certificate_count").await
-    else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     for groups in [["system:masters", "others"], ["others", "system:masters"]] {
@@ -101,8 +98,7 @@ async fn both_groups_of_a_certificate_count() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_api_server_answers_again_after_it_is_let_go() {
-    let name = "a_frozen_api_server_answers_again_after_it_is_let_go";
-    let Some(mut cluster) = ControlPlane::start_or_skip(name).await else {
+    let Some(mut cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let namespaces: Api<Namespace> = Api::all(cluster.client());
@@ -120,9 +116,8 @@ async fn a_frozen_api_server_answers_again_after_it_is_let_go() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_fails_shows_the_log() {
-    let name = "a_start_that_fails_shows_the_log";
     // Where the programs cannot be had, this test would see another error.
-    if ControlPlane::start_or_skip(name).await.is_none() {
+    if ControlPlane::start_or_skip().await.is_none() {
         return;
     }
     let started = ControlPlane::builder().api_server_flag("--no-such-flag").start().await;
@@ -133,8 +128,7 @@ async fn a_start_that_fails_shows_the_log() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_that_stays_taken_is_given_up_on() {
-    let name = "a_port_that_stays_taken_is_given_up_on";
-    if ControlPlane::start_or_skip(name).await.is_none() {
+    if ControlPlane::start_or_skip().await.is_none() {
         return;
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -148,7 +142,7 @@ async fn a_port_that_stays_taken_is_given_up_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_after_drop() {
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip("nothing_is_left_after_drop").await else {
+    let Some(cluster) = builder.start_or_skip().await else {
         return;
     };
     let (ids, dir) = (cluster.process_ids(), cluster.dir().to_owned());
@@ -160,10 +154,9 @@ async fn nothing_is_left_after_drop() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_left_after_a_panic() {
-    let name = "nothing_is_left_after_a_panic";
     let mut seen: Option<(Vec<u32>, PathBuf)> = None;
     let test = async {
-        let cluster = ControlPlane::start_or_skip(name).await?;
+        let cluster = ControlPlane::start_or_skip().await?;
         seen = Some((cluster.process_ids(), cluster.dir().to_owned()));
         cluster.pause_api_server().unwrap();
         let wrong = cluster.dir().is_file();

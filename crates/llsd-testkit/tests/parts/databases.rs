@@ -7,9 +7,8 @@ const PASSWORD: &str = "p@ss:w/rd \"'\\ 100%#";
 
 #[tokio::test]
 async fn postgres_takes_its_password_and_no_other() {
-    let test = "postgres_takes_its_password_and_no_other";
     let builder = Postgres::builder("llama", PASSWORD, "llama-stack");
-    let Some(mut postgres) = builder.start_or_skip(test).await else {
+    let Some(mut postgres) = builder.start_or_skip().await else {
         return;
     };
     postgres.query(PASSWORD, "CREATE TABLE t (a int); INSERT INTO t VALUES (1), (2)").unwrap();
@@ -25,9 +24,8 @@ async fn postgres_takes_its_password_and_no_other() {
 
 #[tokio::test]
 async fn postgres_with_tls_talks_to_nobody_without() {
-    let test = "postgres_with_tls_talks_to_nobody_without";
     let builder = Postgres::builder("llama", "secret", "postgres").with_tls();
-    let Some(postgres) = builder.start_or_skip(test).await else {
+    let Some(postgres) = builder.start_or_skip().await else {
         return;
     };
     let used = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
@@ -39,8 +37,7 @@ async fn postgres_with_tls_talks_to_nobody_without() {
 
 #[tokio::test]
 async fn redis_takes_its_password_and_no_other() {
-    let test = "redis_takes_its_password_and_no_other";
-    let Some(redis) = Redis::builder().with_password(PASSWORD).start_or_skip(test).await else {
+    let Some(redis) = Redis::builder().with_password(PASSWORD).start_or_skip().await else {
         return;
     };
     redis.command(Some(PASSWORD), &["SET", "key", "value"]).unwrap();
@@ -53,8 +50,7 @@ async fn redis_takes_its_password_and_no_other() {
 
 #[tokio::test]
 async fn redis_with_tls_talks_to_nobody_without() {
-    let test = "redis_with_tls_talks_to_nobody_without";
-    let Some(redis) = Redis::builder().with_tls().start_or_skip(test).await else {
+    let Some(redis) = Redis::builder().with_tls().start_or_skip().await else {
         return;
     };
     assert_eq!(redis.command(None, &["PING"]).unwrap(), "PONG");

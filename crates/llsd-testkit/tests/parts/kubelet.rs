@@ -21,8 +21,7 @@ use tokio::time::{Instant, sleep};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
-    let name = "a_deployment_becomes_available_and_its_service_has_endpoints";
-    let Some(cluster) = with_controllers(name).await else {
+    let Some(cluster) = with_controllers().await else {
         return;
     };
     let client = cluster.client();
@@ -59,8 +58,7 @@ async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
-    let name = "a_crashing_pod_is_shown_failing_until_its_fate_changes";
-    let Some(cluster) = with_controllers(name).await else {
+    let Some(cluster) = with_controllers().await else {
         return;
     };
     let client = cluster.client();
@@ -99,8 +97,7 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
-    let name = "each_pod_has_a_fate_of_its_own_without_any_controller";
-    let Some(cluster) = ControlPlane::start_or_skip(name).await else {
+    let Some(cluster) = ControlPlane::start_or_skip().await else {
         return;
     };
     let kubelet = cluster
@@ -146,7 +143,7 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deletion_finishes() {
-    let Some(cluster) = with_controllers("deletion_finishes").await else {
+    let Some(cluster) = with_controllers().await else {
         return;
     };
     let client = cluster.client();
@@ -177,9 +174,9 @@ async fn deletion_finishes() {
     .await;
 }
 
-async fn with_controllers(test: &str) -> Option<ControlPlane> {
+async fn with_controllers() -> Option<ControlPlane> {
     let builder = ControlPlane::builder().with_controller_manager();
-    builder.start_or_skip(test).await
+    builder.start_or_skip().await
 }
 
 fn pod_spec() -> Value {

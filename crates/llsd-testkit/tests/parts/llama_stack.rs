@@ -31,7 +31,7 @@ fn candidate(name: &str, from: &str, to: &str) -> Candidate {
 
 #[test]
 fn a_release_says_what_it_refuses_and_what_it_ignores() {
-    if !Release::V0_7_3.install_or_skip("a_release_says_what_it_refuses_and_what_it_ignores") {
+    if !Release::V0_7_3.install_or_skip() {
         return;
     }
     let tool_groups = "  tool_groups:\n  - {toolgroup_id: mcp::x, provider_id: vllm}\n";
@@ -109,7 +109,7 @@ fn a_release_says_what_it_refuses_and_what_it_ignores() {
 
 #[test]
 fn yaml_is_read_as_the_server_reads_it() {
-    if !Release::V0_7_3.install_or_skip("yaml_is_read_as_the_server_reads_it") {
+    if !Release::V0_7_3.install_or_skip() {
         return;
     }
     let texts = ["a: [yes, 0o7, 1e3, 010]", "2026-01-01", "{1: x}", ".nan", "a: [", "'2026-01-01'"];
@@ -138,8 +138,7 @@ fn boot(stub: &OpenAiStub, key: &str) -> Boot {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_booted_server_uses_its_model_server_with_the_key_that_it_was_given() {
-    let test = "a_booted_server_uses_its_model_server_with_the_key_that_it_was_given";
-    if !Release::V0_7_3.install_or_skip(test) {
+    if !Release::V0_7_3.install_or_skip() {
         return;
     }
     let stub = OpenAiStub::start_with_key(&["llama3.2-8b"], "right").await.unwrap();
@@ -188,7 +187,7 @@ async fn a_booted_server_uses_its_model_server_with_the_key_that_it_was_given() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_refuses_its_configuration_says_why() {
-    if !Release::V0_7_3.install_or_skip("a_server_that_refuses_its_configuration_says_why") {
+    if !Release::V0_7_3.install_or_skip() {
         return;
     }
     let config = GOOD.replace("remote::vllm", "remote::vlllm");
@@ -231,7 +230,7 @@ fn the_successor_judges_by_its_own_models() {
     ];
     let candidates: Vec<Candidate> = cases.iter().map(|(case, _)| case.clone()).collect();
     for release in Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx()) {
-        if !release.install_or_skip("the_successor_judges_by_its_own_models") {
+        if !release.install_or_skip() {
             return;
         }
         let judgements = release.check(&candidates).unwrap();

@@ -72,8 +72,7 @@ http.server.ThreadingHTTPServer(("", 8321), Answer).serve_forever()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_runs_with_its_files_and_variables_and_rolls_to_others() {
-    let test = "a_deployment_runs_with_its_files_and_variables_and_rolls_to_others";
-    let Some((cluster, kubelet, namespace)) = running(test).await else { return };
+    let Some((cluster, kubelet, namespace)) = running().await else { return };
     let client = cluster.client();
     for (name, text) in [("config-1", "version: 1"), ("config-2", "version: 2")] {
         create::<ConfigMap>(
@@ -165,8 +164,7 @@ async fn a_deployment_runs_with_its_files_and_variables_and_rolls_to_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_reach_what_they_are_let_and_services_are_reached_from_outside() {
-    let test = "pods_reach_what_they_are_let_and_services_are_reached_from_outside";
-    let Some((cluster, kubelet, namespace)) = running(test).await else { return };
+    let Some((cluster, kubelet, namespace)) = running().await else { return };
     let client = cluster.client();
     create::<Service>(
         &client,
@@ -210,8 +208,7 @@ async fn pods_reach_what_they_are_let_and_services_are_reached_from_outside() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashing_command_is_started_again_and_its_last_words_are_shown() {
-    let test = "a_crashing_command_is_started_again_and_its_last_words_are_shown";
-    let Some((cluster, kubelet, namespace)) = running(test).await else { return };
+    let Some((cluster, kubelet, namespace)) = running().await else { return };
     let client = cluster.client();
     let commands = [
         ("crash", json!(["python3", "-c", "import sys; print('no such model'); sys.exit(3)"])),
@@ -268,8 +265,7 @@ async fn a_crashing_command_is_started_again_and_its_last_words_are_shown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sidecar_starts_first_and_a_failing_liveness_probe_restarts() {
-    let test = "a_sidecar_starts_first_and_a_failing_liveness_probe_restarts";
-    let Some((cluster, kubelet, namespace)) = running(test).await else { return };
+    let Some((cluster, kubelet, namespace)) = running().await else { return };
     let client = cluster.client();
     let beside = "import signal, sys, time; time.sleep(1); open('/shared/up', 'w').close(); \
          signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); signal.pause()";
@@ -310,10 +306,9 @@ async fn a_sidecar_starts_first_and_a_failing_liveness_probe_restarts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deletion_ends_the_processes_and_leaves_nothing_on_the_machine() {
-    let test = "deletion_ends_the_processes_and_leaves_nothing_on_the_machine";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
-    let Some(kubelet) = cluster.running_kubelet_or_skip(test, images).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
+    let Some(kubelet) = cluster.running_kubelet_or_skip(images).await else { return };
     let (client, namespace) = (cluster.client(), cluster.namespace("ending").await.unwrap());
     let before = mounts();
     let command = json!(["python3", "-c", SERVER]);
@@ -359,10 +354,10 @@ async fn deletion_ends_the_processes_and_leaves_nothing_on_the_machine() {
 
 /// One control plane and one stand-in for the tests that leave pods behind, and a namespace for
 /// each.
-async fn running(test: &str) -> Option<(&'static ControlPlane, &'static RunningKubelet, String)> {
+async fn running() -> Option<(&'static ControlPlane, &'static RunningKubelet, String)> {
     static KUBELET: OnceCell<Option<RunningKubelet>> = OnceCell::const_new();
-    let cluster = CLUSTER.get_or_skip(test).await?;
-    let kubelet = KUBELET.get_or_init(|| cluster.running_kubelet_or_skip(test, images));
+    let cluster = CLUSTER.get_or_skip().await?;
+    let kubelet = KUBELET.get_or_init(|| cluster.running_kubelet_or_skip(images));
     let kubelet = kubelet.await.as_ref()?;
     let namespace = cluster.namespace("running").await.unwrap();
     Some((cluster, kubelet, namespace))

@@ -11,20 +11,12 @@ mod table;
 mod under_test;
 mod webhooks;
 
-#[path = "../../tests/bed/operator/access.rs"]
-#[allow(dead_code, reason = "tests use the rest")]
-mod access;
-#[path = "../../tests/bed/cluster.rs"]
-mod cluster;
-#[path = "../../tests/bed/operator/install.rs"]
-#[allow(dead_code, reason = "tests use the rest")]
-mod install;
-#[path = "../../tests/bed/operator/stub_server.rs"]
-mod stub_server;
-
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use llsd_testbed::install::install;
+use llsd_testbed::operator::executable;
+use llsd_testbed::stub_server::StubServer;
 use llsd_testkit::ControlPlane;
 
 use api::Api;
@@ -46,10 +38,10 @@ async fn main() -> anyhow::Result<()> {
     };
     let program = match std::env::args_os().nth(2) {
         Some(path) => path.into(),
-        None => under_test::beside_the_bench()?,
+        None => executable(),
     };
     let cluster = ControlPlane::start().await?;
-    let user = install::install(&cluster).await;
+    let user = install(&cluster).await;
     let api = Api::new(cluster.client());
     let mut table = Table::new(count);
 
@@ -60,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     drop(ready);
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
-    let servers = stub_server::serve().await;
+    let servers = StubServer::of_all_servers().address();
     let mut operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());

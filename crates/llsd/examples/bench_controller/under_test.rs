@@ -18,13 +18,6 @@ pub struct Operator {
     program: Program,
 }
 
-/// The one that was built with the bench itself.
-pub fn beside_the_bench() -> anyhow::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let folder = own.parent().and_then(|examples| examples.parent());
-    Ok(folder.context("an example lies in a folder of the profile's")?.join("llsd"))
-}
-
 /// Now, of it what lies in files such as the program itself, and at most since the start.
 pub struct Memory {
     now: u64,

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use llsd::manifests::cluster_wide;
 use llsd_testkit::{ControlPlane, free_port};
 
-use crate::access::eventually;
 use crate::api::{Api, resources};
-use crate::install::{apply, file};
+use llsd_testbed::access::eventually;
+use llsd_testbed::install::{apply, file};
 
 /// Installs their files; the arguments with which an operator serves them here.
 pub async fn install(cluster: &ControlPlane) -> anyhow::Result<[String; 2]> {

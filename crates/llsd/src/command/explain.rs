@@ -3,7 +3,7 @@
 use clap::Args;
 use llsd_offline::explain::explain;
 
-use super::Output;
+use super::Printout;
 use super::inputs::Inputs;
 use super::offline::{plans, unless_missing};
 
@@ -14,7 +14,7 @@ pub(super) struct Arguments {
     inputs: Inputs,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let plans = plans(arguments.inputs.read()?)?;
     let configurations = plans.configurations();
     Ok(unless_missing(&plans, &configurations, || explain(&plans, &configurations)))

@@ -8,7 +8,7 @@ use llsd_offline::{Finding, Input, Remark, Source, base, facts};
 use llsd_plan::facts::Facts;
 
 use super::inputs::open;
-use super::{Output, image_config};
+use super::{Printout, image_config};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is known of the image and the cluster")]
@@ -37,7 +37,7 @@ impl FactsFlags {
 
     /// An input without resources, with remarks on every file that cannot be used. The error is one
     /// of usage: a file that cannot be opened.
-    pub(super) fn read(&self) -> Result<Input, Output> {
+    pub(super) fn read(&self) -> Result<Input, Printout> {
         let mut read = Read::default();
         if let Some(file) = &self.facts
             && let Some(facts) = read.file(file, |_, text| facts(text))?
@@ -81,7 +81,7 @@ impl Read {
         &mut self,
         path: &Path,
         reader: impl Fn(&str, &str) -> Result<T, Finding>,
-    ) -> Result<Option<T>, Output> {
+    ) -> Result<Option<T>, Printout> {
         let Source { name, text } = open(path)?;
         self.files.push(name.clone());
         let text = text.map_err(|fault| Finding::of_text(&fault));

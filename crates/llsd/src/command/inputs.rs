@@ -9,7 +9,7 @@ use clap::Args;
 use llsd_offline::{Input, Source};
 use llsd_yaml::MAX_BYTES;
 
-use super::Output;
+use super::Printout;
 use super::facts_flags::FactsFlags;
 
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Reads everything before anything is judged, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
-    pub(super) fn read(&self) -> Result<Input, Output> {
+    pub(super) fn read(&self) -> Result<Input, Printout> {
         let sources = open_all(&self.files, self.facts.files())?;
         let mut input = self.facts.read()?;
         sources.iter().for_each(|source| input.add(source));
@@ -37,17 +37,17 @@ impl Inputs {
 pub(super) fn open_all<'a>(
     files: &'a [PathBuf],
     others: impl Iterator<Item = &'a Path>,
-) -> Result<Vec<Source>, Output> {
+) -> Result<Vec<Source>, Printout> {
     let named = files.iter().map(PathBuf::as_path).chain(others);
     if named.filter(|file| *file == Path::new("-")).count() > 1 {
-        return Err(Output::usage("`-` can be given once only"));
+        return Err(Printout::usage("`-` can be given once only"));
     }
     files.iter().map(|file| open(file)).collect()
 }
 
 /// The file, or what is wrong with the command line.
-pub(super) fn open(file: &Path) -> Result<Source, Output> {
-    read(file).map_err(|error| Output::usage(&format!("{}: {error}", file.display())))
+pub(super) fn open(file: &Path) -> Result<Source, Printout> {
+    read(file).map_err(|error| Printout::usage(&format!("{}: {error}", file.display())))
 }
 
 /// Reads a file, or stdin for `-`. Only one that cannot be opened or read is an error here; one with

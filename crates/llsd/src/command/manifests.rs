@@ -1,10 +1,11 @@
-//! `llsd manifests`: all install files, as one stream or as files of a folder.
+//! `llsd manifests`: all install files, as one stream or as files of a folder. `llsd crd`: the
+//! resource definition among them, to be piped into `kubectl apply --server-side -f -`.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Output;
+use super::Printout;
 use crate::manifests::{File, cluster_wide, files, namespaced};
 
 /// Print the install files of the operator
@@ -18,16 +19,21 @@ pub(super) struct Arguments {
     output_dir: Option<PathBuf>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Output {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     if let Some(folder) = &arguments.output_dir {
         return written(folder);
     }
     let files = arguments.namespaced.as_deref().map_or_else(cluster_wide, namespaced);
     let texts: Vec<String> = files.iter().map(File::text).collect();
-    Output::fine(texts.join("---\n"))
+    Printout::fine(texts.join("---\n"))
 }
 
-fn written(folder: &Path) -> Output {
+pub(super) fn run_crd() -> Printout {
+    let crd = files().into_iter().find(|file| file.name == "crd.yaml");
+    Printout::fine(crd.map(|file| file.text()).unwrap_or_default())
+}
+
+fn written(folder: &Path) -> Printout {
     let mut written = Vec::new();
     for file in files() {
         let path = folder.join(file.name);
@@ -35,9 +41,9 @@ fn written(folder: &Path) -> Output {
         if let Err(error) =
             std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, file.text()))
         {
-            return Output::usage(&format!("{}: {error}", path.display()));
+            return Printout::usage(&format!("{}: {error}", path.display()));
         }
         written.push(format!("{}\n", path.display()));
     }
-    Output::fine(written.concat())
+    Printout::fine(written.concat())
 }

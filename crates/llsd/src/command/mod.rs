@@ -1,11 +1,6 @@
-//! The command line: one module per subcommand, and what they share, the exit codes and the way
-//! out to stdout and stderr.
-//!
-//! A command computes an [`Output`] and prints nothing itself. Writing happens once, here, where a
-//! reader that went away (`llsd … | head`) is no error. Only a command that serves until it is told
-//! to stop writes a log meanwhile.
+//! The command line: one module per subcommand. A command computes a [`Printout`] and prints nothing
+//! itself; only one that serves until it is stopped writes a log meanwhile.
 
-mod crd;
 mod diff;
 mod explain;
 mod facts_flags;
@@ -15,17 +10,19 @@ mod inputs;
 mod manifests;
 mod migrate;
 mod offline;
+mod printout;
 mod redis_proxy;
 mod render;
 mod run;
 mod validate;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub use printout::{Exit, Printout};
 
 /// The operator for Llama Stack servers, and the same engine as a command line.
 #[derive(Debug, Parser)]
@@ -52,82 +49,19 @@ enum Command {
 
 impl Command {
     fn run(&self) -> ExitCode {
-        let output = match self {
+        let printout = match self {
             Self::Run(arguments) => return run::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
-            Self::Crd => Ok(crd::run()),
+            Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
             Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
         };
-        output.unwrap_or_else(|early| early).deliver()
-    }
-}
-
-/// How a command ended; scripts rely on these numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    Fine = 0,
-    /// The resource is wrong, or the text is no resource.
-    Problems = 1,
-    /// The command line is wrong, also a file that is not there.
-    Usage = 2,
-    /// Something that only a cluster, a registry or a running service has could not be reached.
-    Unavailable = 3,
-}
-
-/// What a command prints, and how it ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    pub stdout: String,
-    pub stderr: String,
-    pub exit: Exit,
-}
-
-impl Output {
-    /// The command did what it was asked for.
-    pub fn fine(stdout: String) -> Self {
-        Self { stdout, stderr: String::new(), exit: Exit::Fine }
-    }
-
-    /// The command was called in a way that it cannot serve.
-    pub fn usage(message: &str) -> Self {
-        Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
-    }
-
-    /// What the command asks did not answer as it should.
-    pub fn unavailable(message: &str) -> Self {
-        Self {
-            stdout: String::new(),
-            stderr: format!("error: {message}\n"),
-            exit: Exit::Unavailable,
-        }
-    }
-
-    fn deliver(self) -> ExitCode {
-        let written = write_all(&mut io::stdout().lock(), &self.stdout);
-        // Nothing is left to tell it to when stderr itself fails.
-        let _ = write_all(&mut io::stderr().lock(), &self.stderr);
-        match written {
-            Ok(()) => ExitCode::from(self.exit as u8),
-            Err(error) => {
-                let message = format!("error: cannot write to stdout: {error}\n");
-                let _ = write_all(&mut io::stderr().lock(), &message);
-                ExitCode::from(Exit::Usage as u8)
-            }
-        }
-    }
-}
-
-fn write_all(stream: &mut impl Write, text: &str) -> io::Result<()> {
-    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        printout.unwrap_or_else(|early| early).deliver()
     }
 }
 

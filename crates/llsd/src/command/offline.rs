@@ -3,10 +3,10 @@
 use llsd_offline::{Configuration, Input, Plans};
 use llsd_plan::problem::Problem;
 
-use super::{Exit, Output};
+use super::{Exit, Printout};
 
-pub(super) fn plans(input: Input) -> Result<Plans, Output> {
-    Plans::new(input).map_err(|refused| Output {
+pub(super) fn plans(input: Input) -> Result<Plans, Printout> {
+    Plans::new(input).map_err(|refused| Printout {
         stdout: String::new(),
         stderr: refused.report.findings(),
         exit: if refused.unavailable { Exit::Unavailable } else { Exit::Problems },
@@ -14,8 +14,8 @@ pub(super) fn plans(input: Input) -> Result<Plans, Output> {
 }
 
 /// The command did what it was asked for; warnings go beside it.
-pub(super) fn fine(plans: &Plans, stdout: String) -> Output {
-    Output { stdout, stderr: plans.report(&[]).findings(), exit: Exit::Fine }
+pub(super) fn fine(plans: &Plans, stdout: String) -> Printout {
+    Printout { stdout, stderr: plans.report(&[]).findings(), exit: Exit::Fine }
 }
 
 /// As [`fine`], unless a configuration that was asked for is missing.
@@ -23,10 +23,10 @@ pub(super) fn unless_missing(
     plans: &Plans,
     configurations: &[Result<Configuration<'_>, Problem>],
     stdout: impl FnOnce() -> String,
-) -> Output {
+) -> Printout {
     if configurations.iter().all(Result::is_ok) {
         return fine(plans, stdout());
     }
     let stderr = plans.report(configurations).findings();
-    Output { stdout: String::new(), stderr, exit: Exit::Unavailable }
+    Printout { stdout: String::new(), stderr, exit: Exit::Unavailable }
 }

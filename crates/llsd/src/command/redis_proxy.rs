@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
 
-use super::Output;
+use super::Printout;
 use llsd_redis_proxy::{Limits, Password, Target, Times, Upstream, check, serve};
 
 /// The variable with the password; a flag would show it to everyone who lists processes.
@@ -128,47 +128,47 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(signed).map_err(|_| "must not be negative".to_owned())
 }
 
-pub(super) fn run(arguments: &Arguments) -> Output {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return Output::usage(&format!("cannot start: {error}")),
+        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
     };
-    let output = runtime.block_on(async {
+    let printout = runtime.block_on(async {
         if arguments.check { probe(arguments).await } else { proxy(arguments).await }
     });
     // Dropping it would wait for a resolver that does not answer.
     runtime.shutdown_background();
-    output
+    printout
 }
 
-async fn probe(arguments: &Arguments) -> Output {
+async fn probe(arguments: &Arguments) -> Printout {
     // A little more than the proxy gives Redis, so that its answer comes first.
     let patience = arguments.connect_timeout + arguments.auth_timeout + Duration::from_secs(1);
     match check(arguments.listen, patience).await {
-        Ok(()) => Output::fine(String::new()),
-        Err(error) => Output::unavailable(&format!("{}: {error}", arguments.listen)),
+        Ok(()) => Printout::fine(String::new()),
+        Err(error) => Printout::unavailable(&format!("{}: {error}", arguments.listen)),
     }
 }
 
-async fn proxy(arguments: &Arguments) -> Output {
+async fn proxy(arguments: &Arguments) -> Printout {
     let upstream = match upstream(arguments) {
         Ok(upstream) => upstream,
-        Err(message) => return Output::usage(&message),
+        Err(message) => return Printout::usage(&message),
     };
     // Before anyone can connect: a signal that comes early must not end the process.
     let stop = match stop_signal() {
         Ok(stop) => stop,
-        Err(error) => return Output::usage(&format!("cannot wait for signals: {error}")),
+        Err(error) => return Printout::usage(&format!("cannot wait for signals: {error}")),
     };
     let listener = match TcpListener::bind(arguments.listen).await {
         Ok(listener) => listener,
         Err(error) => {
-            return Output::usage(&format!("cannot listen on {}: {error}", arguments.listen));
+            return Printout::usage(&format!("cannot listen on {}: {error}", arguments.listen));
         }
     };
     let limits = Limits { connections: arguments.max_connections, grace: arguments.grace };
     serve(listener, upstream, limits, stop).await;
-    Output::fine(String::new())
+    Printout::fine(String::new())
 }
 
 fn upstream(arguments: &Arguments) -> Result<Upstream, String> {

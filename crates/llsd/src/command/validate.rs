@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use llsd_offline::{StreamTexts, validate};
 
 use super::inputs::Inputs;
-use super::{Exit, Output};
+use super::{Exit, Printout};
 
 /// Check resources without a cluster: every problem and warning, with its line in the file
 #[derive(Debug, Args)]
@@ -25,14 +25,14 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let report = validate(arguments.inputs.read()?);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     Ok(match arguments.output {
-        Format::Json => Output { stdout: report.to_json(), stderr: String::new(), exit },
+        Format::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
             let StreamTexts { stdout, stderr } = report.to_text();
-            Output { stdout, stderr, exit }
+            Printout { stdout, stderr, exit }
         }
     })
 }

@@ -9,7 +9,8 @@ use llsd::manifests::{File, cluster_wide, files, names, namespaced};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
-use crate::cluster::{install, installed, repository, resource};
+use llsd_cases::files::repository;
+use llsd_testbed::cluster::{install, installed, resource};
 
 #[test]
 fn the_committed_files_are_what_the_code_generates() {
@@ -71,8 +72,7 @@ fn the_crd_stays_below_128_kib() {
 
 #[tokio::test]
 async fn kubectl_explains_the_fields_of_a_provider() {
-    let test = "kubectl_explains_the_fields_of_a_provider";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let args = ["explain", "llsd.spec.providers.inference", "--recursive"];
     let explained = explained(cluster, &args).await;
     for field in
@@ -104,9 +104,8 @@ async fn explained(cluster: &ControlPlane, args: &[&str]) -> String {
 /// The status of the policy is where the API server says what it could not make sense of.
 #[tokio::test]
 async fn the_policy_type_checks_without_a_warning() {
-    let test = "the_policy_type_checks_without_a_warning";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     install(&cluster).await;
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(cluster.client());
     for _ in 0..300 {
@@ -124,8 +123,7 @@ async fn the_policy_type_checks_without_a_warning() {
 /// Until the operator's webhook answers, the other version cannot be had, and nothing is lost.
 #[tokio::test]
 async fn without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whole() {
-    let test = "without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whole";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let spec = json!({
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
@@ -146,9 +144,8 @@ async fn without_the_webhook_v1alpha1_requests_fail_and_stored_objects_stay_whol
 /// refused, not the Deployment.
 #[tokio::test]
 async fn one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted() {
-    let test = "one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     for namespace in [names::NAMESPACE, "team"] {
         let args = ["create", "namespace", namespace];
         cluster.kubectl(&args, None).await.unwrap().expect_success();
@@ -174,8 +171,7 @@ async fn one_kubectl_installs_an_operator_whose_pods_are_admitted_as_restricted(
 /// With certificates of somebody else the operator has files, and no right to say whom to trust.
 #[tokio::test]
 async fn variants_take_their_certificates_from_somebody_else() {
-    let test = "variants_take_their_certificates_from_somebody_else";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     for (variant, annotation) in [
         ("cert-manager", "cert-manager.io/inject-ca-from"),
         ("openshift", "service.beta.openshift.io/inject-cabundle"),
@@ -225,10 +221,9 @@ async fn wait_until_pods_exist(cluster: &ControlPlane, namespace: &str) {
 /// budget, rights that nobody needs.
 #[tokio::test]
 async fn an_install_over_v0_9_replaces_it() {
-    let test = "an_install_over_v0_9_replaces_it";
     let folder = repository("deploy");
     for server_side in ["--server-side=true", "--server-side=false"] {
-        let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+        let Some(cluster) = ControlPlane::start_or_skip().await else { return };
         let old = std::fs::read_to_string(repository("crates/llsd/tests/data/v0.9-install.yaml"));
         let args = ["apply", "-f", "-"];
         cluster.kubectl(&args, Some(&old.unwrap())).await.unwrap().expect_success();

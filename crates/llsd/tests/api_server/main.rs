@@ -1,10 +1,5 @@
 //! What a real API server makes of our definitions, roles, samples and generated objects.
 
-#[path = "../bed/cluster.rs"]
-mod cluster;
-#[path = "../bed/operator/mod.rs"]
-mod operator;
-
 mod fingerprints;
 mod install_files;
 mod objects_are_admitted;

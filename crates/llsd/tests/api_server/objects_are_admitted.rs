@@ -3,18 +3,19 @@
 
 use kube::api::PostParams;
 use kube::{Client, ResourceExt};
+use llsd_cases::objects::ObjectCase;
+use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::plan::{Outcome, plan};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 
-use crate::planned::{Case, api, apply, is_of_others, object_cases, sample_facts, samples};
+use crate::planned::{api, apply, is_of_others, object_cases};
 
 static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 
 #[tokio::test]
 async fn every_object_of_every_case_is_admitted_and_applying_it_again_changes_nothing() {
-    let test = "every_object_of_every_case_is_admitted_and_applying_it_again_changes_nothing";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     for (number, (about, case)) in object_cases().enumerate() {
         let namespace = format!("case-{number}");
@@ -38,12 +39,11 @@ async fn every_object_of_every_case_is_admitted_and_applying_it_again_changes_no
 
 #[tokio::test]
 async fn every_object_of_every_sample_is_admitted() {
-    let test = "every_object_of_every_sample_is_admitted";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let mut planned = 0;
     for (number, (name, resource)) in samples().into_iter().enumerate() {
-        let Outcome::Planned(plan) = plan(&resource, &sample_facts(&resource)) else {
+        let Outcome::Planned(plan) = plan(&resource, &facts_of(&resource)) else {
             panic!("{name} is not planned");
         };
         let namespace = format!("sample-{number}");
@@ -66,13 +66,12 @@ async fn every_object_of_every_sample_is_admitted() {
 /// Kubernetes sets `rollingUpdate` by itself and then refuses it beside `Recreate`.
 #[tokio::test]
 async fn a_server_can_be_given_a_volume_and_lose_it_again() {
-    let test = "a_server_can_be_given_a_volume_and_lose_it_again";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     restricted_namespace(&client, "volume").await;
     let deployment = |file: &str| {
         let (_, case) =
-            Case::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
+            ObjectCase::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
         let mut objects = case.objects().0.in_order();
         objects.retain(|object| object["kind"] == "Deployment");
         let mut deployment = objects.remove(0);

@@ -1,31 +1,23 @@
 //! The planned objects of every case and every sample, and how they are put to a real API server.
 
-#[path = "../../../llsd-plan/tests/objects/case.rs"]
-mod case;
-
-use std::path::{Path, PathBuf};
-
 use kube::Client;
 use kube::api::{
     Api, ApiResource, DynamicObject, Patch, PatchParams, TypeMeta, ValidationDirective,
 };
 use kube::core::GroupVersionKind;
-use llsd_api::conversion::{Version, convert};
-use llsd_plan::distributions::Distribution;
-use llsd_plan::document;
-use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
+use llsd_cases::golden::GoldenCase;
+use llsd_cases::objects::ObjectCase;
+use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::plan::{Outcome, plan};
 use serde_json::Value;
 
-use crate::cluster::repository;
-pub use case::Case;
-
 /// The cases about objects in which objects are planned, each with what it is about. With problems
 /// among the findings nothing is applied.
-pub fn object_cases() -> impl Iterator<Item = (String, Case)> {
-    let rules = Case::rules().into_iter().map(|rule| (rule.about.clone(), rule));
-    let whole = Case::all().into_iter().map(|(file, case)| (file.display().to_string(), case));
+pub fn object_cases() -> impl Iterator<Item = (String, ObjectCase)> {
+    let rules = ObjectCase::rules().into_iter().map(|rule| (rule.about.clone(), rule));
+    let whole =
+        ObjectCase::all().into_iter().map(|(file, case)| (file.display().to_string(), case));
     whole.chain(rules).filter(|(_, case)| case.problems.is_empty())
 }
 
@@ -37,72 +29,19 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
         case.facts.owner_uid = uid();
         (about, case.objects().0.in_order())
     });
+    let golden = GoldenCase::all().into_iter().map(|case| (case.name, case.resource, case.facts));
     let samples = samples().into_iter().map(|(name, resource)| {
-        let facts = sample_facts(&resource);
+        let facts = facts_of(&resource);
         (name, resource, facts)
     });
-    let planned =
-        golden_cases().into_iter().chain(samples).filter_map(|(name, resource, mut facts)| {
-            facts.owner_uid = uid();
-            match plan(&resource, &facts) {
-                Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
-                Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
-            }
-        });
+    let planned = golden.chain(samples).filter_map(|(name, resource, mut facts)| {
+        facts.owner_uid = uid();
+        match plan(&resource, &facts) {
+            Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
+            Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
+        }
+    });
     cases.chain(planned).collect()
-}
-
-fn golden_cases() -> Vec<(String, Value, Facts)> {
-    let folder = repository("crates/llsd-plan/tests/cases");
-    entries(&folder)
-        .filter(|path| path.is_dir())
-        .map(|case| {
-            let yaml = |file: &str| {
-                std::fs::read_to_string(case.join(file))
-                    .ok()
-                    .map(|text| document::read(&text).unwrap())
-            };
-            let facts = yaml("facts.yaml").map(|facts| serde_json::from_value(facts).unwrap());
-            let mut facts: Facts = facts.unwrap_or_default();
-            if let Ok(text) = std::fs::read_to_string(case.join("base.yaml")) {
-                facts.image.base =
-                    Some(BaseFacts { text, source: BaseSource::File, found_in: None });
-            }
-            let resource = convert(yaml("resource.yaml").unwrap(), Version::V1Alpha2);
-            (case.display().to_string(), resource, facts)
-        })
-        .collect()
-}
-
-pub fn samples() -> Vec<(String, Value)> {
-    let folder = repository("deploy/samples");
-    let files = entries(&folder);
-    let yaml = files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
-    yaml.map(|path| {
-        let resource = document::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        (path.display().to_string(), convert(resource, Version::V1Alpha2))
-    })
-    .collect()
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
-}
-
-/// What a registry would say of the images that the samples name.
-pub fn sample_facts(resource: &Value) -> Facts {
-    let mut facts = Facts::default();
-    if resource.pointer("/spec/distribution/image").is_some() {
-        let text = Distribution::all()["starter"].base().to_owned();
-        facts.image.base = Some(BaseFacts { text, source: BaseSource::Labels, found_in: None });
-    }
-    let external = ExternalProviderFacts {
-        api: "inference".to_owned(),
-        provider_type: "remote::custom".to_owned(),
-        module: "custom".to_owned(),
-    };
-    facts.external_providers.insert("registry.example.com/custom:v1".to_owned(), external);
-    facts
 }
 
 /// Whether no API server serves the object without somebody's operator.

@@ -17,9 +17,9 @@ use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::{eventually, is_forbidden, may};
-use crate::operator::install::{file, install, install_namespaced};
-use crate::operator::rights::{lines, rights};
+use llsd_testbed::access::{eventually, is_forbidden, may};
+use llsd_testbed::install::{file, install, install_namespaced};
+use llsd_testbed::rights::{lines, rights};
 
 /// With the controllers, which put the users' roles together, and with the check of owner
 /// references that OpenShift has on.
@@ -31,8 +31,8 @@ static CLUSTER: SharedControlPlane = SharedControlPlane::new(|| {
 static INSTALLED: OnceCell<String> = OnceCell::const_new();
 
 /// The shared cluster with an operator of all namespaces, and that operator's client.
-async fn installed(test: &str) -> Option<(&'static ControlPlane, Client)> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+async fn installed() -> Option<(&'static ControlPlane, Client)> {
+    let cluster = CLUSTER.get_or_skip().await?;
     let user = INSTALLED.get_or_init(|| install(cluster)).await;
     Some((cluster, cluster.client_for(user, &[])))
 }
@@ -67,8 +67,7 @@ operator.openshift.io/imagecontentsourcepolicies: get list watch";
 
 #[tokio::test]
 async fn the_operator_may_do_what_it_does_in_every_namespace_and_nothing_else() {
-    let test = "the_operator_may_do_what_it_does_in_every_namespace_and_nothing_else";
-    let Some((cluster, operator)) = installed(test).await else { return };
+    let Some((cluster, operator)) = installed().await else { return };
     let namespace = cluster.namespace("somebody").await.unwrap();
     let rights = rights(cluster, &operator, &namespace).await;
     assert_eq!(rights, lines(&[IN_NAMESPACES, OF_THE_CLUSTER]));
@@ -76,8 +75,7 @@ async fn the_operator_may_do_what_it_does_in_every_namespace_and_nothing_else() 
 
 #[tokio::test]
 async fn a_namespaced_operator_has_rights_in_its_own_namespace_alone() {
-    let test = "a_namespaced_operator_has_rights_in_its_own_namespace_alone";
-    let Some((cluster, _)) = installed(test).await else { return };
+    let Some((cluster, _)) = installed().await else { return };
     let own = cluster.namespace("team").await.unwrap();
     let other = cluster.namespace("other").await.unwrap();
     let user = install_namespaced(cluster, &own).await;
@@ -96,8 +94,7 @@ async fn a_namespaced_operator_has_rights_in_its_own_namespace_alone() {
 
 #[tokio::test]
 async fn in_its_own_namespace_the_operator_has_its_lease_and_no_other() {
-    let test = "in_its_own_namespace_the_operator_has_its_lease_and_no_other";
-    let Some((_, operator)) = installed(test).await else { return };
+    let Some((_, operator)) = installed().await else { return };
     let leases = ("coordination.k8s.io", "leases");
     assert!(may(&operator, "create", leases, names::NAMESPACE, "").await);
     for verb in ["get", "update", "patch"] {
@@ -112,8 +109,7 @@ async fn in_its_own_namespace_the_operator_has_its_lease_and_no_other() {
 /// Both objects belong to the whole cluster, and others of their kinds to everybody.
 #[tokio::test]
 async fn the_operator_registers_its_webhooks_in_two_objects_and_no_others() {
-    let test = "the_operator_registers_its_webhooks_in_two_objects_and_no_others";
-    let Some((_, operator)) = installed(test).await else { return };
+    let Some((_, operator)) = installed().await else { return };
     let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
     let webhooks = ("admissionregistration.k8s.io", "validatingwebhookconfigurations");
     for (kind, name) in [(definitions, names::DEFINITION), (webhooks, names::VALIDATING_WEBHOOK)] {
@@ -133,8 +129,7 @@ async fn the_operator_registers_its_webhooks_in_two_objects_and_no_others() {
 
 #[tokio::test]
 async fn secrets_are_listed_and_watched_only_with_the_file_that_says_so() {
-    let test = "secrets_are_listed_and_watched_only_with_the_file_that_says_so";
-    let Some((cluster, _)) = installed(test).await else { return };
+    let Some((cluster, _)) = installed().await else { return };
     let own = cluster.namespace("watching").await.unwrap();
     let operator = cluster.client_for(&install_namespaced(cluster, &own).await, &[]);
     let secrets: Api<Secret> = Api::namespaced(operator.clone(), &own);
@@ -154,8 +149,7 @@ async fn secrets_are_listed_and_watched_only_with_the_file_that_says_so() {
 
 #[tokio::test]
 async fn everything_that_is_planned_can_be_applied_and_deleted_with_these_rights() {
-    let test = "everything_that_is_planned_can_be_applied_and_deleted_with_these_rights";
-    let Some((cluster, operator)) = installed(test).await else { return };
+    let Some((cluster, operator)) = installed().await else { return };
     let namespace = cluster.namespace("planned").await.unwrap();
     let uid = created(cluster, &resource(&namespace)).await;
     let facts = Facts { owner_uid: Some(uid), ..Default::default() };
@@ -205,8 +199,7 @@ async fn everything_that_is_planned_can_be_applied_and_deleted_with_these_rights
 
 #[tokio::test]
 async fn the_operator_reports_in_the_status_and_in_events_and_leaves_the_spec_alone() {
-    let test = "the_operator_reports_in_the_status_and_in_events_and_leaves_the_spec_alone";
-    let Some((cluster, operator)) = installed(test).await else { return };
+    let Some((cluster, operator)) = installed().await else { return };
     let namespace = cluster.namespace("reported").await.unwrap();
     let resource = resource(&namespace);
     let uid = created(cluster, &resource).await;
@@ -238,8 +231,7 @@ async fn the_operator_reports_in_the_status_and_in_events_and_leaves_the_spec_al
 
 #[tokio::test]
 async fn editors_write_resources_and_viewers_read_them() {
-    let test = "editors_write_resources_and_viewers_read_them";
-    let Some((cluster, _)) = installed(test).await else { return };
+    let Some((cluster, _)) = installed().await else { return };
     let namespace = cluster.namespace("users").await.unwrap();
     let bindings: Api<RoleBinding> = Api::namespaced(cluster.client(), &namespace);
     for role in ["admin", "edit", "view"] {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use llsd_cases::files::yaml_files;
 use llsd_plan::validate::validate;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
-use crate::cluster::{NAMESPACE, create_when_served, installed, repository};
+use llsd_testbed::cluster::{NAMESPACE, create_when_served, installed};
 
 fn v1alpha2_files(folder: &str) -> Vec<PathBuf> {
     files_of_version(folder, "v1alpha2")
@@ -15,13 +16,8 @@ fn v1alpha2_files(folder: &str) -> Vec<PathBuf> {
 /// The files of a folder that hold a resource of this version.
 fn files_of_version(folder: &str, version: &str) -> Vec<PathBuf> {
     let api_version = format!("apiVersion: llamastack.io/{version}");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(repository(folder))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .filter(|path| std::fs::read_to_string(path).unwrap().contains(&api_version))
-        .collect();
-    files.sort();
+    let mut files = yaml_files(folder);
+    files.retain(|path| std::fs::read_to_string(path).unwrap().contains(&api_version));
     files
 }
 
@@ -32,8 +28,7 @@ async fn apply(cluster: &ControlPlane, file: &str, how: &[&str]) -> String {
 
 #[tokio::test]
 async fn every_sample_is_applied_either_way_and_applying_it_again_changes_nothing() {
-    let test = "every_sample_is_applied_either_way_and_applying_it_again_changes_nothing";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let files = v1alpha2_files("deploy/samples");
     assert!(files.len() >= 20, "{} samples", files.len());
     for file in &files {
@@ -56,8 +51,7 @@ async fn every_sample_is_applied_either_way_and_applying_it_again_changes_nothin
 
 #[tokio::test]
 async fn every_example_of_the_documents_is_accepted_as_it_stands_there() {
-    let test = "every_example_of_the_documents_is_accepted_as_it_stands_there";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let files = v1alpha2_files("crates/llsd/tests/documents");
     assert!(files.len() >= 10, "{} examples", files.len());
     for file in &files {
@@ -70,8 +64,7 @@ async fn every_example_of_the_documents_is_accepted_as_it_stands_there() {
 /// The schema of v1alpha1 by itself, as operator v0.9 has it: stored and without conversion.
 #[tokio::test]
 async fn every_v1alpha1_sample_fits_the_v1alpha1_schema() {
-    let test = "every_v1alpha1_sample_fits_the_v1alpha1_schema";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let mut crd = llsd_api::crd::manifest();
     crd["spec"]["conversion"] = json!({"strategy": "None"});
     crd["spec"]["versions"].as_array_mut().unwrap().remove(0);
@@ -113,8 +106,7 @@ fn every_sample_and_example_is_valid_to_the_command_line_too() {
 /// What a user wrote in either of two shapes is stored as written.
 #[tokio::test]
 async fn a_field_of_two_shapes_is_stored_as_it_was_written() {
-    let test = "a_field_of_two_shapes_is_stored_as_it_was_written";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let yaml = r#"
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution

@@ -9,8 +9,8 @@ use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::{eventually, is_forbidden};
-use crate::operator::install::install;
+use llsd_testbed::access::{eventually, is_forbidden};
+use llsd_testbed::install::install;
 
 /// With the controllers, which check the policy's types.
 static CLUSTER: SharedControlPlane =
@@ -18,8 +18,8 @@ static CLUSTER: SharedControlPlane =
 static INSTALLED: OnceCell<String> = OnceCell::const_new();
 
 /// The Secrets of a new namespace, as the operator and as an administrator.
-async fn secrets(test: &str) -> Option<(Api<Secret>, Api<Secret>)> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+async fn secrets() -> Option<(Api<Secret>, Api<Secret>)> {
+    let cluster = CLUSTER.get_or_skip().await?;
     let user = INSTALLED.get_or_init(|| install(cluster)).await;
     let namespace = cluster.namespace("guarded").await.unwrap();
     let operators = Api::namespaced(cluster.client_for(user, &[]), &namespace);
@@ -65,8 +65,7 @@ fn assert_refused<T: std::fmt::Debug>(answer: kube::Result<T>, message: &str) {
 
 #[tokio::test]
 async fn the_operator_creates_applies_changes_and_deletes_secrets_of_its_own() {
-    let test = "the_operator_creates_applies_changes_and_deletes_secrets_of_its_own";
-    let Some((operators, _)) = secrets(test).await else { return };
+    let Some((operators, _)) = secrets().await else { return };
     create(&operators, &secret("created", &ours())).await.unwrap();
     let mut tls = secret("tls", &ours());
     tls["type"] = json!("kubernetes.io/tls");
@@ -81,8 +80,7 @@ async fn the_operator_creates_applies_changes_and_deletes_secrets_of_its_own() {
 
 #[tokio::test]
 async fn the_operator_writes_no_secret_without_its_label() {
-    let test = "the_operator_writes_no_secret_without_its_label";
-    let Some((operators, _)) = secrets(test).await else { return };
+    let Some((operators, _)) = secrets().await else { return };
     let refusal = format!("writes only Secrets labelled {LABELLED}");
     for labels in [json!(null), json!({}), json!({"app.kubernetes.io/managed-by": "helm"})] {
         assert_refused(create(&operators, &secret("new", &labels)).await, &refusal);
@@ -95,8 +93,7 @@ async fn the_operator_writes_no_secret_without_its_label() {
 
 #[tokio::test]
 async fn the_operator_neither_changes_nor_claims_nor_deletes_the_secrets_of_others() {
-    let test = "the_operator_neither_changes_nor_claims_nor_deletes_the_secrets_of_others";
-    let Some((operators, others)) = secrets(test).await else { return };
+    let Some((operators, others)) = secrets().await else { return };
     let refusal = format!("changes and deletes only Secrets labelled {LABELLED}");
     create(&others, &secret("foreign", &json!({"app": "theirs"}))).await.unwrap();
     for patch in [json!({"stringData": {"key": "other"}}), json!({"metadata": {"labels": ours()}})]
@@ -111,8 +108,7 @@ async fn the_operator_neither_changes_nor_claims_nor_deletes_the_secrets_of_othe
 /// The cluster would fill such a Secret with the token of any account of the namespace.
 #[tokio::test]
 async fn the_operator_asks_for_no_tokens_of_other_accounts() {
-    let test = "the_operator_asks_for_no_tokens_of_other_accounts";
-    let Some((operators, others)) = secrets(test).await else { return };
+    let Some((operators, others)) = secrets().await else { return };
     let mut token = secret("token", &ours());
     token["type"] = json!("kubernetes.io/service-account-token");
     token["metadata"]["annotations"] = json!({"kubernetes.io/service-account.name": "default"});
@@ -122,8 +118,7 @@ async fn the_operator_asks_for_no_tokens_of_other_accounts() {
 
 #[tokio::test]
 async fn everybody_else_goes_on_as_before_also_with_the_secrets_of_the_operator() {
-    let test = "everybody_else_goes_on_as_before_also_with_the_secrets_of_the_operator";
-    let Some((operators, others)) = secrets(test).await else { return };
+    let Some((operators, others)) = secrets().await else { return };
     create(&operators, &secret("ours", &ours())).await.unwrap();
     create(&others, &secret("new", &json!({}))).await.unwrap();
     let unlabelled = json!({"metadata": {"labels": null}});
@@ -135,9 +130,8 @@ async fn everybody_else_goes_on_as_before_also_with_the_secrets_of_the_operator(
 
 #[tokio::test]
 async fn the_policy_type_checks_without_a_warning() {
-    let test = "the_policy_type_checks_without_a_warning";
-    let Some(_) = secrets(test).await else { return };
-    let cluster = CLUSTER.get_or_skip(test).await.unwrap();
+    let Some(_) = secrets().await else { return };
+    let cluster = CLUSTER.get_or_skip().await.unwrap();
     let policies: Api<ValidatingAdmissionPolicy> = Api::all(cluster.client());
     eventually("the policy is checked", async || {
         let policy = policies.get("llama-stack-k8s-operator-secrets").await.unwrap();

@@ -1,11 +1,12 @@
 //! The API server, with the operator not running, and the Rust validation judge alike.
 
 use llsd_api::v1alpha2::PROVIDER_APIS;
+use llsd_cases::verdicts::{RefusedBy, Verdict};
 use llsd_plan::problem::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 
-use crate::cluster::{Case, RefusedBy, cases, dry_run, installed, resource};
+use llsd_testbed::cluster::{dry_run, installed, resource};
 
 /// How many generated variations are judged by both; `LLSD_TEST_VARIATIONS` asks for more, and
 /// `LLSD_TEST_SEED` for others.
@@ -14,13 +15,12 @@ const SEED: usize = 20_261_115;
 
 #[tokio::test]
 async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
-    let test = "every_resource_of_the_tables_gets_the_same_verdict_from_both";
-    let Some(cluster) = installed(test).await else {
+    let Some(cluster) = installed().await else {
         return;
     };
     let client = cluster.client();
     let mut faults = Vec::new();
-    for case in cases("accepted") {
+    for case in Verdict::accepted() {
         let resource = case.resource();
         if let Err(refusal) = dry_run(&client, &resource).await {
             faults.push(format!("{}: refused: {}", case.name, refusal.message));
@@ -30,7 +30,7 @@ async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
             faults.push(format!("{}: Rust refuses: {}", case.name, listed(&findings)));
         }
     }
-    let refused = cases("refused");
+    let refused = Verdict::refused();
     assert!(refused.len() >= 60, "the table holds {} resources", refused.len());
     for case in refused {
         let verdict = dry_run(&client, &case.resource()).await;
@@ -42,8 +42,7 @@ async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
 /// CEL has a budget: a resource as large as the schema allows must still be judged, not refused.
 #[tokio::test]
 async fn the_largest_resource_that_the_schema_allows_is_accepted() {
-    let test = "the_largest_resource_that_the_schema_allows_is_accepted";
-    let Some(cluster) = installed(test).await else { return };
+    let Some(cluster) = installed().await else { return };
     let list = |api: &str| -> Value {
         let entry = |n| json!({"id": format!("{api}-provider-{n}"), "provider": "remote::vllm"});
         (0..32).map(entry).collect()
@@ -64,7 +63,7 @@ async fn the_largest_resource_that_the_schema_allows_is_accepted() {
 }
 
 /// Compares what the API server and the Rust validation said with what the table wants.
-fn faults_of_refusal(case: &Case, refusal: Option<String>) -> Vec<String> {
+fn faults_of_refusal(case: &Verdict, refusal: Option<String>) -> Vec<String> {
     let (name, says) = (&case.name, case.says.as_deref().unwrap_or_default());
     let path = case.path.as_deref().unwrap_or_default();
     if case.refused_by == Some(RefusedBy::Operator) {
@@ -102,12 +101,11 @@ fn listed(findings: &Findings) -> String {
 
 #[tokio::test]
 async fn generated_variations_of_good_resources_get_the_same_verdict_from_both() {
-    let test = "generated_variations_of_good_resources_get_the_same_verdict_from_both";
-    let Some(cluster) = installed(test).await else {
+    let Some(cluster) = installed().await else {
         return;
     };
     let client = cluster.client();
-    let originals = cases("accepted");
+    let originals = Verdict::accepted();
     let variations = setting("LLSD_TEST_VARIATIONS", VARIATIONS);
     let seed = setting("LLSD_TEST_SEED", SEED);
     let mut random = Random(seed as u64);

@@ -1,9 +1,6 @@
 //! The command line: what `llsd` reads, renders, explains, validates, migrates and labels, without
 //! a cluster.
 
-#[path = "../bed/cluster.rs"]
-mod cluster;
-
 mod configuration_page;
 mod explain_origins;
 mod image;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use crate::support::{Files, read, repository, run, with_vllm};
+use crate::support::{Files, read, run, starter_base, with_vllm};
 
 fn with_base(base: &str, more: &[&str]) -> crate::support::Run {
     let text = with_vllm("a", "").replace("{name: starter}", "{image: registry.example.com/own:1}");
@@ -21,7 +21,7 @@ fn a_base_of_every_release_is_built_upon() {
         ("0.5.4", "base_url", "http://vllm:8000/v1"),
         ("0.6.1", "base_url", "http://vllm:8000/v1"),
     ] {
-        let path = repository(&format!("crates/llsd-plan/tests/bases/starter-{release}.yaml"));
+        let path = starter_base(release);
         let rendered = with_base(path.to_str().unwrap(), &["--release", release]);
         assert_eq!(rendered.code, 0, "{release}: {}", rendered.stderr);
         let config = read(&rendered.stdout).remove(0);

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::support::{Files, repository, resource, run, with_vllm};
+use crate::support::{Files, resource, run, starter_base, with_vllm};
 
 const LAYER: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -24,8 +24,7 @@ fn labelled(labels: &Value) -> Value {
 }
 
 fn base(release: &str) -> String {
-    let path = repository(&format!("crates/llsd-plan/tests/bases/starter-{release}.yaml"));
-    std::fs::read_to_string(path).unwrap()
+    std::fs::read_to_string(starter_base(release)).unwrap()
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use llsd_cases::files::yaml_files;
+pub(crate) use llsd_cases::files::{repository, starter_base};
 use llsd_yaml::documents;
 use serde_json::Value;
 use tempfile::TempDir;
-
-pub(crate) use crate::cluster::repository;
 
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -58,16 +58,10 @@ pub(crate) fn with_vllm(name: &str, more: &str) -> String {
 
 /// Every file under `deploy/samples`, and the arguments by which it can be rendered.
 pub(crate) fn samples() -> Vec<(String, Vec<String>)> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(repository("deploy/samples"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
-    files.sort();
     let text = |path: PathBuf| path.display().to_string();
     let facts = text(repository("crates/llsd/tests/data/facts-of-the-samples.yaml"));
-    let base = text(repository("crates/llsd-plan/tests/bases/starter-0.6.1.yaml"));
-    files
+    let base = text(starter_base("0.6.1"));
+    yaml_files("deploy/samples")
         .into_iter()
         .map(|file| {
             let name = file.file_stem().unwrap().to_string_lossy().into_owned();

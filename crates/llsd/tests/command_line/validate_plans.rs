@@ -1,9 +1,9 @@
 //! `llsd validate` also finds what only planning can: the operator's own verdict, offline.
 
+use llsd_cases::verdicts::{RefusedBy, Verdict};
 use serde_json::Value;
 
-use crate::cluster::{RefusedBy, cases};
-use crate::support::{Files, repository, run, with_vllm};
+use crate::support::{Files, run, starter_base, with_vllm};
 
 fn judged(resource: &str, arguments: &[&str]) -> Value {
     let all = [&["validate", "-f", "-", "-o", "json"], arguments].concat();
@@ -13,7 +13,7 @@ fn judged(resource: &str, arguments: &[&str]) -> Value {
 
 #[test]
 fn what_is_left_to_the_operator_is_refused_at_its_path() {
-    let left: Vec<_> = cases("refused")
+    let left: Vec<_> = Verdict::refused()
         .into_iter()
         .filter(|case| case.refused_by == Some(RefusedBy::Operator))
         .collect();
@@ -63,7 +63,7 @@ fn without_the_configuration_of_an_image_a_warning_says_what_was_not_checked() {
          checked; give it with --base, --image-config or --facts\n"
     );
     assert_eq!(alone.stdout, "demo/a: valid\n1 resource, 0 problems, 1 warning\n");
-    let base = repository("crates/llsd-plan/tests/bases/starter-0.6.1.yaml");
+    let base = starter_base("0.6.1");
     let given = run(&["validate", "-f", "-", "--base", base.to_str().unwrap()], &own);
     assert_eq!(given.code, 1);
     assert!(given.stderr.contains("spec.resources.models[0].provider: "), "{}", given.stderr);
@@ -116,7 +116,7 @@ fn a_namespace_that_is_none_is_told_with_its_line() {
 /// Planning reads into types what validation judges as JSON. Both must take the same.
 #[test]
 fn every_accepted_resource_can_be_read_by_planning() {
-    for case in cases("accepted") {
+    for case in Verdict::accepted() {
         let judged = judged(&case.resource().to_string(), &[]);
         for problem in judged["problems"].as_array().unwrap() {
             let message = problem["message"].as_str().unwrap();

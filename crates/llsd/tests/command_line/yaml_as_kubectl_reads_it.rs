@@ -96,7 +96,7 @@ fn the_table_is_what_kubectl_says() {
     let kubernetes = Kubernetes::from_env().unwrap();
     let kubectl = match llsd_testkit::locate(Binary::Kubectl, kubernetes) {
         Ok(path) => path,
-        Err(why) => return llsd_testkit::skip("the_table_is_what_kubectl_says", &why.to_string()),
+        Err(why) => return llsd_testkit::skip(&why.to_string()),
     };
     let (read, refused): (Vec<Row>, Vec<Row>) =
         table().into_iter().partition(|row| row.json.is_some());

@@ -8,7 +8,8 @@ use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 
-use crate::operator::bed::{Bed, Namespace};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::Namespace;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -63,7 +64,7 @@ async fn replicas(namespace: &Namespace<'_>) -> Value {
 
 #[tokio::test]
 async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
-    let Some(bed) = Bed::shared("an autoscaler is switched on and off").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("autoscaler").await;
     workload(&namespace, json!({"replicas": 3})).await;
     let seen = Seen::start(&namespace);

@@ -7,7 +7,8 @@ use llsd_plan::fingerprint;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::operator::bed::{Bed, Namespace};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::Namespace;
 
 const NAMES: [(&str, &str); 4] = [
     ("ServiceAccount", "mine-sa"),
@@ -64,7 +65,7 @@ async fn applied<'a>(bed: &'a Bed, folder: &Path) -> Namespace<'a> {
 
 #[tokio::test]
 async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made() {
-    let Some(bed) = Bed::shared("llsd diff").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let namespace = applied(bed, folder.path()).await;
     let file = folder.path().join("resource.yaml");
@@ -98,7 +99,7 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
 
 #[tokio::test]
 async fn exported_facts_render_to_exactly_what_the_operator_applied() {
-    let Some(bed) = Bed::shared("exported facts").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let namespace = applied(bed, folder.path()).await;
     let file = folder.path().join("resource.yaml");
@@ -137,7 +138,7 @@ async fn exported_facts_render_to_exactly_what_the_operator_applied() {
 
 #[tokio::test]
 async fn what_would_go_and_what_is_in_the_way_is_said() {
-    let Some(bed) = Bed::shared("llsd diff of less").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("diff-less").await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("resource.yaml");

@@ -5,15 +5,16 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, Namespace};
-use crate::operator::everything::{OBJECTS, prepare, spec};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::everything::{OBJECTS, prepare, spec};
+use llsd_testbed::namespace::Namespace;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
 /// Secrets are not watched; here they are read again so soon that nobody has to wait.
-async fn bed(test: &str) -> Option<&'static Bed> {
+async fn bed() -> Option<&'static Bed> {
     static SHARED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let start = async || Bed::start(test, &["--secret-refresh", "2"]).await;
+    let start = async || Bed::start(&["--secret-refresh", "2"]).await;
     SHARED.get_or_init(start).await.as_ref()
 }
 
@@ -67,7 +68,7 @@ fn edits() -> Vec<(&'static str, &'static str, &'static str, Value)> {
 
 #[tokio::test]
 async fn an_edit_of_what_the_operator_applied_is_put_right() {
-    let Some(bed) = bed("an edit is put right").await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("edits").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;
@@ -90,7 +91,7 @@ async fn an_edit_of_what_the_operator_applied_is_put_right() {
 
 #[tokio::test]
 async fn an_object_that_somebody_deletes_comes_back() {
-    let Some(bed) = bed("a deleted object comes back").await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("deletions").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;
@@ -113,7 +114,7 @@ async fn an_object_that_somebody_deletes_comes_back() {
 
 #[tokio::test]
 async fn what_others_add_stays() {
-    let Some(bed) = bed("what others add stays").await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("additions").await;
     let mut asked = json!({
         "distribution": {"name": "starter"},
@@ -190,7 +191,7 @@ fn saying_less() -> Value {
 
 #[tokio::test]
 async fn what_a_resource_no_longer_says_goes_from_its_objects() {
-    let Some(bed) = bed("what is no longer said goes").await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("removals").await;
     let of_deployment = [
         "FIRST",
@@ -249,7 +250,7 @@ async fn what_a_resource_no_longer_says_goes_from_its_objects() {
 
 #[tokio::test]
 async fn somebody_who_only_scales_the_deployment_is_overruled() {
-    let Some(bed) = bed("a person who scales is overruled").await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("scaled").await;
     namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
     namespace.until_ready("llama").await;

@@ -7,18 +7,19 @@ use llsd_testkit::{ControlPlane, skip};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, condition};
-use crate::operator::definitions;
-use crate::stories::DISTRIBUTION;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::definitions;
+use llsd_testbed::namespace::DISTRIBUTION;
+use llsd_testbed::namespace::condition;
 
 /// A cluster that served the kinds before the operator started.
-async fn bed(test: &str) -> Option<&'static Bed> {
+async fn bed() -> Option<&'static Bed> {
     static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
     let bed = BED.get_or_init(async || {
         let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         if let Err(why) = definitions::both(&cluster.client()).await {
-            skip(test, &why);
+            skip(&why);
             return None;
         }
         let bed = Bed::within(cluster, &[]).await;
@@ -44,8 +45,7 @@ async fn admit(bed: &Bed, namespace: &str, name: &str, host: &str) {
 
 #[tokio::test]
 async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
-    let test = "us5_1_on_openshift_a_route_with_a_host_of_its_own";
-    let Some(bed) = bed(test).await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("route").await;
     namespace.distribution("demo", exposed(&json!(true))).await;
     let ready = namespace.until_ready("demo").await;
@@ -70,8 +70,7 @@ async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
 
 #[tokio::test]
 async fn us5_2_a_route_has_the_host_that_the_resource_names() {
-    let test = "us5_2_a_route_has_the_host_that_the_resource_names";
-    let Some(bed) = bed(test).await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("route-host").await;
     let made = rcgen::generate_simple_self_signed(["llama.example.com".to_owned()]).unwrap();
     let data = json!({"tls.crt": made.cert.pem(), "tls.key": made.signing_key.serialize_pem()});
@@ -88,8 +87,7 @@ async fn us5_2_a_route_has_the_host_that_the_resource_names() {
 
 #[tokio::test]
 async fn us5_1_behind_a_gateway_an_http_route_with_a_generated_host() {
-    let test = "us5_1_behind_a_gateway_an_http_route_with_a_generated_host";
-    let Some(bed) = bed(test).await else { return };
+    let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("gateway").await;
     let gateway = json!({"name": "public", "namespace": "gateways", "sectionName": "https"});
     namespace.distribution("demo", exposed(&json!({"gateway": gateway}))).await;

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::real_server_end_to_end::distribution;
-use crate::operator::bed::{Namespace, Operator, condition};
-use crate::operator::install::install;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::operator::Operator;
 
 const RELEASE: Release = Release::Ogx1_5_0;
 /// A distribution without packages beyond the server's own.
@@ -23,16 +24,14 @@ const PASSWORD: &str = "pw-3be5a90c7d14f268";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() {
-    let test = "why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended";
-    if !RELEASE.install_or_skip(test) {
+    if !RELEASE.install_or_skip() {
         return;
     }
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     let user = install(&cluster).await;
     let image = ImageStandIn::server(&RELEASE.install().unwrap());
-    let Some(kubelet) = cluster.running_kubelet_or_skip(test, move |_| Some(image.clone())).await
-    else {
+    let Some(kubelet) = cluster.running_kubelet_or_skip(move |_| Some(image.clone())).await else {
         return;
     };
     let registry = RegistryServer::builder().start().await.unwrap();

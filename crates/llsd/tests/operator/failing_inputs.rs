@@ -8,12 +8,14 @@ use llsd_testkit::RegistryServer;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::eventually;
-use crate::operator::bed::{Bed, Namespace, Operator, condition};
-use crate::stories::DISTRIBUTION;
-use crate::stories::registry::{configuration, labelled};
-use crate::stories::relay::Relay;
-use crate::stories::{vllm, vllm_with_key};
+use llsd_testbed::access::eventually;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::DISTRIBUTION;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::operator::Operator;
+use llsd_testbed::registry::{configuration, labelled};
+use llsd_testbed::relay::Relay;
+use llsd_testbed::story::{vllm, vllm_with_key};
 
 struct World {
     bed: Bed,
@@ -23,10 +25,10 @@ struct World {
 }
 
 /// A namespace of a cluster whose operator reads Secrets again every other second.
-async fn world(test: &str) -> Option<(&'static World, Namespace<'static>)> {
+async fn world() -> Option<(&'static World, Namespace<'static>)> {
     static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
     let world = WORLD.get_or_init(async || {
-        let bed = Bed::start(test, &["--secret-refresh", "2"]).await?;
+        let bed = Bed::start(&["--secret-refresh", "2"]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
         let hosts = [way.host(), registry.host().to_owned()];
@@ -89,7 +91,7 @@ async fn rests(bed: &Bed, namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn a_secret_that_is_deleted() {
-    let Some((world, namespace)) = world("a_secret_that_is_deleted").await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let data = json!({"token": "sk-some-key"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -113,8 +115,7 @@ async fn a_secret_that_is_deleted() {
 
 #[tokio::test]
 async fn a_key_that_is_taken_out_of_its_secret() {
-    let test = "a_key_that_is_taken_out_of_its_secret";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let data = json!({"token": "sk-some-key", "other": "x"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -137,8 +138,7 @@ fn without(key: &str) -> Value {
 /// The server would read it as a number and exit. It is said without being shown.
 #[tokio::test]
 async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
-    let test = "a_secret_value_that_looks_like_a_number_is_shown_nowhere";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let value = "86753098675309";
     namespace.secret("vllm-creds", json!({"token": "sk-some-key"})).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -162,8 +162,7 @@ async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
 
 #[tokio::test]
 async fn a_connection_string_that_is_none_is_shown_nowhere() {
-    let test = "a_connection_string_that_is_none_is_shown_nowhere";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let good = json!({"url": "postgresql://llama:first-word@pg:5432/stack"});
     namespace.secret("pg-creds", good.clone()).await;
     let spec = json!({
@@ -198,8 +197,7 @@ fn with_own_config() -> Value {
 
 #[tokio::test]
 async fn an_own_configuration_that_is_deleted() {
-    let test = "an_own_configuration_that_is_deleted";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -219,8 +217,7 @@ async fn an_own_configuration_that_is_deleted() {
 
 #[tokio::test]
 async fn an_own_configuration_that_loses_its_file() {
-    let test = "an_own_configuration_that_loses_its_file";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -238,8 +235,7 @@ async fn an_own_configuration_that_loses_its_file() {
 
 #[tokio::test]
 async fn certificate_authorities_that_are_deleted() {
-    let test = "certificate_authorities_that_are_deleted";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let made = rcgen::generate_simple_self_signed(["authority".to_owned()]).unwrap();
     let data = json!({"ca-bundle.crt": made.cert.pem()});
     namespace.config_map("roots", data.clone()).await;
@@ -259,8 +255,7 @@ async fn certificate_authorities_that_are_deleted() {
 
 #[tokio::test]
 async fn a_change_of_the_resource_that_cannot_be_carried_out() {
-    let test = "a_change_of_the_resource_that_cannot_be_carried_out";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
@@ -281,8 +276,7 @@ async fn a_change_of_the_resource_that_cannot_be_carried_out() {
 
 #[tokio::test]
 async fn an_image_whose_configuration_has_an_unsupported_version() {
-    let test = "an_image_whose_configuration_has_an_unsupported_version";
-    let Some((world, namespace)) = world(test).await else { return };
+    let Some((world, namespace)) = world().await else { return };
     let newer = configuration().replacen("version: 2", "version: 3", 1);
     world.registry.push("versions/stack", "2", &labelled(configuration())).await.unwrap();
     world.registry.push("versions/stack", "3", &labelled(&newer)).await.unwrap();
@@ -309,7 +303,7 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
 /// A change needs the registry; it waits for it, and is carried out when the registry is back.
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached() {
-    let Some((world, namespace)) = world("a_registry_that_cannot_be_reached").await else { return };
+    let Some((world, namespace)) = world().await else { return };
     world.registry.push("away/stack", "1", &labelled(configuration())).await.unwrap();
     let mut spec = vllm();
     spec["distribution"] = json!({"image": format!("{}/away/stack:1", world.way.host())});
@@ -326,18 +320,17 @@ async fn a_registry_that_cannot_be_reached() {
         world.way.cut();
         namespace.patch(DISTRIBUTION, "demo", &elsewhere).await;
     };
-    let mend_it = async || world.way.mend();
+    let mend_it = async || world.way.restore();
     survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
     let ready = namespace.until_ready("demo").await;
-    let config = crate::stories::config(&namespace, &ready).await;
+    let config = llsd_testbed::story::config(&namespace, &ready).await;
     assert!(config.to_string().contains("http://other:8000"), "the change is carried out");
 }
 
 /// Stored before the schema was what it is now; the operator says so and serves the others.
 #[tokio::test]
 async fn a_resource_that_cannot_be_read_beside_good_ones() {
-    let test = "a_resource_that_cannot_be_read_beside_good_ones";
-    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    let Some(mut bed) = Bed::start(&[]).await else { return };
     bed.operator.stop();
     let name = bed.namespace("unreadable").await.name;
     store_unreadable(&bed, &name).await;

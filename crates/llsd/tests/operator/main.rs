@@ -1,12 +1,5 @@
 //! The operator at work on a real control plane: one resource in, a right deployment kept right.
 
-#[path = "../bed/cluster.rs"]
-mod cluster;
-#[path = "../bed/operator/mod.rs"]
-mod operator;
-#[path = "../bed/stories/mod.rs"]
-mod stories;
-
 mod autoscaled;
 mod diff;
 mod drift;

@@ -5,9 +5,10 @@ use llsd::manifests::names;
 use llsd_testkit::{ControlPlane, Requests};
 use serde_json::{Value, json};
 
-use crate::operator::access::eventually;
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::install::install;
+use llsd_testbed::access::eventually;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
 
 const RESOURCES: usize = 24;
 const AT_ONCE: usize = 2;
@@ -20,8 +21,7 @@ fn before_the_last(writes: &Requests, first: &str, second: &str) -> usize {
 
 #[tokio::test]
 async fn all_servers_are_made_before_their_statuses_are_written() {
-    let test = "all_servers_are_made_before_their_statuses_are_written";
-    let Some(cluster) = ControlPlane::builder().start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::builder().start_or_skip().await else { return };
     let user = install(&cluster).await;
     let namespace = Namespace { cluster: &cluster, name: cluster.namespace("many").await.unwrap() };
     let resource = |number| {

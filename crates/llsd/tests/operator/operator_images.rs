@@ -5,9 +5,11 @@ use llsd_testkit::{RegistryServer, TestImage, User};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, Namespace, condition};
-use crate::stories::registry::{allowed, configuration, labelled, pull_secret, start_for_all};
-use crate::stories::{DISTRIBUTION, config, container, entry, vllm};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::DISTRIBUTION;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::registry::{allowed, configuration, labelled, pull_secret, start_for_all};
+use llsd_testbed::story::{config, container, entry, vllm};
 
 struct World {
     bed: Bed,
@@ -25,10 +27,10 @@ fn bob() -> User {
 }
 
 /// A resource at rest is looked at every other second.
-async fn world(test: &str, prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
+async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
     static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
     let world = WORLD.get_or_init(async || {
-        let bed = Bed::start(test, &["--resync", "2"]).await?;
+        let bed = Bed::start(&["--resync", "2"]).await?;
         let open = RegistryServer::builder().start().await.unwrap();
         let guarded = RegistryServer::builder().with_tokens(&[alice(), bob()]);
         let guarded = start_for_all(guarded).await;
@@ -59,8 +61,7 @@ async fn image_of(namespace: &Namespace<'_>, name: &str) -> String {
 
 #[tokio::test]
 async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
-    let test = "a_configuration_in_a_label_is_the_base_and_the_image_is_pinned";
-    let Some((world, namespace)) = world(test, "labels").await else { return };
+    let Some((world, namespace)) = world("labels").await else { return };
     let digest = world.open.push("stack/own", "1", &named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -79,8 +80,7 @@ async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
 
 #[tokio::test]
 async fn an_image_without_labels_is_refused_in_the_specified_words() {
-    let test = "an_image_without_labels_is_refused_in_the_specified_words";
-    let Some((world, namespace)) = world(test, "unlabelled").await else { return };
+    let Some((world, namespace)) = world("unlabelled").await else { return };
     world.open.push("stack/bare", "1", &TestImage::new()).await.unwrap();
     let image = format!("{}/stack/bare:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -102,8 +102,7 @@ async fn an_image_without_labels_is_refused_in_the_specified_words() {
 
 #[tokio::test]
 async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
-    let test = "every_tenant_reads_the_registry_with_its_own_pull_secret_only";
-    let Some((world, of_alice)) = world(test, "alice").await else { return };
+    let Some((world, of_alice)) = world("alice").await else { return };
     let of_bob = world.bed.namespace("bob").await;
     for team in ["team-a", "team-b"] {
         world.guarded.push(&format!("{team}/stack"), "1", &named(team)).await.unwrap();
@@ -135,8 +134,7 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
 
 #[tokio::test]
 async fn the_pull_secrets_of_the_service_account_are_used() {
-    let test = "the_pull_secrets_of_the_service_account_are_used";
-    let Some((world, namespace)) = world(test, "account").await else { return };
+    let Some((world, namespace)) = world("account").await else { return };
     world.guarded.push("team-a/account", "1", &named("team-a")).await.unwrap();
     namespace.apply(&pull_secret("registry", &world.guarded, &alice())).await;
     let account = json!({
@@ -154,8 +152,7 @@ async fn the_pull_secrets_of_the_service_account_are_used() {
 /// OpenShift gives every account its pull secrets after it was made.
 #[tokio::test]
 async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
-    let test = "a_pull_secret_that_the_servers_own_account_is_given_is_used";
-    let Some((world, namespace)) = world(test, "own-account").await else { return };
+    let Some((world, namespace)) = world("own-account").await else { return };
     world.guarded.push("team-a/later", "1", &named("team-a")).await.unwrap();
     let spec = of_image(&format!("{}/team-a/later:1", world.guarded.host()));
     namespace.distribution("demo", spec).await;
@@ -169,8 +166,7 @@ async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
 
 #[tokio::test]
 async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
-    let test = "a_tag_that_moved_is_told_and_applied_only_when_asked_for";
-    let Some((world, namespace)) = world(test, "moved").await else { return };
+    let Some((world, namespace)) = world("moved").await else { return };
     let first = world.open.push("stack/moving", "1", &named("first")).await.unwrap();
     let image = format!("{}/stack/moving:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -201,9 +197,8 @@ async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
 
 #[tokio::test]
 async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
-    let test = "an_operator_that_starts_without_its_registry_leaves_servers_alone";
     let arguments = ["--resync", "2"];
-    let Some(mut bed) = Bed::start(test, &arguments).await else { return };
+    let Some(mut bed) = Bed::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
     registry.push("stack/own", "1", &named("own")).await.unwrap();
@@ -239,8 +234,7 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
 
 #[tokio::test]
 async fn image_overrides_of_the_operator_apply_change_and_go_again() {
-    let test = "image_overrides_of_the_operator_apply_change_and_go_again";
-    let Some((world, namespace)) = world(test, "overrides").await else { return };
+    let Some((world, namespace)) = world("overrides").await else { return };
     for tag in ["1", "2"] {
         world.open.push("mirror/starter", tag, &named(&format!("mirrored-{tag}"))).await.unwrap();
     }
@@ -279,8 +273,7 @@ async fn image_overrides_of_the_operator_apply_change_and_go_again() {
 
 #[tokio::test]
 async fn the_labels_of_an_external_providers_image_are_merged() {
-    let test = "the_labels_of_an_external_providers_image_are_merged";
-    let Some((world, namespace)) = world(test, "external").await else { return };
+    let Some((world, namespace)) = world("external").await else { return };
     let provider = TestImage::new()
         .label("io.llamastack.provider.api", "inference")
         .label("io.llamastack.provider.type", "remote::acme")

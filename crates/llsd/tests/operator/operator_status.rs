@@ -7,9 +7,11 @@ use llsd_testkit::PodFate;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, Namespace, condition};
-use crate::stories::stub_server::StubServer;
-use crate::stories::{DISTRIBUTION, config, vllm, vllm_with_key};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::DISTRIBUTION;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::story::{config, vllm, vllm_with_key};
+use llsd_testbed::stub_server::StubServer;
 
 struct World {
     bed: Bed,
@@ -23,13 +25,13 @@ const TOLD: &str = "exit code 1: ModuleNotFoundError: No module named 'torch' (k
 
 /// Pods of namespaces `crash-…` crash, all others run. A resource at rest is looked at every other
 /// second.
-async fn world(test: &str, prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
+async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
     static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
     let world = WORLD.get_or_init(async || {
         let server = StubServer::plain();
         let template = format!("http://{}/{{namespace}}", server.host());
         let arguments = ["--resync", "2", "--server-url-template", &template];
-        let bed = Bed::start(test, &arguments).await?;
+        let bed = Bed::start(&arguments).await?;
         bed.kubelet.decide(|pod| match &pod.metadata.namespace {
             Some(namespace) if namespace.starts_with("crash") => PodFate::crash_loop(LAST_WORDS),
             _ => PodFate::Ready,
@@ -51,8 +53,7 @@ fn vllm_provider(health: &str, message: &str) -> Value {
 
 #[tokio::test]
 async fn tools_that_wait_see_when_a_resource_is_ready() {
-    let test = "tools_that_wait_see_when_a_resource_is_ready";
-    let Some((world, namespace)) = world(test, "waiting").await else { return };
+    let Some((world, namespace)) = world("waiting").await else { return };
     namespace.distribution("demo", vllm()).await;
     let wait = |more: &'static str| {
         let resource = "llsd/demo";
@@ -80,7 +81,7 @@ async fn tools_that_wait_see_when_a_resource_is_ready() {
 
 #[tokio::test]
 async fn every_field_says_what_runs() {
-    let Some((world, namespace)) = world("every_field_says_what_runs", "fields").await else {
+    let Some((world, namespace)) = world("fields").await else {
         return;
     };
     world.server.healthy(&format!("/{}", namespace.name), &json!([]));
@@ -126,8 +127,7 @@ async fn every_field_says_what_runs() {
 
 #[tokio::test]
 async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
-    let test = "the_running_server_is_asked_and_its_secrets_are_left_there";
-    let Some((world, namespace)) = world(test, "asked").await else { return };
+    let Some((world, namespace)) = world("asked").await else { return };
     let below = format!("/{}", namespace.name);
     world.server.healthy(&below, &json!([vllm_provider("OK", "")]));
     namespace.secret("vllm-creds", json!({"token": "sk-shown-in-clear"})).await;
@@ -160,8 +160,7 @@ async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
 
 #[tokio::test]
 async fn a_status_rests_while_nothing_changes() {
-    let test = "a_status_rests_while_nothing_changes";
-    let Some((world, namespace)) = world(test, "resting").await else { return };
+    let Some((world, namespace)) = world("resting").await else { return };
     let providers = json!([vllm_provider("OK", "")]);
     world.server.healthy(&format!("/{}", namespace.name), &providers);
     namespace.distribution("demo", vllm()).await;
@@ -180,8 +179,7 @@ async fn a_status_rests_while_nothing_changes() {
 
 #[tokio::test]
 async fn the_last_words_of_a_crashing_server_are_told() {
-    let test = "the_last_words_of_a_crashing_server_are_told";
-    let Some((_, namespace)) = world(test, "crash").await else { return };
+    let Some((_, namespace)) = world("crash").await else { return };
     namespace.distribution("demo", vllm()).await;
     let failing =
         namespace.until_condition("demo", "DeploymentReady", "False", "DeploymentFailed").await;
@@ -201,7 +199,7 @@ async fn the_last_words_of_a_crashing_server_are_told() {
 
 #[tokio::test]
 async fn a_resource_that_goes_says_so() {
-    let Some((world, namespace)) = world("a_resource_that_goes_says_so", "going").await else {
+    let Some((world, namespace)) = world("going").await else {
         return;
     };
     namespace.distribution("demo", vllm()).await;
@@ -228,14 +226,13 @@ async fn a_resource_that_goes_says_so() {
 /// The operator trusts the certificate in the Secret, whoever issued it, and no other.
 #[tokio::test]
 async fn over_tls_the_certificate_of_the_secret_is_trusted_and_no_other() {
-    let test = "over_tls_the_certificate_of_the_secret_is_trusted_and_no_other";
     let names = || ["some.other.name".to_owned()];
     let served = rcgen::generate_simple_self_signed(names()).unwrap();
     let other = rcgen::generate_simple_self_signed(names()).unwrap();
     let server = StubServer::with_tls(&served.cert.pem(), &served.signing_key.serialize_pem());
     let template = format!("https://{}", server.host());
     let arguments = ["--resync", "2", "--server-url-template", &template];
-    let Some(bed) = Bed::start(test, &arguments).await else { return };
+    let Some(bed) = Bed::start(&arguments).await else { return };
     server.healthy("", &json!([vllm_provider("OK", "")]));
     let namespace = bed.namespace("tls").await;
     let key = served.signing_key.serialize_pem();

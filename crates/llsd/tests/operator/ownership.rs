@@ -7,8 +7,9 @@ use futures::future::join_all;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::operator::bed::{Bed, Namespace, condition};
-use crate::operator::everything::{OBJECTS, prepare, spec};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::everything::{OBJECTS, prepare, spec};
+use llsd_testbed::namespace::{Namespace, condition};
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -107,7 +108,7 @@ async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
 
 #[tokio::test]
 async fn an_object_of_somebody_else_is_left_alone_and_named_until_it_is_gone() {
-    let Some(bed) = Bed::shared("an object of somebody else is left alone").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("somebody").await;
     prepare(&namespace).await;
     join_all((0..OBJECTS.len()).map(|index| is_left_alone(bed, &namespace, index))).await;
@@ -115,7 +116,7 @@ async fn an_object_of_somebody_else_is_left_alone_and_named_until_it_is_gone() {
 
 #[tokio::test]
 async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelled_so() {
-    let Some(bed) = Bed::shared("an object of another controller").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("controlled").await;
     let owner = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"},
@@ -142,7 +143,7 @@ async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelle
 
 #[tokio::test]
 async fn a_resource_that_is_deleted_and_made_again_at_once_becomes_ready() {
-    let Some(bed) = Bed::shared("a resource is made again at once").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("again").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;

@@ -14,8 +14,9 @@ use llsd_testkit::{
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::install::install;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
 
 const MODEL: &str = "llama3.2-8b";
 const KEY: &str = "sk-right";
@@ -42,14 +43,12 @@ fn provider(id: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
-    let test = "the real server end to end";
-    let Some(venv) = installed(test) else { return };
+    let Some(venv) = installed() else { return };
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     let user = install(&cluster).await;
     let image = ImageStandIn::server(&venv);
-    let Some(kubelet) = cluster.running_kubelet_or_skip(test, move |_| Some(image.clone())).await
-    else {
+    let Some(kubelet) = cluster.running_kubelet_or_skip(move |_| Some(image.clone())).await else {
         return;
     };
     let stub = OpenAiStub::start_with_key(&[MODEL], KEY).await.unwrap();
@@ -109,8 +108,8 @@ pub(super) async fn distribution<const N: usize>(
     format!("{host}/small:{release}")
 }
 
-fn installed(test: &str) -> Option<llsd_testkit::Venv> {
-    if !Release::V0_7_3.install_or_skip(test) {
+fn installed() -> Option<llsd_testkit::Venv> {
+    if !Release::V0_7_3.install_or_skip() {
         return None;
     }
     Release::V0_7_3.install().ok()
@@ -126,7 +125,7 @@ async fn ready_with(
     let begun = Instant::now();
     loop {
         let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        let ready = crate::operator::bed::condition(&now, "Ready");
+        let ready = llsd_testbed::namespace::condition(&now, "Ready");
         if ready["status"] == "True"
             && ready["observedGeneration"] == generation
             && inference_of_status(&now).contains(provider)

@@ -7,17 +7,19 @@ use llsd::manifests::names;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::{eventually, may};
-use crate::operator::bed::{Bed, Namespace, Operator};
-use crate::stories::running::Running;
-use crate::stories::{percent_decoded, vllm_with_key};
+use llsd_testbed::access::{eventually, may};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::running::Running;
+use llsd_testbed::story::{percent_decoded, vllm_with_key};
 
 const SECRET_HASH: &str = "llamastack.io/secret-hash";
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn namespace(test: &str) -> Option<Namespace<'static>> {
+async fn namespace() -> Option<Namespace<'static>> {
     static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let bed = BED.get_or_init(async || Bed::start(test, &["--secret-refresh", "2"]).await);
+    let bed = BED.get_or_init(async || Bed::start(&["--secret-refresh", "2"]).await);
     Some(bed.await.as_ref()?.namespace("changes").await)
 }
 
@@ -38,8 +40,7 @@ fn hash(running: &Running) -> Value {
 
 #[tokio::test]
 async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing() {
-    let test = "a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "x"})).await;
     for name in ["one", "two"] {
         namespace.distribution(name, vllm_with_key()).await;
@@ -69,8 +70,7 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
 /// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.
 #[tokio::test]
 async fn whoever_notices_that_a_secret_changed_tells_the_others() {
-    let test = "whoever_notices_that_a_secret_changed_tells_the_others";
-    let Some(bed) = Bed::shared(test).await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("shared").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     for name in ["one", "two"] {
@@ -90,8 +90,7 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
 
 #[tokio::test]
 async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing() {
-    let test = "a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\n"})).await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
@@ -112,8 +111,7 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
 /// The password of a database stands in a Secret of the operator's own as well.
 #[tokio::test]
 async fn a_changed_connection_string_reaches_the_servers_own_secret() {
-    let test = "a_changed_connection_string_reaches_the_servers_own_secret";
-    let Some(namespace) = namespace(test).await else { return };
+    let Some(namespace) = namespace().await else { return };
     namespace.secret("pg", json!({"url": "postgresql://llama:one@pg:5432/stack"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -130,8 +128,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
 
 #[tokio::test]
 async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
-    let test = "with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once";
-    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    let Some(mut bed) = Bed::start(&[]).await else { return };
     bed.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
     let client = bed.cluster.client_for(&bed.user, &[]);
     eventually("the role of the watch is at work", async || {

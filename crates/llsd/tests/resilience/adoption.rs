@@ -6,10 +6,10 @@ use std::time::Duration;
 use llsd_testkit::skip;
 use serde_json::{Value, json};
 
-use crate::operator::access::eventually;
-use crate::operator::bed::{Namespace, condition};
-use crate::v0_9::managers;
-use crate::v0_9::stage::{Before, NAME, Stage};
+use llsd_testbed::access::eventually;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::v0_9::installation::managers;
+use llsd_testbed::v0_9::stage::{Before, NAME, Stage};
 
 const RESOURCE: &str = "LlamaStackDistribution";
 const OURS: [&str; 1] = ["llama-stack-operator Apply"];
@@ -59,8 +59,8 @@ async fn change(namespace: &Namespace<'_>, workload: &Value) {
 
 #[tokio::test]
 async fn all_that_v0_9_made_is_ours_at_once_and_nothing_restarts_until_the_resource_changes() {
-    let Some(stage) = Stage::shared("all that v0.9 made is ours at once").await else { return };
-    let (namespace, before) = stage.place("everything");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("everything");
     let resource = until_waiting(&namespace).await;
     let pending = condition(&resource, "UpdatePending")["message"].as_str().unwrap();
     let image = "spec.template.spec.containers[llama-stack].image";
@@ -102,12 +102,11 @@ async fn all_that_v0_9_made_is_ours_at_once_and_nothing_restarts_until_the_resou
 
 #[tokio::test]
 async fn an_adopted_ingress_stays_one_where_routes_are_served() {
-    let test = "an adopted Ingress stays one where Routes are served";
-    let Some(stage) = Stage::shared(test).await else { return };
+    let Some(stage) = Stage::shared().await else { return };
     if let Err(why) = &stage.routes {
-        return skip(test, why);
+        return skip(why);
     }
-    let (namespace, _) = stage.place("everything");
+    let (namespace, _) = stage.namespace("everything");
     namespace.until("Ingress", "llama-ingress", "is ours", |ingress| own(ingress) == OURS).await;
     namespace.until_ready(NAME).await;
     assert!(namespace.list("Route").await.is_empty());
@@ -123,9 +122,8 @@ async fn an_adopted_ingress_stays_one_where_routes_are_served() {
 
 #[tokio::test]
 async fn a_restarted_operator_writes_nothing_while_an_adopted_deployment_waits() {
-    let test = "a restarted operator writes nothing";
-    let Some(stage) = Stage::shared(test).await else { return };
-    let (namespace, before) = stage.place("waiting");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("waiting");
     until_waiting(&namespace).await;
     let audit = stage.cluster.audit();
     let mark = namespace.quiet(&stage.user).await;
@@ -147,8 +145,8 @@ async fn a_restarted_operator_writes_nothing_while_an_adopted_deployment_waits()
 
 #[tokio::test]
 async fn the_annotation_refresh_alone_applies_what_waits() {
-    let Some(stage) = Stage::shared("the annotation refresh alone applies").await else { return };
-    let (namespace, before) = stage.place("refreshed");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("refreshed");
     until_waiting(&namespace).await;
     assert_eq!(Before::now(&namespace).await, *before);
     let refresh = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});
@@ -161,8 +159,8 @@ async fn the_annotation_refresh_alone_applies_what_waits() {
 
 #[tokio::test]
 async fn a_deployment_whose_owner_v0_9_forgot_is_taken_over_too() {
-    let Some(stage) = Stage::shared("a Deployment without its owner").await else { return };
-    let (namespace, before) = stage.place("orphan");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("orphan");
     let resource = until_waiting(&namespace).await;
     let deployment = namespace.get("Deployment", NAME).await.unwrap();
     let owner = &deployment["metadata"]["ownerReferences"][0];
@@ -176,8 +174,8 @@ async fn a_deployment_whose_owner_v0_9_forgot_is_taken_over_too() {
 
 #[tokio::test]
 async fn a_server_that_rolled_its_pods_can_be_given_a_volume() {
-    let Some(stage) = Stage::shared("RollingUpdate becomes Recreate").await else { return };
-    let (namespace, before) = stage.place("volume");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("volume");
     until_waiting(&namespace).await;
     let strategy = &namespace.get("Deployment", NAME).await.unwrap()["spec"]["strategy"];
     assert_eq!(strategy["type"], "RollingUpdate");
@@ -189,8 +187,8 @@ async fn a_server_that_rolled_its_pods_can_be_given_a_volume() {
 
 #[tokio::test]
 async fn an_adopted_claim_outlives_its_resource_and_serves_the_next_of_that_name() {
-    let Some(stage) = Stage::shared("an adopted claim outlives its resource").await else { return };
-    let (namespace, _) = stage.place("kept");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, _) = stage.namespace("kept");
     until_waiting(&namespace).await;
     let claim = namespace.get("PersistentVolumeClaim", "llama-pvc").await.unwrap();
     assert_eq!(claim["metadata"].get("ownerReferences"), None, "{claim}");
@@ -214,8 +212,8 @@ async fn an_adopted_claim_outlives_its_resource_and_serves_the_next_of_that_name
 
 #[tokio::test]
 async fn an_adopted_claim_goes_with_a_resource_that_asks_for_it() {
-    let Some(stage) = Stage::shared("an adopted claim goes").await else { return };
-    let (namespace, _) = stage.place("deleted");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, _) = stage.namespace("deleted");
     let resource = until_waiting(&namespace).await;
     let claim = namespace.get("PersistentVolumeClaim", "llama-pvc").await.unwrap();
     let owner = &claim["metadata"]["ownerReferences"][0];
@@ -227,8 +225,8 @@ async fn an_adopted_claim_goes_with_a_resource_that_asks_for_it() {
 /// v0.9 ignores a size that changes. Here the claim cannot grow either, not being bound.
 #[tokio::test]
 async fn an_adopted_claim_that_cannot_grow_is_still_kept_from_deletion() {
-    let Some(stage) = Stage::shared("a claim that cannot grow").await else { return };
-    let (namespace, _) = stage.place("bigger");
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, _) = stage.namespace("bigger");
     let resource = until_waiting(&namespace).await;
     let claim = namespace.get("PersistentVolumeClaim", "llama-pvc").await.unwrap();
     assert_eq!(claim["metadata"].get("ownerReferences"), None, "{claim}");

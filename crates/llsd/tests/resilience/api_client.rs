@@ -18,7 +18,7 @@ use llsd::operator::telemetry::logs::{Format, subscriber};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
 
-use crate::election::Gate;
+use crate::election::Link;
 
 static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 
@@ -40,7 +40,7 @@ fn took_too_long(error: &kube::Error) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_counted_by_verb_and_answer() {
-    let Some(cluster) = CLUSTER.get_or_skip("requests_are_counted_by_verb_and_answer").await else {
+    let Some(cluster) = CLUSTER.get_or_skip().await else {
         return;
     };
     let namespace = cluster.namespace("counted").await.unwrap();
@@ -78,8 +78,7 @@ async fn requests_are_counted_by_verb_and_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_api_server_ends_requests_and_watches() {
-    let test = "a_frozen_api_server_ends_requests_and_watches";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let metrics = Metrics::new("0");
     let config = cluster.config_for("admin", &["system:masters"]);
     let client = patient_client(config, &metrics, HASTY).unwrap();
@@ -105,17 +104,16 @@ async fn a_frozen_api_server_ends_requests_and_watches() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_stops_in_its_midst_ends_too() {
-    let test = "an_answer_that_stops_in_its_midst_ends_too";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let namespace = cluster.namespace("midst").await.unwrap();
     let mut config = cluster.config_for("admin", &["system:masters"]);
-    let gate = Gate::before(&mut config).await;
+    let link = Link::before(&mut config).await;
     // Compressed, the many equal bytes would be few.
     config.disable_compression = true;
     let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, &namespace);
     maps.create(&PostParams::default(), &config_map("big", 900_000)).await.unwrap();
-    gate.shut_after(200_000);
+    link.shut_after(200_000);
     let asked = Instant::now();
     let error = maps.get("big").await.unwrap_err();
     assert!(took_too_long(&error), "{error}");
@@ -124,18 +122,17 @@ async fn an_answer_that_stops_in_its_midst_ends_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_nobody_needs_are_closed() {
-    let test = "connections_that_nobody_needs_are_closed";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let mut config = cluster.config_for("admin", &["system:masters"]);
-    let gate = Gate::before(&mut config).await;
+    let link = Link::before(&mut config).await;
     let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     let watch = maps.watch(&WatchParams::default(), "0").await.unwrap();
     let limit = ListParams::default().limit(1);
     futures::future::join_all((0..8).map(|_| maps.list(&limit))).await;
-    assert!(gate.connections() > 2, "{}", gate.connections());
+    assert!(link.connections() > 2, "{}", link.connections());
     let only_the_watch = async {
-        while gate.connections() > 1 {
+        while link.connections() > 1 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -145,8 +142,7 @@ async fn connections_that_nobody_needs_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_quiet_watch_outlasts_the_bound_of_requests() {
-    let test = "a_quiet_watch_outlasts_the_bound_of_requests";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let namespace = cluster.namespace("quiet").await.unwrap();
     let config = cluster.config_for("admin", &["system:masters"]);
     let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
@@ -193,8 +189,7 @@ async fn misread(config: kube::Config, namespace: &str) {
 
 #[tokio::test]
 async fn a_secret_that_cannot_be_read_is_not_in_the_log_at_any_level() {
-    let test = "a_secret_that_cannot_be_read_is_not_in_the_log_at_any_level";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let namespace = cluster.namespace("secret").await.unwrap();
     let value = "aHVudGVyMi1odW50ZXIy";
     let secret = json!({"metadata": {"name": "password"}, "data": {"key": value}});

@@ -12,11 +12,11 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::crash::namespace::Namespace;
 use crate::crash::snapshot::{self, Snapshot, differences};
-use crate::operator::bed::{PATIENCE, condition};
-use crate::operator::gate::{Counted, Gate};
-use crate::operator::install::install;
-use crate::operator::replica::Replica;
-use crate::operator::stub_server;
+use llsd_testbed::gate::{Counted, Gate};
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::{PATIENCE, condition};
+use llsd_testbed::operator::Operator;
+use llsd_testbed::stub_server::StubServer;
 
 const NAME: &str = "server";
 /// Runs at the same time: enough to keep two cores busy.
@@ -28,10 +28,10 @@ struct Scene {
 }
 
 /// Without controllers: nothing in these tests changes objects but the operator and the test.
-async fn scene(test: &str) -> Option<&'static Scene> {
+async fn scene() -> Option<&'static Scene> {
     static SCENE: OnceCell<Option<Scene>> = OnceCell::const_new();
     let start = async || {
-        let cluster = ControlPlane::builder().start_or_skip(test).await?;
+        let cluster = ControlPlane::builder().start_or_skip().await?;
         let user = install(&cluster).await;
         Some(Scene { cluster, user })
     };
@@ -107,11 +107,11 @@ impl<'a> Run<'a> {
         self.namespace.apply(RESOURCES, &path, &object).await;
     }
 
-    fn start(&self) -> Replica {
+    fn start(&self) -> Operator {
         let servers = format!("--server-url-template=http://{}", self.servers);
         let only = format!("--watch-namespace={}", self.namespace.name);
         let arguments = ["--leader-elect=false", &servers, &only];
-        Replica::start(&self.scene.cluster, self.gate.kubeconfig(), &arguments)
+        Operator::replica(&self.scene.cluster, self.gate.kubeconfig(), &arguments)
     }
 
     /// Gives the Deployment pods that are ready, until the resource is Ready.
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
 
     /// Lets the operator be killed after so many requests, if it gets there; then starts another
     /// and waits until all is well.
-    async fn crash_and_recover(&self, mut replica: Replica, expected: &Snapshot, at: &str) {
+    async fn crash_and_recover(&self, mut replica: Operator, expected: &Snapshot, at: &str) {
         let settled = async {
             tokio::select! {
                 () = self.gate.last_done() => {}
@@ -228,8 +228,8 @@ fn crashes(undisturbed: &Undisturbed) -> Vec<(Counted, usize)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_cut_off_after_any_request_ends_in_the_same_objects() {
-    let Some(scene) = scene("a create cut off anywhere").await else { return };
-    let servers = stub_server::serve().await;
+    let Some(scene) = scene().await else { return };
+    let servers = StubServer::of_all_servers().address();
     let undisturbed = undisturbed_create(scene, servers).await;
     let kinds: Vec<&String> = undisturbed.objects.keys().collect();
     assert!(undisturbed.writes > 11, "{} writes for {kinds:?}", undisturbed.writes);
@@ -246,8 +246,8 @@ async fn a_create_cut_off_after_any_request_ends_in_the_same_objects() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_update_cut_off_after_any_request_ends_in_the_same_objects_with_one_rollout() {
-    let Some(scene) = scene("an update cut off anywhere").await else { return };
-    let servers = stub_server::serve().await;
+    let Some(scene) = scene().await else { return };
+    let servers = StubServer::of_all_servers().address();
     let undisturbed = undisturbed_update(scene, servers).await;
     for gone in ["secrets/server-storage", "ingresses/server-ingress"] {
         assert!(!undisturbed.objects.contains_key(gone), "{:?}", undisturbed.objects.keys());
@@ -269,8 +269,8 @@ async fn an_update_cut_off_after_any_request_ends_in_the_same_objects_with_one_r
 /// Nobody remembers what was begun for the spec before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_while_no_operator_runs_leaves_nothing_of_the_earlier_spec() {
-    let Some(scene) = scene("a change while no operator runs").await else { return };
-    let servers = stub_server::serve().await;
+    let Some(scene) = scene().await else { return };
+    let servers = StubServer::of_all_servers().address();
     // One more than there are objects that only the rich resource has.
     let runs = stream::iter(1..=11).for_each_concurrent(AT_ONCE, async |number| {
         let run = Run::prepare(scene, servers).await;

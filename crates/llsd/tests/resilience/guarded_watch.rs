@@ -4,9 +4,10 @@ use http::Request;
 use llsd_testkit::ControlPlane;
 use serde_json::json;
 
-use crate::cluster::{NAMESPACE, create_when_served, resource};
-use crate::operator::access::eventually;
-use crate::operator::bed::{Bed, Namespace};
+use llsd_testbed::access::eventually;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::cluster::{NAMESPACE, create_when_served, resource};
+use llsd_testbed::namespace::Namespace;
 
 async fn becomes_ready(bed: &Bed, name: &str) {
     let namespace = Namespace { cluster: &bed.cluster, name: NAMESPACE.to_owned() };
@@ -26,9 +27,8 @@ async fn is_told(bed: &Bed, name: &str, words: &str) {
 
 #[tokio::test]
 async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
-    let test = "one_malformed_object_does_not_stop_the_watch_of_the_others";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     store_malformed(&cluster).await;
     let bed = Bed::within(cluster, &[]).await;
     becomes_ready(&bed, "good").await;
@@ -39,8 +39,7 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
 /// gives up at some depth, and with it on the whole list or watch.
 #[tokio::test]
 async fn one_object_that_is_nested_too_deeply_does_not_stop_the_operator() {
-    let test = "one_object_that_is_nested_too_deeply_does_not_stop_the_operator";
-    let Some(mut bed) = Bed::start(test, &[]).await else { return };
+    let Some(mut bed) = Bed::start(&[]).await else { return };
     becomes_ready(&bed, "before").await;
     store_deep(&bed.cluster, 5_000).await;
     becomes_ready(&bed, "watched").await;

@@ -9,26 +9,28 @@ use llsd::operator::leadership::{LEASE_NAME, Settings};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
 
-use crate::election::{Gate, Replica, eventually, hasty, holder, lease, overlap};
+use llsd_testbed::access::within;
+
+use crate::election::{Candidate, Link, hasty, holder, lease, overlap};
 
 static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 
 const SOON: Duration = Duration::from_secs(10);
 
 /// The shared control plane, a namespace in it and a client.
-async fn bed(test: &str) -> Option<(&'static ControlPlane, String, kube::Client)> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+async fn bed() -> Option<(&'static ControlPlane, String, kube::Client)> {
+    let cluster = CLUSTER.get_or_skip().await?;
     let namespace = cluster.namespace("election").await.unwrap();
     Some((cluster, namespace, cluster.client()))
 }
 
 /// A second replica that knows the Lease: who reads it for the second time has seen the first
 /// answer.
-async fn informed_follower(cluster: &ControlPlane, namespace: &str) -> Replica {
+async fn informed_follower(cluster: &ControlPlane, namespace: &str) -> Candidate {
     let user = format!("second-{namespace}");
     let client = cluster.client_for(&user, &["system:masters"]);
-    let second = Replica::start(client, hasty(namespace, "second"));
-    eventually("the second has seen the lease", SOON, async || {
+    let second = Candidate::start(client, hasty(namespace, "second"));
+    within(SOON, "the second has seen the lease", async || {
         cluster.audit().requests_of(&user).await.unwrap().reads().len() >= 2
     })
     .await;
@@ -37,16 +39,15 @@ async fn informed_follower(cluster: &ControlPlane, namespace: &str) -> Replica {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_replicas_one_leads_and_the_lease_says_so() {
-    let test = "of_two_replicas_one_leads_and_the_lease_says_so";
-    let Some((cluster, namespace, client)) = bed(test).await else { return };
+    let Some((cluster, namespace, client)) = bed().await else { return };
     let leader = cluster.client_for("leader", &["system:masters"]);
-    let mut first = Replica::start(leader, hasty(&namespace, "first"));
+    let mut first = Candidate::start(leader, hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
-    let second = Replica::start(client.clone(), hasty(&namespace, "second"));
+    let second = Candidate::start(client.clone(), hasty(&namespace, "second"));
 
     let before = cluster.audit().mark().await.unwrap();
     let taken = lease(&client, &namespace).await.unwrap();
-    eventually("the lease was renewed twice", SOON, async || {
+    within(SOON, "the lease was renewed twice", async || {
         let requests = cluster.audit().requests_of("leader").await.unwrap();
         requests.since(before).writes().len() >= 2
     })
@@ -67,14 +68,13 @@ async fn of_two_replicas_one_leads_and_the_lease_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_vanishes_is_replaced_within_twenty_seconds() {
-    let test = "a_leader_that_vanishes_is_replaced_within_twenty_seconds";
-    let Some((_, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), Settings::new(&*namespace));
+    let Some((_, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), Settings::new(&*namespace));
     first.acquired_within(SOON).await;
-    let mut second = Replica::start(client.clone(), Settings::new(&*namespace));
+    let mut second = Candidate::start(client.clone(), Settings::new(&*namespace));
     // Right after a renewal is the worst moment.
     let taken = lease(&client, &namespace).await.unwrap().renew_time;
-    eventually("the first renewal", SOON, async || {
+    within(SOON, "the first renewal", async || {
         lease(&client, &namespace).await.unwrap().renew_time != taken
     })
     .await;
@@ -91,17 +91,16 @@ async fn a_leader_that_vanishes_is_replaced_within_twenty_seconds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_stops_hands_over_at_once() {
-    let test = "a_leader_that_stops_hands_over_at_once";
-    let Some((_, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((_, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     first.stop().await;
     assert!(!first.leads());
     assert_eq!(holder(&client, &namespace).await, "");
 
-    let mut third = Replica::start(client.clone(), hasty(&namespace, "third"));
+    let mut third = Candidate::start(client.clone(), hasty(&namespace, "third"));
     third.acquired_within(SOON).await;
-    let mut second = Replica::start(client.clone(), hasty(&namespace, "second"));
+    let mut second = Candidate::start(client.clone(), hasty(&namespace, "second"));
     third.stop().await;
     // Half of what it would take if the lease had to run out.
     let took = second.acquired_within(Duration::from_secs(2)).await;
@@ -113,11 +112,10 @@ async fn a_leader_that_stops_hands_over_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_that_stops_leaves_the_lease_alone() {
-    let test = "a_follower_that_stops_leaves_the_lease_alone";
-    let Some((_, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((_, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
-    let mut second = Replica::start(client.clone(), hasty(&namespace, "second"));
+    let mut second = Candidate::start(client.clone(), hasty(&namespace, "second"));
     second.stop().await;
     assert_eq!(holder(&client, &namespace).await, "first");
     assert!(first.leads());
@@ -125,12 +123,11 @@ async fn a_follower_that_stops_leaves_the_lease_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_api_server_makes_no_two_leaders() {
-    let test = "a_frozen_api_server_makes_no_two_leaders";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let namespace = cluster.namespace("election").await.unwrap();
-    let mut first = Replica::start(cluster.client(), hasty(&namespace, "first"));
+    let mut first = Candidate::start(cluster.client(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
-    let second = Replica::start(cluster.client(), hasty(&namespace, "second"));
+    let second = Candidate::start(cluster.client(), hasty(&namespace, "second"));
 
     for freeze in [3000, 4500, 6000] {
         let leader = if first.leads() { &first } else { &second };
@@ -142,17 +139,16 @@ async fn a_frozen_api_server_makes_no_two_leaders() {
         tokio::time::sleep_until(frozen + Duration::from_millis(freeze)).await;
         assert!(!first.leads() && !second.leads());
         cluster.resume_api_server().unwrap();
-        eventually("somebody leads again", SOON, async || first.leads() || second.leads()).await;
+        within(SOON, "somebody leads again", async || first.leads() || second.leads()).await;
     }
     assert!(!overlap(&first, &second), "{:?} {:?}", first.terms(), second.terms());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_api_server_is_waited_for() {
-    let test = "a_killed_api_server_is_waited_for";
-    let Some(mut cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(mut cluster) = ControlPlane::start_or_skip().await else { return };
     let namespace = cluster.namespace("election").await.unwrap();
-    let mut only = Replica::start(cluster.client(), hasty(&namespace, "only"));
+    let mut only = Candidate::start(cluster.client(), hasty(&namespace, "only"));
     only.acquired_within(SOON).await;
     cluster.stop_api_server();
     only.lost_within(Duration::from_secs(3)).await;
@@ -162,30 +158,29 @@ async fn a_killed_api_server_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_is_cut_off_stops_before_another_begins() {
-    let test = "a_leader_that_is_cut_off_stops_before_another_begins";
-    let Some((cluster, namespace, client)) = bed(test).await else { return };
+    let Some((cluster, namespace, client)) = bed().await else { return };
     let mut config = cluster.config_for("cut-off", &["system:masters"]);
-    let gate = Gate::before(&mut config).await;
-    let through_the_gate = kube::Client::try_from(config).unwrap();
-    let mut first = Replica::start(through_the_gate, hasty(&namespace, "first"));
+    let link = Link::before(&mut config).await;
+    let over_the_link = kube::Client::try_from(config).unwrap();
+    let mut first = Candidate::start(over_the_link, hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
-    let mut second = Replica::start(client.clone(), hasty(&namespace, "second"));
-    eventually("a renewal that both know of", SOON, async || {
+    let mut second = Candidate::start(client.clone(), hasty(&namespace, "second"));
+    within(SOON, "a renewal that both know of", async || {
         lease(&client, &namespace).await.is_some_and(|lease| lease.renew_time > lease.acquire_time)
     })
     .await;
 
-    gate.shut();
+    link.shut();
     second.acquired_within(SOON).await;
     let stopped = first.terms()[0].1.expect("the one that was cut off has stopped");
     let began = second.terms().first().map_or_else(tokio::time::Instant::now, |term| term.0);
     assert!(stopped < began);
 
     // What it sent meanwhile arrives late, and must change nothing.
-    gate.open();
+    link.open();
     let renewals = async || lease(&client, &namespace).await.unwrap().renew_time;
     let before = renewals().await;
-    eventually("the second renews", SOON, async || renewals().await != before).await;
+    within(SOON, "the second renews", async || renewals().await != before).await;
     assert_eq!(holder(&client, &namespace).await, "second");
     assert!(second.leads() && !first.leads());
     assert!(!overlap(&first, &second));
@@ -193,20 +188,19 @@ async fn a_leader_that_is_cut_off_stops_before_another_begins() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_freeze_changes_nothing() {
-    let test = "a_short_freeze_changes_nothing";
-    let Some((cluster, namespace, client)) = bed(test).await else { return };
+    let Some((cluster, namespace, client)) = bed().await else { return };
     let mut config = cluster.config_for("slow", &["system:masters"]);
-    let gate = Gate::before(&mut config).await;
+    let link = Link::before(&mut config).await;
     let settings = Settings::new(&*namespace);
-    let mut only = Replica::start(kube::Client::try_from(config).unwrap(), settings);
+    let mut only = Candidate::start(kube::Client::try_from(config).unwrap(), settings);
     only.acquired_within(SOON).await;
     let before = lease(&client, &namespace).await.unwrap().renew_time;
     // Shut when the first renewal is due, and longer than one request may take.
     tokio::time::sleep(Duration::from_secs(4)).await;
-    gate.shut();
+    link.shut();
     tokio::time::sleep(Duration::from_millis(3800)).await;
-    gate.open();
-    eventually("the renewal came through", SOON, async || {
+    link.open();
+    within(SOON, "the renewal came through", async || {
         lease(&client, &namespace).await.unwrap().renew_time != before
     })
     .await;
@@ -216,15 +210,13 @@ async fn a_short_freeze_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_lease_is_written_anew_by_its_leader() {
-    let test = "a_deleted_lease_is_written_anew_by_its_leader";
-    let Some((cluster, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((cluster, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let second = informed_follower(cluster, &namespace).await;
     let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);
     leases.delete(LEASE_NAME, &DeleteParams::default()).await.unwrap();
-    eventually("it is there again", SOON, async || lease(&client, &namespace).await.is_some())
-        .await;
+    within(SOON, "it is there again", async || lease(&client, &namespace).await.is_some()).await;
     assert_eq!(holder(&client, &namespace).await, "first");
     assert_eq!(first.terms().len(), 1);
     assert!(first.leads() && second.terms().is_empty());
@@ -232,9 +224,8 @@ async fn a_deleted_lease_is_written_anew_by_its_leader() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_lease_whose_leader_is_gone_is_taken_when_it_would_have_run_out() {
-    let test = "a_deleted_lease_whose_leader_is_gone_is_taken_when_it_would_have_run_out";
-    let Some((cluster, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((cluster, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let mut second = informed_follower(cluster, &namespace).await;
     first.vanish();
@@ -246,8 +237,7 @@ async fn a_deleted_lease_whose_leader_is_gone_is_taken_when_it_would_have_run_ou
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_that_lacks_fields_is_read_as_far_as_it_goes() {
-    let test = "a_lease_that_lacks_fields_is_read_as_far_as_it_goes";
-    let Some((cluster, _, client)) = bed(test).await else { return };
+    let Some((cluster, _, client)) = bed().await else { return };
     for (spec, must_wait) in [
         (json!(null), false),
         (json!({}), false),
@@ -262,7 +252,7 @@ async fn a_lease_that_lacks_fields_is_read_as_far_as_it_goes() {
         let written: Lease = serde_json::from_value(written).unwrap();
         let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);
         leases.create(&PostParams::default(), &written).await.unwrap();
-        let mut only = Replica::start(client.clone(), hasty(&namespace, "only"));
+        let mut only = Candidate::start(client.clone(), hasty(&namespace, "only"));
         let took = only.acquired_within(SOON).await;
         assert_eq!(took >= Duration::from_secs(4), must_wait, "{spec} took {took:?}");
         assert_eq!(lease(&client, &namespace).await.unwrap().lease_transitions, Some(1));
@@ -271,9 +261,8 @@ async fn a_lease_that_lacks_fields_is_read_as_far_as_it_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_finds_another_in_the_lease_leads_no_more() {
-    let test = "who_finds_another_in_the_lease_leads_no_more";
-    let Some((_, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((_, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);
     let robbed = Patch::Merge(json!({"spec": {"holderIdentity": "robber"}}));
@@ -285,14 +274,13 @@ async fn who_finds_another_in_the_lease_leads_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_label_on_the_lease_disturbs_nobody() {
-    let test = "a_label_on_the_lease_disturbs_nobody";
-    let Some((_, namespace, client)) = bed(test).await else { return };
-    let mut first = Replica::start(client.clone(), hasty(&namespace, "first"));
+    let Some((_, namespace, client)) = bed().await else { return };
+    let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);
     let labelled = Patch::Merge(json!({"metadata": {"labels": {"team": "a"}}}));
     let before = leases.patch(LEASE_NAME, &PatchParams::default(), &labelled).await.unwrap();
-    eventually("it is renewed", SOON, async || {
+    within(SOON, "it is renewed", async || {
         leases.get(LEASE_NAME).await.unwrap().spec != before.spec
     })
     .await;

@@ -7,25 +7,26 @@ use std::time::Duration;
 use llsd::operator::leadership::LEASE_NAME;
 use llsd_testkit::{Binary, ControlPlane, locate, skip};
 
-use crate::election::{Replica, eventually, hasty, holder, lease};
+use llsd_testbed::access::within;
+
+use crate::election::{Candidate, hasty, holder, lease};
 
 const SOON: Duration = Duration::from_secs(15);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn client_go_and_the_operator_respect_each_other() {
-    let test = "client_go_and_the_operator_respect_each_other";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let program = match locate(Binary::ControllerManager, cluster.kubernetes()) {
         Ok(program) => program,
-        Err(why) => return skip(test, &why.to_string()),
+        Err(why) => return skip(&why.to_string()),
     };
     let namespace = cluster.namespace("election").await.unwrap();
     let client = cluster.client();
-    let mut ours = Replica::start(client.clone(), hasty(&namespace, "ours"));
+    let mut ours = Candidate::start(client.clone(), hasty(&namespace, "ours"));
     ours.acquired_within(SOON).await;
 
     let mut theirs = Elector::start(&program, &cluster, &namespace);
-    eventually("client-go has read our lease for a while", SOON, async || {
+    within(SOON, "client-go has read our lease for a while", async || {
         let reads = cluster.audit().requests_of("client-go").await.unwrap().reads();
         reads.only(|request| request.resource == "leases").len() >= 12
     })
@@ -35,16 +36,16 @@ async fn client_go_and_the_operator_respect_each_other() {
     assert_eq!(holder(&client, &namespace).await, "ours");
 
     ours.stop().await;
-    let given_back = eventually("client-go takes what we gave back", SOON, async || {
+    let given_back = within(SOON, "client-go takes what we gave back", async || {
         !holder(&client, &namespace).await.is_empty()
     })
     .await;
     assert!(given_back < Duration::from_secs(3), "{given_back:?}");
 
-    let mut ours = Replica::start(client.clone(), hasty(&namespace, "ours again"));
+    let mut ours = Candidate::start(client.clone(), hasty(&namespace, "ours again"));
     for _ in 0..8 {
         let before = lease(&client, &namespace).await.unwrap().renew_time;
-        eventually("client-go renews", SOON, async || {
+        within(SOON, "client-go renews", async || {
             lease(&client, &namespace).await.unwrap().renew_time != before
         })
         .await;

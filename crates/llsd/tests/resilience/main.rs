@@ -1,13 +1,6 @@
 //! What the operator withstands: restarts, crashes, other leaders, a broken object, what v0.9 left
 //! behind.
 
-#[path = "../bed/cluster.rs"]
-mod cluster;
-#[path = "../bed/operator/mod.rs"]
-mod operator;
-#[path = "../bed/v0_9/mod.rs"]
-mod v0_9;
-
 mod adoption;
 mod api_client;
 mod crash;

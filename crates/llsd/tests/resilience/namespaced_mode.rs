@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 use llsd_testkit::{ControlPlane, PodFate};
 use serde_json::json;
 
-use crate::operator::access::eventually;
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::everything::{OBJECTS, prepare, spec};
-use crate::operator::install::install_namespaced;
+use llsd_testbed::access::eventually;
+use llsd_testbed::everything::{OBJECTS, prepare, spec};
+use llsd_testbed::install::install_namespaced;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
 
 #[tokio::test]
 async fn an_operator_of_one_namespace_works_there_and_looks_nowhere_else() {
-    let test = "an operator of one namespace works there and looks nowhere else";
     let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip(test).await else { return };
+    let Some(cluster) = builder.start_or_skip().await else { return };
     let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
     let home = Namespace { cluster: &cluster, name: cluster.namespace("home").await.unwrap() };
     let other = Namespace { cluster: &cluster, name: cluster.namespace("other").await.unwrap() };

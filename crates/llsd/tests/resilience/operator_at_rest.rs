@@ -8,11 +8,11 @@ use llsd_testkit::{ControlPlane, Kubelet, PodFate, Requests};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::operator::access::eventually;
-use crate::operator::bed::Namespace;
-use crate::operator::install::install;
-use crate::operator::replica::Replica;
-use crate::operator::stub_server;
+use llsd_testbed::access::eventually;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::stub_server::StubServer;
 
 /// How often a resource at rest is looked at, and a Secret read again, in this test.
 const RESYNC: u32 = 5;
@@ -21,7 +21,7 @@ const RESOURCES: usize = 50;
 const PLANNED: &str = r#"llsd_reconciles_total{result="planned"}"#;
 
 struct Scene {
-    replica: Replica,
+    replica: Operator,
     arguments: Vec<String>,
     user: String,
     _kubelet: Kubelet,
@@ -29,15 +29,15 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(test: &str) -> Option<Self> {
+    async fn set() -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
         let arguments: Vec<String> = [
             format!("--resync={RESYNC}"),
             format!("--secret-refresh={REFRESH}"),
-            format!("--server-url-template=http://{}", stub_server::serve().await),
+            format!("--server-url-template=http://{}", StubServer::of_all_servers().address()),
         ]
         .into();
         let replica = start(&cluster, &user, &arguments);
@@ -58,9 +58,9 @@ impl Scene {
     }
 }
 
-fn start(cluster: &ControlPlane, user: &str, arguments: &[String]) -> Replica {
+fn start(cluster: &ControlPlane, user: &str, arguments: &[String]) -> Operator {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    Replica::start(cluster, &cluster.kubeconfig_for(user, &[]), &arguments)
+    Operator::replica(cluster, &cluster.kubeconfig_for(user, &[]), &arguments)
 }
 
 /// Every kind of resource that reads or owns something of its own kind, in turn.
@@ -179,7 +179,7 @@ fn assert_only_due_reads(requests: &Requests, elapsed: Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_settled_resources_cost_no_write_and_few_reads_also_after_a_restart() {
-    let Some(mut scene) = Scene::set("resources at rest").await else { return };
+    let Some(mut scene) = Scene::set().await else { return };
     let name = scene.cluster.namespace("rest").await.unwrap();
     let namespace = Namespace { cluster: &scene.cluster, name: name.clone() };
     populate(&namespace).await;

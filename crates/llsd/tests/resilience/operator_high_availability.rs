@@ -6,12 +6,12 @@ use llsd_testkit::{ControlPlane, Kubelet, PodFate};
 use serde_json::json;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::operator::access::eventually;
-use crate::operator::bed::Namespace;
-use crate::operator::gate::Gate;
-use crate::operator::install::install;
-use crate::operator::replica::Replica;
-use crate::operator::stub_server;
+use llsd_testbed::access::eventually;
+use llsd_testbed::gate::Gate;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::stub_server::StubServer;
 
 struct Scene {
     _kubelet: Kubelet,
@@ -21,18 +21,19 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(test: &str) -> Option<Self> {
+    async fn set() -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-        let servers = format!("--server-url-template=http://{}", stub_server::serve().await);
+        let servers =
+            format!("--server-url-template=http://{}", StubServer::of_all_servers().address());
         Some(Self { _kubelet: kubelet, cluster, user, servers })
     }
 
-    fn replica(&self) -> Replica {
+    fn replica(&self) -> Operator {
         let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
-        Replica::start(&self.cluster, &kubeconfig, &[&self.servers])
+        Operator::replica(&self.cluster, &kubeconfig, &[&self.servers])
     }
 
     async fn namespace(&self) -> Namespace<'_> {
@@ -41,12 +42,12 @@ impl Scene {
     }
 }
 
-async fn leads(replica: &Replica) -> bool {
+async fn leads(replica: &Operator) -> bool {
     replica.figure("llsd_leader").await == Some(1.0)
 }
 
 /// Waits until one of the two leads; then the leader comes first.
-async fn leader_first(one: Replica, other: Replica) -> (Replica, Replica) {
+async fn leader_first(one: Operator, other: Operator) -> (Operator, Operator) {
     eventually("one replica leads", async || leads(&one).await || leads(&other).await).await;
     assert!(!(leads(&one).await && leads(&other).await), "both lead");
     if leads(&one).await { (one, other) } else { (other, one) }
@@ -62,7 +63,7 @@ async fn until_replicas(namespace: &Namespace<'_>, count: i32) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_replica_works_on_when_the_leader_crashes_or_ends() {
-    let Some(scene) = Scene::set("another replica works on").await else { return };
+    let Some(scene) = Scene::set().await else { return };
     let namespace = scene.namespace().await;
     let (mut leader, follower) = leader_first(scene.replica(), scene.replica()).await;
     namespace.distribution("server", json!({"distribution": {"name": "starter"}})).await;
@@ -94,7 +95,7 @@ async fn another_replica_works_on_when_the_leader_crashes_or_ends() {
 }
 
 /// When a replica led, by its log: from `leading` to the loss, or to the end of the log.
-fn terms(replica: &Replica) -> Vec<(String, String)> {
+fn terms(replica: &Operator) -> Vec<(String, String)> {
     let log = replica.log();
     let mut terms: Vec<(String, String)> = Vec::new();
     for line in log.lines() {
@@ -112,7 +113,7 @@ fn terms(replica: &Replica) -> Vec<(String, String)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_frozen_api_server_ends_the_term_and_there_are_never_two_leaders() {
-    let Some(scene) = Scene::set("a frozen API server").await else { return };
+    let Some(scene) = Scene::set().await else { return };
     let namespace = scene.namespace().await;
     namespace.distribution("server", json!({"distribution": {"name": "starter"}})).await;
     let (leader, follower) = leader_first(scene.replica(), scene.replica()).await;
@@ -150,10 +151,10 @@ async fn a_frozen_api_server_ends_the_term_and_there_are_never_two_leaders() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_is_asked_to_end_finishes_its_work_and_gives_the_lease_back() {
-    let Some(scene) = Scene::set("a replica that is asked to end").await else { return };
+    let Some(scene) = Scene::set().await else { return };
     let namespace = scene.namespace().await;
     let gate = Gate::open(&scene.cluster, &scene.user, "replica").await;
-    let mut replica = Replica::start(&scene.cluster, gate.kubeconfig(), &[&scene.servers]);
+    let mut replica = Operator::replica(&scene.cluster, gate.kubeconfig(), &[&scene.servers]);
     eventually("it is ready", async || replica.probe("/readyz").await == Some(200)).await;
     assert_eq!(replica.probe("/healthz").await, Some(200));
     eventually("it leads", async || leads(&replica).await).await;

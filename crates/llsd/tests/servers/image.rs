@@ -25,8 +25,8 @@ pub struct Image {
 
 impl Image {
     /// The version may have a package before it, `ogx 1.5.0`; without one it is llama-stack's.
-    pub fn of(test: &str, version: &str) -> Option<Self> {
-        if !Release::NEWEST.install_or_skip(test) {
+    pub fn of(version: &str) -> Option<Self> {
+        if !Release::NEWEST.install_or_skip() {
             return None;
         }
         let image =

@@ -19,9 +19,8 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
-    let test = "ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it";
     let (before, after) = RELEASES;
-    if ![before, after].iter().all(|release| release.install_or_skip(test)) {
+    if ![before, after].iter().all(|release| release.install_or_skip()) {
         return;
     }
     let site = Site::new().await;
@@ -63,9 +62,8 @@ async fn ogx_starts_beside_the_old_state_and_the_way_back_leads_to_all_of_it() {
 /// Why the copy: OGX works on the tables of llama-stack too, and changes them.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_copy_llama_stack_no_longer_goes_on_with_conversations() {
-    let test = "without_a_copy_llama_stack_no_longer_goes_on_with_conversations";
     let (before, after) = RELEASES;
-    if !can_be_moved(test) {
+    if !can_be_moved() {
         return;
     }
     let site = Site::new().await;
@@ -85,12 +83,11 @@ async fn without_a_copy_llama_stack_no_longer_goes_on_with_conversations() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_postgres_ogx_goes_on_and_llama_stack_no_longer_does() {
     const PASSWORD: &str = "p@ss word";
-    let test = "in_postgres_ogx_goes_on_and_llama_stack_no_longer_does";
-    if !can_be_moved(test) {
+    if !can_be_moved() {
         return;
     }
     let builder = Postgres::builder("llama", PASSWORD, "stack");
-    let Some(postgres) = builder.start_or_skip(test).await else { return };
+    let Some(postgres) = builder.start_or_skip().await else { return };
     let dsn = format!("postgresql://llama:p%40ss%20word@127.0.0.1:{}/stack", postgres.port());
     let storage = json!({"sql": {
         "type": "postgres", "connectionString": {"name": "pg", "key": "dsn"},
@@ -123,11 +120,10 @@ async fn in_postgres_ogx_goes_on_and_llama_stack_no_longer_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_redis_both_have_the_vector_stores_of_either() {
-    let test = "in_redis_both_have_the_vector_stores_of_either";
-    if !can_be_moved(test) {
+    if !can_be_moved() {
         return;
     }
-    let Some(redis) = Redis::builder().start_or_skip(test).await else { return };
+    let Some(redis) = Redis::builder().start_or_skip().await else { return };
     let endpoint = format!("redis://127.0.0.1:{}", redis.port());
     let storage = json!({"kv": {"type": "redis", "endpoint": endpoint}});
     let site = Site { storage, ..Site::new().await };
@@ -161,10 +157,10 @@ async fn in_redis_both_have_the_vector_stores_of_either() {
 }
 
 /// Whether both servers are there, and time for more than the ordinary move.
-fn can_be_moved(test: &str) -> bool {
+fn can_be_moved() -> bool {
     let (before, after) = RELEASES;
-    Release::is_thorough_or_left_out(test)
-        && [before, after].iter().all(|release| release.install_or_skip(test))
+    Release::is_thorough_or_left_out()
+        && [before, after].iter().all(|release| release.install_or_skip())
 }
 
 /// A volume, and the model server behind all that use it.

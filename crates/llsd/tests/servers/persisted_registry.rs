@@ -32,10 +32,9 @@ const PASSWORD: &str = "s3cr3t pass'word";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_configuration_starts_and_users_lose_nothing() {
-    let test = "a_changed_configuration_starts_and_users_lose_nothing";
     for (release, store) in combinations() {
         println!("{release} with {store:?}");
-        let Some(site) = Site::new(test, release, store).await else { return };
+        let Some(site) = Site::new(release, store).await else { return };
         changed_and_removed(&site).await;
     }
 }
@@ -88,8 +87,7 @@ async fn changed_and_removed(site: &Site) {
 async fn a_tool_group_follows_its_new_provider() {
     const BRAVE: &str = include_str!("launch/tools-brave.yaml");
     const TAVILY: &str = include_str!("launch/tools-tavily.yaml");
-    let test = "a_tool_group_follows_its_new_provider";
-    let Some(site) = Site::new(test, Release::V0_7_3, Store::Sqlite).await else { return };
+    let Some(site) = Site::new(Release::V0_7_3, Store::Sqlite).await else { return };
     stop(site.started(BRAVE, "").await);
 
     // The server takes the record away before it stumbles: this one goes back afterwards.
@@ -107,12 +105,11 @@ async fn a_tool_group_follows_its_new_provider() {
 /// What stands in the store was registered without the program, so nothing says where it is from.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_an_earlier_operator_filled_is_taken_over() {
-    let test = "a_store_that_an_earlier_operator_filled_is_taken_over";
-    if !Release::is_thorough_or_left_out(test) {
+    if !Release::is_thorough_or_left_out() {
         return;
     }
     for release in releases_with_steps().into_iter().filter(|release| !release.is_ogx()) {
-        let Some(site) = Site::new(test, release, Store::Sqlite).await else { return };
+        let Some(site) = Site::new(release, Store::Sqlite).await else { return };
         let mut first = site.boot(site.plain(site.server(), FIRST));
         first.wait_healthy(PATIENCE).await.unwrap();
         let users = Users::register_vector_store(&first).await;
@@ -137,8 +134,7 @@ async fn a_store_that_an_earlier_operator_filled_is_taken_over() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_that_start_at_once_share_their_store_with_those_of_before() {
-    let test = "pods_that_start_at_once_share_their_store_with_those_of_before";
-    if !Release::is_thorough_or_left_out(test) {
+    if !Release::is_thorough_or_left_out() {
         return;
     }
     for (release, store) in combinations() {
@@ -146,7 +142,7 @@ async fn pods_that_start_at_once_share_their_store_with_those_of_before() {
             continue; // only one pod at a time has the volume
         }
         println!("{release} with {store:?}");
-        let Some(site) = Site::new(test, release, store).await else { return };
+        let Some(site) = Site::new(release, store).await else { return };
         let pods = async |step| join_all((0..3).map(|_| site.started(site.server(), step))).await;
         let before = pods(FIRST).await;
         let users = Users::register_vector_store(&before[0]).await;
@@ -165,8 +161,7 @@ async fn pods_that_start_at_once_share_their_store_with_those_of_before() {
 /// These releases never refuse, but up to 0.2 they served what they had stored first.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_release_serves_what_changed() {
-    let test = "an_older_release_serves_what_changed";
-    if !Release::is_thorough_or_left_out(test) {
+    if !Release::is_thorough_or_left_out() {
         return;
     }
     for release in Release::under_test().unwrap() {
@@ -178,7 +173,7 @@ async fn an_older_release_serves_what_changed() {
         } else {
             include_str!("launch/start-0.3.yaml")
         };
-        let Some(site) = Site::new(test, release, Store::Sqlite).await else { return };
+        let Some(site) = Site::new(release, Store::Sqlite).await else { return };
         for length in ["1", "2"] {
             let config = config.replace("context_length: 1", &format!("context_length: {length}"));
             let server = site.started_alone(&config).await;
@@ -224,8 +219,8 @@ struct Site {
 }
 
 impl Site {
-    async fn new(test: &str, release: Release, store: Store) -> Option<Self> {
-        if !release.install_or_skip(test) {
+    async fn new(release: Release, store: Store) -> Option<Self> {
+        if !release.install_or_skip() {
             return None;
         }
         let stub = OpenAiStub::start(&["listed"]).await.unwrap();
@@ -238,14 +233,14 @@ impl Site {
         let store = match store {
             Store::Sqlite => include_str!("launch/store-sqlite.yaml"),
             Store::Redis => {
-                let started = Redis::builder().start_or_skip(test).await?;
+                let started = Redis::builder().start_or_skip().await?;
                 env.push(("KV_PORT", started.port().to_string()));
                 redis = Some(started);
                 include_str!("launch/store-redis.yaml")
             }
             Store::Postgres => {
                 let builder = Postgres::builder("stack", PASSWORD, "registry");
-                let started = builder.start_or_skip(test).await?;
+                let started = builder.start_or_skip().await?;
                 env.push(("KV_PORT", started.port().to_string()));
                 env.push(("KV_DB", "registry".to_owned()));
                 env.push(("KV_USER", "stack".to_owned()));

@@ -3,9 +3,12 @@
 //! switched off, every kind of resource.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 
 use llsd_api::v1alpha2::PROVIDER_APIS;
+use llsd_cases::files::starter_base;
+use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::config::catalogue::{Catalogue, ProviderType};
 use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
@@ -13,22 +16,14 @@ use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_testkit::{Candidate, Release, skip};
 use serde_json::{Map, Value, json};
 
-/// A base configuration of each release; the newest ones are those that the operator carries.
-fn base(release: &str) -> String {
-    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("../llsd-plan");
-    let file = match release {
-        "0.7.3" => plan.join("src/distributions/starter/0.7.3.yaml"),
-        "ogx-1.5.0" => plan.join("src/distributions/ogx-starter/1.5.0.yaml"),
-        older => plan.join(format!("tests/bases/starter-{older}.yaml")),
-    };
-    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
-
 fn facts(release: &str) -> Facts {
     let mut facts = Facts::default();
     facts.image.release = Some(release.to_owned());
-    facts.image.base =
-        Some(BaseFacts { text: base(release), source: BaseSource::File, found_in: None });
+    facts.image.base = Some(BaseFacts {
+        text: fs::read_to_string(starter_base(release)).unwrap(),
+        source: BaseSource::File,
+        found_in: None,
+    });
     facts.external_providers.insert(
         "registry.example.com/custom:v1".to_owned(),
         ExternalProviderFacts {
@@ -229,7 +224,7 @@ fn the_servers_own_models_accept_every_generated_configuration() {
             .collect();
         let judgements = match release.check(&candidates) {
             Ok(judgements) => judgements,
-            Err(error) => return skip("the servers judge", &error.to_string()),
+            Err(error) => return skip(&error.to_string()),
         };
         let refused: Vec<String> = judgements
             .iter()
@@ -256,7 +251,7 @@ fn every_embedded_distribution_is_accepted_by_its_release() {
             candidates.push(bare.with_env("VLLM_URL", "http://vllm:8000/v1"));
         }
         match release.check(&candidates) {
-            Err(error) => return skip("embedded distributions", &error.to_string()),
+            Err(error) => return skip(&error.to_string()),
             Ok(judgements) => {
                 for judgement in judgements {
                     assert!(judgement.is_clean(), "{release}: {judgement}");
@@ -335,7 +330,7 @@ fn the_servers_yaml_reader_reads_back_exactly_what_was_meant() {
     let plan = planned("0.7.3", "odd texts", &spec);
     let generated = plan.generated.as_ref().unwrap();
     match Release::NEWEST.read_yaml(&[generated.text.as_str()]) {
-        Err(error) => skip("the server's YAML reader", &error.to_string()),
+        Err(error) => skip(&error.to_string()),
         Ok(read) => assert_eq!(read[0].as_ref().unwrap(), &generated.document.to_value()),
     }
 }
@@ -343,24 +338,12 @@ fn the_servers_yaml_reader_reads_back_exactly_what_was_meant() {
 /// Every sample whose image is one of the operator's own, judged by the release of that image.
 #[test]
 fn the_servers_own_models_accept_every_sample() {
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/samples");
     let mut by_release: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     let mut names = BTreeSet::new();
-    for entry in std::fs::read_dir(samples).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "yaml") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).unwrap();
-        let value = llsd_plan::document::read(&text).unwrap();
-        let value = llsd_api::conversion::convert(value, llsd_api::conversion::Version::V1Alpha2);
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let mut facts =
-            Facts { external_providers: facts("0.7.3").external_providers, ..Facts::default() };
-        if value.pointer("/spec/distribution/image").is_some() {
-            facts = self::facts("0.7.3");
-        }
-        let Outcome::Planned(plan) = plan(&value, &facts) else {
+    for (name, resource) in samples() {
+        let mut facts = facts_of(&resource);
+        facts.image.release = facts.image.base.is_some().then(|| "0.7.3".to_owned());
+        let Outcome::Planned(plan) = plan(&resource, &facts) else {
             panic!("{name} is not planned");
         };
         if let Some(generated) = &plan.generated {
@@ -374,7 +357,7 @@ fn the_servers_own_models_accept_every_sample() {
         let name = Catalogue::of(release.name()).map_or("", |catalogue| &catalogue.name);
         let Some(candidates) = by_release.get(name) else { continue };
         match release.check(candidates) {
-            Err(error) => return skip("the servers judge the samples", &error.to_string()),
+            Err(error) => return skip(&error.to_string()),
             Ok(judgements) => {
                 for judgement in judgements {
                     assert!(judgement.is_clean(), "{release}: {judgement}");

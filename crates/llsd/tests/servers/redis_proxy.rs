@@ -13,8 +13,7 @@ fn protected() -> Setup<'static> {
 
 #[test]
 fn a_password_of_any_bytes_signs_the_client_in() {
-    let test = "a_password_of_any_bytes_signs_the_client_in";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     assert!(Client::connect(redis.address).ask(&["PING"]).starts_with("-NOAUTH"));
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &[]);
     let mut client = proxy.client();
@@ -29,7 +28,7 @@ fn a_password_of_any_bytes_signs_the_client_in() {
 #[test]
 fn a_user_of_its_own_signs_in() {
     let setup = Setup { user: Some("stack"), ..protected() };
-    let Some(redis) = Redis::start_or_skip("a_user_of_its_own_signs_in", &setup) else { return };
+    let Some(redis) = Redis::start_or_skip(&setup) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &["--username", "stack"]);
     assert_eq!(proxy.client().ask(&["ACL", "WHOAMI"]), "stack");
     proxy.end();
@@ -37,8 +36,7 @@ fn a_user_of_its_own_signs_in() {
 
 #[test]
 fn a_wrong_password_is_told_to_the_client_and_once_to_the_log() {
-    let test = "a_wrong_password_is_told_to_the_client_and_once_to_the_log";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some("falsch 'geheim'"), &[]);
     for _ in 0..20 {
         let mut client = proxy.client();
@@ -56,8 +54,7 @@ fn a_wrong_password_is_told_to_the_client_and_once_to_the_log() {
 
 #[test]
 fn a_password_that_redis_does_not_want_is_named_as_the_cause() {
-    let test = "a_password_that_redis_does_not_want_is_named_as_the_cause";
-    let Some(redis) = Redis::start_or_skip(test, &Setup::default()) else { return };
+    let Some(redis) = Redis::start_or_skip(&Setup::default()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &[]);
     assert!(proxy.client().ask(&["PING"]).contains("it has no password set"));
     assert!(proxy.end().contains("it has no password set"));
@@ -65,14 +62,13 @@ fn a_password_that_redis_does_not_want_is_named_as_the_cause() {
 
 #[test]
 fn without_a_password_the_proxy_only_passes() {
-    let test = "without_a_password_the_proxy_only_passes";
-    let Some(open) = Redis::start_or_skip(test, &Setup::default()) else { return };
+    let Some(open) = Redis::start_or_skip(&Setup::default()) else { return };
     // An empty variable is as good as none.
     let proxy = Proxy::start(&open.target(), Some(""), &[]);
     assert_eq!(proxy.client().ask(&["PING"]), "+PONG");
     proxy.end();
 
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), None, &[]);
     let mut client = proxy.client();
     assert_eq!(client.ask(&["PING"]), "-NOAUTH Authentication required.");
@@ -84,8 +80,7 @@ fn without_a_password_the_proxy_only_passes() {
 
 #[test]
 fn the_database_of_the_target_is_selected() {
-    let test = "the_database_of_the_target_is_selected";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&format!("{}/5", redis.target()), Some(PASSWORD), &[]);
     assert_eq!(proxy.client().ask(&["SET", "key", CARGO]), "+OK");
     let mut direct = Client::connect(redis.address);
@@ -102,8 +97,7 @@ fn the_database_of_the_target_is_selected() {
 
 #[test]
 fn connections_beyond_the_limit_are_refused_at_once() {
-    let test = "connections_beyond_the_limit_are_refused_at_once";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &[]);
     let mut served: Vec<Client> = (0..256).map(|_| proxy.client()).collect();
     for client in &mut served {
@@ -127,8 +121,7 @@ fn connections_beyond_the_limit_are_refused_at_once() {
 
 #[test]
 fn a_redis_that_went_away_is_found_again_by_the_next_connection() {
-    let test = "a_redis_that_went_away_is_found_again_by_the_next_connection";
-    let Some(mut redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(mut redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &[]);
     let mut before = proxy.client();
     assert_eq!(before.ask(&["PING"]), "+PONG");
@@ -164,8 +157,7 @@ fn a_proxy_starts_before_redis_does() {
 
 #[test]
 fn sigterm_lets_a_blocked_command_come_to_its_end() {
-    let test = "sigterm_lets_a_blocked_command_come_to_its_end";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &["--grace", "60s"]);
     let mut blocked = proxy.client();
     // An answer shows that the proxy has taken the connection; the kernel alone would do so too.
@@ -188,8 +180,7 @@ fn sigterm_lets_a_blocked_command_come_to_its_end() {
 
 #[test]
 fn after_the_grace_open_connections_are_closed() {
-    let test = "after_the_grace_open_connections_are_closed";
-    let Some(redis) = Redis::start_or_skip(test, &Setup::default()) else { return };
+    let Some(redis) = Redis::start_or_skip(&Setup::default()) else { return };
     let proxy = Proxy::start(&redis.target(), None, &["--grace", "300ms"]);
     let mut idle = proxy.client();
     assert_eq!(idle.ask(&["PING"]), "+PONG");
@@ -202,8 +193,7 @@ fn after_the_grace_open_connections_are_closed() {
 
 #[test]
 fn a_client_that_has_asked_all_still_gets_its_answers() {
-    let test = "a_client_that_has_asked_all_still_gets_its_answers";
-    let Some(redis) = Redis::start_or_skip(test, &protected()) else { return };
+    let Some(redis) = Redis::start_or_skip(&protected()) else { return };
     let proxy = Proxy::start(&redis.target(), Some(PASSWORD), &[]);
     let mut client = proxy.client();
     client.send(&["PING"]).unwrap();

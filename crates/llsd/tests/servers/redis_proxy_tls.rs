@@ -13,8 +13,7 @@ fn a_private_authority_is_trusted_by_ssl_cert_file() {
         tls: Some((&authority, "127.0.0.1")),
         ..Setup::default()
     };
-    let test = "a_private_authority_is_trusted_by_ssl_cert_file";
-    let Some(redis) = Redis::start_or_skip(test, &setup) else { return };
+    let Some(redis) = Redis::start_or_skip(&setup) else { return };
     let (target, trusted) = (format!("{}/3", redis.tls_target()), authority.file());
     let proxy = Proxy::start_trusting(&target, Some(PASSWORD), &[], Some(&trusted));
     let mut client = proxy.client();
@@ -32,8 +31,7 @@ fn a_private_authority_is_trusted_by_ssl_cert_file() {
 fn a_half_closed_connection_still_gets_its_answers_over_tls() {
     let authority = Authority::new("ours");
     let setup = Setup { tls: Some((&authority, "127.0.0.1")), ..Setup::default() };
-    let test = "a_half_closed_connection_still_gets_its_answers_over_tls";
-    let Some(redis) = Redis::start_or_skip(test, &setup) else { return };
+    let Some(redis) = Redis::start_or_skip(&setup) else { return };
     let trusted = authority.file();
     let proxy = Proxy::start_trusting(&redis.tls_target(), None, &[], Some(&trusted));
     let mut client = proxy.client();
@@ -46,14 +44,13 @@ fn a_half_closed_connection_still_gets_its_answers_over_tls() {
 #[test]
 fn who_cannot_prove_to_be_redis_never_gets_the_password() {
     let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
-    let test = "who_cannot_prove_to_be_redis_never_gets_the_password";
     for (trusted, name, words) in [
         (&other, "127.0.0.1", "no authority that is trusted here has signed its certificate"),
         (&authority, "redis.example.com", "its certificate is for another name"),
     ] {
         let setup =
             Setup { password: Some(PASSWORD), tls: Some((&authority, name)), ..Setup::default() };
-        let Some(redis) = Redis::start_or_skip(test, &setup) else { return };
+        let Some(redis) = Redis::start_or_skip(&setup) else { return };
         let (target, file) = (redis.tls_target(), trusted.file());
         let proxy = Proxy::start_trusting(&target, Some(PASSWORD), &[], Some(&file));
         let answer = proxy.client().ask(&["PING"]);
@@ -66,8 +63,7 @@ fn who_cannot_prove_to_be_redis_never_gets_the_password() {
 fn the_systems_authorities_do_not_know_a_private_one() {
     let authority = Authority::new("ours");
     let setup = Setup { tls: Some((&authority, "127.0.0.1")), ..Setup::default() };
-    let test = "the_systems_authorities_do_not_know_a_private_one";
-    let Some(redis) = Redis::start_or_skip(test, &setup) else { return };
+    let Some(redis) = Redis::start_or_skip(&setup) else { return };
     let proxy = Proxy::start(&redis.tls_target(), Some(PASSWORD), &[]);
     assert!(proxy.client().ask(&["PING"]).contains("no authority that is trusted here"));
     proxy.end();
@@ -108,8 +104,7 @@ fn a_redis_that_wants_a_client_certificate_is_named_as_such() {
             wants_client_certificate: true,
             ..Setup::default()
         };
-        let test = "a_redis_that_wants_a_client_certificate_is_named_as_such";
-        let Some(redis) = Redis::start_or_skip(test, &setup) else { return };
+        let Some(redis) = Redis::start_or_skip(&setup) else { return };
         let file = authority.file();
         let proxy = Proxy::start_trusting(&redis.tls_target(), password, &[], Some(&file));
         let answer = proxy.client().ask(&["PING"]);

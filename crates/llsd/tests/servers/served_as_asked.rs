@@ -20,7 +20,7 @@ const KILLED: i32 = 9;
 async fn port_certificate_and_workers_are_as_asked() {
     let stub = OpenAiStub::start(&["listed"]).await.unwrap();
     for release in Release::under_test().unwrap() {
-        if !release.install_or_skip("port_certificate_and_workers_are_as_asked") {
+        if !release.install_or_skip() {
             return;
         }
         let config = if release < Release::V0_3_5 {
@@ -67,7 +67,7 @@ async fn port_certificate_and_workers_are_as_asked() {
 #[tokio::test]
 async fn workers_start_one_after_the_other() {
     let start = "os.mkdir('at-it'); await asyncio.sleep(0.3); os.rmdir('at-it')";
-    let Some(mut server) = workers("workers_start_one_after_the_other", start) else { return };
+    let Some(mut server) = workers(start) else { return };
     server.wait_healthy(PATIENCE).await.unwrap();
     workers_serve(WORKERS, &server).await;
     assert!(server.stop().unwrap().success(), "{}", server.log());
@@ -77,16 +77,15 @@ async fn workers_start_one_after_the_other() {
 #[tokio::test]
 async fn a_worker_that_does_not_start_fails_the_server() {
     let start = "os.mkdir('only-one-may')";
-    let test = "a_worker_that_does_not_start_fails_the_server";
-    let Some(mut server) = workers(test, start) else { return };
+    let Some(mut server) = workers(start) else { return };
     assert_eq!(server.wait_exit(PATIENCE).await.unwrap().code(), Some(1), "{}", server.log());
 }
 
 const WORKERS: usize = 4;
 
 /// A server with workers that do so much when they start.
-fn workers(test: &str, start: &str) -> Option<LlamaStackServer> {
-    if !Release::NEWEST.install_or_skip(test) {
+fn workers(start: &str) -> Option<LlamaStackServer> {
+    if !Release::NEWEST.install_or_skip() {
         return None;
     }
     let app = format!(

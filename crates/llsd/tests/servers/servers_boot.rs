@@ -82,9 +82,8 @@ async fn post(server: &LlamaStackServer, path: &str, body: &Value) -> (u16, Valu
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
-    let test = "a_started_server_has_the_providers_models_and_key_of_the_resource";
     for release in Release::under_test().unwrap() {
-        if !release.install_or_skip(test) {
+        if !release.install_or_skip() {
             return;
         }
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
@@ -180,15 +179,14 @@ impl Drop for Sidecar {
 async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
     const PASSWORD: &str = "p@ss:w/rd 1";
     const ENCODED: &str = "p%40ss%3aw%2frd%201";
-    let test = "state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls";
     for release in Release::under_test().unwrap() {
-        if !release.install_or_skip(test) {
+        if !release.install_or_skip() {
             return;
         }
         let builder = Redis::builder().with_password(PASSWORD).with_tls();
-        let Some(redis) = builder.start_or_skip(test).await else { return };
+        let Some(redis) = builder.start_or_skip().await else { return };
         let builder = Postgres::builder("llama", PASSWORD, "stack");
-        let Some(postgres) = builder.start_or_skip(test).await else { return };
+        let Some(postgres) = builder.start_or_skip().await else { return };
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
         let mut secrets = secrets(KEY);
         let dsn = format!("postgresql://llama:{ENCODED}@127.0.0.1:{}/stack", postgres.port());
@@ -259,9 +257,8 @@ async fn has_tables(postgres: &Postgres, password: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_is_served_on_the_port_of_the_resource() {
-    let test = "tls_is_served_on_the_port_of_the_resource";
     for release in Release::under_test().unwrap() {
-        if !release.install_or_skip(test) {
+        if !release.install_or_skip() {
             return;
         }
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
@@ -293,11 +290,10 @@ async fn tls_is_served_on_the_port_of_the_resource() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
-    let test = "what_users_stored_is_there_after_a_restart_on_the_same_volume";
     for release in
         Release::under_test().unwrap().into_iter().filter(|release| *release >= Release::V0_4_7)
     {
-        if !release.install_or_skip(test) {
+        if !release.install_or_skip() {
             return;
         }
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
@@ -356,7 +352,6 @@ async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
 /// Left to itself the server would move the folder of its predecessor away, off the volume too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
-    let test = "a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx";
     let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
     let spec = json!({
         "providers": {"inference": vllm(&stub)},
@@ -373,7 +368,7 @@ async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
     };
     let ogx = Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx());
     let releases: Vec<Release> = [Release::NEWEST].into_iter().chain(ogx).collect();
-    if releases.len() == 1 || !releases.iter().all(|release| release.install_or_skip(test)) {
+    if releases.len() == 1 || !releases.iter().all(|release| release.install_or_skip()) {
         return;
     }
     let mut server = start(Release::NEWEST).await;
@@ -394,9 +389,8 @@ async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
 /// OGX's own command ends with success then, and the pod looks as if it were done.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_fails_ends_with_an_error() {
-    let test = "a_start_that_fails_ends_with_an_error";
     for release in Release::under_test().unwrap() {
-        if !release.install_or_skip(test) {
+        if !release.install_or_skip() {
             return;
         }
         let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
@@ -434,12 +428,11 @@ fn as_far_as_installed(base: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_named_distribution_of_ogx_starts() {
-    let test = "every_named_distribution_of_ogx_starts";
     let release = Release::NEWEST_OGX;
-    if !Release::under_test().unwrap().contains(&release) || !release.install_or_skip(test) {
+    if !Release::under_test().unwrap().contains(&release) || !release.install_or_skip() {
         return;
     }
-    let Some(postgres) = Postgres::builder("ogx", "ogx", "ogx").start_or_skip(test).await else {
+    let Some(postgres) = Postgres::builder("ogx", "ogx", "ogx").start_or_skip().await else {
         return;
     };
     let stub = OpenAiStub::start(&[MODEL]).await.unwrap();

@@ -12,7 +12,6 @@ const WORKERS_APP: &str = "serve operator_workers:create_app --factory";
 
 #[test]
 fn a_release_is_started_with_what_it_honours() {
-    let test = "a_release_is_started_with_what_it_honours";
     let tls = "server: {port: 9999, workers: 9, tls_certfile: /c, tls_keyfile: '${env.KEY:=/k}'}";
     let mutual = "server: {tls_certfile: /c, tls_keyfile: /k, tls_cafile: /a}";
     let cases = [
@@ -43,7 +42,7 @@ fn a_release_is_started_with_what_it_honours() {
         ("0.0.0", "{}", "--port 8400 --workers 2 --timeout-worker-healthcheck 60"),
     ];
     for (version, config, expected) in cases {
-        let Some(image) = Image::of(test, version) else { return };
+        let Some(image) = Image::of(version) else { return };
         let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
         let config = if config == "{}" { "version: 2" } else { config };
         let expected = if expected.starts_with("--") {
@@ -58,8 +57,7 @@ fn a_release_is_started_with_what_it_honours() {
 /// Better workers that may clash than no server.
 #[test]
 fn workers_start_where_nothing_can_be_written() {
-    let test = "workers_start_where_nothing_can_be_written";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     image.write("fake/sitecustomize.py", "import tempfile\ntempfile.tempdir = '/proc'\n");
     let env = [("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
     let done = image.start("version: 2", &env);
@@ -69,8 +67,7 @@ fn workers_start_where_nothing_can_be_written() {
 
 #[test]
 fn ogx_is_started_without_its_own_command() {
-    let test = "ogx_is_started_without_its_own_command";
-    let Some(image) = Image::of(test, "ogx 1.5.0") else { return };
+    let Some(image) = Image::of("ogx 1.5.0") else { return };
     let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
     let app = "uvicorn ogx.core.server.server:create_app --factory --host ::1 --port 8400";
     let call = image.call("server: {insecure: true}", &env);
@@ -84,8 +81,7 @@ fn ogx_is_started_without_its_own_command() {
 
 #[test]
 fn the_folders_of_databases_are_there_when_the_server_opens_them() {
-    let test = "the_folders_of_databases_are_there_when_the_server_opens_them";
-    let Some(image) = Image::of(test, "ogx 1.5.0") else { return };
+    let Some(image) = Image::of("ogx 1.5.0") else { return };
     let config = "storage:\n  backends:\n    kv: {type: kv_redis, host: 127.0.0.1, port: 1}\n    \
                   sql: {type: sql_sqlite, db_path: '${env.STORE:=~/.ogx/small}/sql.db'}\n    \
                   other: {type: sql_sqlite, db_path: /proc/none/sql.db}\n  \
@@ -97,8 +93,7 @@ fn the_folders_of_databases_are_there_when_the_server_opens_them() {
 
 #[test]
 fn what_the_environment_leaves_open_the_file_says() {
-    let test = "what_the_environment_leaves_open_the_file_says";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     let host = [("LLS_HOST", "::1")];
     let call = image.call("server: {port: 9999, workers: 1}", &host);
     assert_eq!(call, format!("{APP} --host ::1 --port 9999 --workers 1"));
@@ -109,8 +104,7 @@ fn what_the_environment_leaves_open_the_file_says() {
 /// A file of the user's own need not speak of the certificate that the resource names.
 #[test]
 fn tls_is_served_where_the_file_says_nothing_of_it() {
-    let test = "tls_is_served_where_the_file_says_nothing_of_it";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     let env = [("LLS_HOST", "::1"), ("LLS_TLS_CERT_FILE", "/crt"), ("LLS_TLS_KEY_FILE", "/key")];
     let call = image.call("version: 2", &env);
     assert!(call.ends_with("--ssl-certfile /crt --ssl-keyfile /key"), "{call}");
@@ -121,8 +115,7 @@ fn tls_is_served_where_the_file_says_nothing_of_it() {
 /// A single worker given `::` would listen on IPv6 alone, and several given nothing on IPv4 alone.
 #[test]
 fn the_server_listens_on_both_families_where_there_are_both() {
-    let test = "the_server_listens_on_both_families_where_there_are_both";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     let both = TcpListener::bind("[::]:0").is_ok();
     let hosts = if both { ["", "::"] } else { ["0.0.0.0", "0.0.0.0"] };
     for ((workers, app), host) in [("1", APP), ("2", WORKERS_APP)].into_iter().zip(hosts) {
@@ -133,8 +126,7 @@ fn the_server_listens_on_both_families_where_there_are_both() {
 
 #[test]
 fn the_server_is_instrumented_when_telemetry_is_asked_for() {
-    let test = "the_server_is_instrumented_when_telemetry_is_asked_for";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     let telemetry = [("OTEL_SERVICE_NAME", "x"), ("LLS_HOST", "::1")];
     assert!(image.call("version: 2", &telemetry).starts_with(APP), "without the program");
     image.write("bin/opentelemetry-instrument", "#!/bin/sh\necho instrumented \"$@\"\n");
@@ -147,8 +139,7 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
 
 #[test]
 fn a_start_that_is_not_possible_says_why_and_fails() {
-    let test = "a_start_that_is_not_possible_says_why_and_fails";
-    let Some(image) = Image::of(test, "0.7.3") else { return };
+    let Some(image) = Image::of("0.7.3") else { return };
     let cases: [(&str, Env, &str); 6] = [
         (
             "version: 2",

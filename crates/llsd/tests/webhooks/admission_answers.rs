@@ -20,8 +20,8 @@ static SERVER: OnceLock<(Identity, Server)> = OnceLock::new();
 const OLD: &str = "old";
 
 /// A cluster without the policy, which would answer first where it can.
-async fn installed(test: &str) -> Option<(&'static ControlPlane, Versioned)> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+async fn installed() -> Option<(&'static ControlPlane, Versioned)> {
+    let cluster = CLUSTER.get_or_skip().await?;
     let resources = Versioned::new(cluster.client(), "default");
     let install = async || {
         let (identity, server) = SERVER.get_or_init(|| {
@@ -59,8 +59,7 @@ async fn kubectl(cluster: &ControlPlane, args: &[&str], object: &Value) -> Kubec
 
 #[tokio::test]
 async fn kubectl_shows_every_problem_with_its_field_and_what_to_do() {
-    let test = "kubectl_shows_every_problem_with_its_field_and_what_to_do";
-    let Some((cluster, resources)) = installed(test).await else { return };
+    let Some((cluster, resources)) = installed().await else { return };
     let mut spec = two_of_one_id();
     spec["providers"]["safety"]["endpont"] = json!("http://guard");
     spec["resources"] = json!({"models": [{"name": "e", "modelType": "embedding"}]});
@@ -87,8 +86,7 @@ async fn kubectl_shows_every_problem_with_its_field_and_what_to_do() {
 
 #[tokio::test]
 async fn a_v1alpha1_resource_is_told_in_its_own_fields() {
-    let test = "a_v1alpha1_resource_is_told_in_its_own_fields";
-    let Some((cluster, _)) = installed(test).await else { return };
+    let Some((cluster, _)) = installed().await else { return };
     let bad = json!({
         "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
         "metadata": {"name": "1st"},
@@ -106,8 +104,7 @@ async fn a_v1alpha1_resource_is_told_in_its_own_fields() {
 
 #[tokio::test]
 async fn what_was_wrong_before_blocks_no_other_change() {
-    let test = "what_was_wrong_before_blocks_no_other_change";
-    let Some((_, resources)) = installed(test).await else { return };
+    let Some((_, resources)) = installed().await else { return };
     for patch in [
         json!({"metadata": {"labels": {"a": "b"}}}),
         json!({"metadata": {"finalizers": ["example.com/hold"]}}),
@@ -134,8 +131,7 @@ async fn what_was_wrong_before_blocks_no_other_change() {
 
 #[tokio::test]
 async fn what_is_accepted_and_looks_wrong_is_remarked_on() {
-    let test = "what_is_accepted_and_looks_wrong_is_remarked_on";
-    let Some((cluster, _)) = installed(test).await else { return };
+    let Some((cluster, _)) = installed().await else { return };
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "creds"},
         "stringData": {"token": "never-shown"},
@@ -178,8 +174,7 @@ async fn what_is_accepted_and_looks_wrong_is_remarked_on() {
 
 #[tokio::test]
 async fn a_bare_replace_through_v1alpha1_says_what_it_takes_away() {
-    let test = "a_bare_replace_through_v1alpha1_says_what_it_takes_away";
-    let Some((cluster, resources)) = installed(test).await else { return };
+    let Some((cluster, resources)) = installed().await else { return };
     let spec = json!({
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},

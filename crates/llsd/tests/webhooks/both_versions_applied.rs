@@ -14,8 +14,7 @@ const SERVER_SIDE: &[&str] = &["apply", "--server-side", "-f", "-"];
 
 #[tokio::test]
 async fn every_sample_is_applied_through_either_version_and_rests() {
-    let test = "every_sample_is_applied_through_either_version_and_rests";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let identity = Identity::new();
     let server = Server::start(&identity, None);
     install_conversion(&cluster, server.address, &identity).await;

@@ -18,8 +18,8 @@ static INSTALLED: OnceCell<()> = OnceCell::const_new();
 static SERVER: OnceLock<(Identity, Server)> = OnceLock::new();
 
 /// Resources of a namespace of their own.
-async fn resources(test: &str) -> Option<(&'static ControlPlane, Versioned)> {
-    let cluster = CLUSTER.get_or_skip(test).await?;
+async fn resources() -> Option<(&'static ControlPlane, Versioned)> {
+    let cluster = CLUSTER.get_or_skip().await?;
     let install = async || {
         let (identity, server) = SERVER.get_or_init(|| {
             let identity = Identity::new();
@@ -35,8 +35,7 @@ async fn resources(test: &str) -> Option<(&'static ControlPlane, Versioned)> {
 
 #[tokio::test]
 async fn every_sample_comes_back_byte_for_byte_after_a_write_through_the_other_version() {
-    let test = "every_sample_comes_back_byte_for_byte_after_a_write_through_the_other_version";
-    let Some((_, resources)) = resources(test).await else { return };
+    let Some((_, resources)) = resources().await else { return };
     let mut created = Vec::new();
     for (number, (file, mut sample)) in samples().into_iter().enumerate() {
         let [own, other] = versions(&sample);
@@ -70,8 +69,7 @@ async fn every_sample_comes_back_byte_for_byte_after_a_write_through_the_other_v
 
 #[tokio::test]
 async fn a_v1alpha1_write_to_a_v1alpha2_resource_changes_what_it_says_and_nothing_else() {
-    let test = "a_v1alpha1_write_to_a_v1alpha2_resource_changes_what_it_says_and_nothing_else";
-    let Some((_, resources)) = resources(test).await else { return };
+    let Some((_, resources)) = resources().await else { return };
     let (_, full) = samples().into_iter().find(|(file, _)| file == "v1alpha2-full").unwrap();
     let mut expected = resources.create("v1alpha2", &full).await;
     let merge = json!({"spec": {"replicas": 7}});
@@ -100,8 +98,7 @@ async fn a_v1alpha1_write_to_a_v1alpha2_resource_changes_what_it_says_and_nothin
 
 #[tokio::test]
 async fn a_status_written_through_either_version_is_read_through_both() {
-    let test = "a_status_written_through_either_version_is_read_through_both";
-    let Some((_, resources)) = resources(test).await else { return };
+    let Some((_, resources)) = resources().await else { return };
     let spec = json!({
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
@@ -128,8 +125,7 @@ async fn a_status_written_through_either_version_is_read_through_both() {
 
 #[tokio::test]
 async fn a_watch_of_either_version_tells_of_writes_through_the_other() {
-    let test = "a_watch_of_either_version_tells_of_writes_through_the_other";
-    let Some((cluster, resources)) = resources(test).await else { return };
+    let Some((cluster, resources)) = resources().await else { return };
     let made = resources.create("v1alpha2", &resource("seen", &starter())).await;
     let from = made["metadata"]["resourceVersion"].as_str().unwrap();
     let namespace = made["metadata"]["namespace"].as_str().unwrap();

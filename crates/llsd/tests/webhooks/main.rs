@@ -1,14 +1,5 @@
 //! Both versions served: conversion, admission, certificates, the upgrade from v0.9.
 
-#[path = "../bed/cluster.rs"]
-mod cluster;
-#[path = "../bed/operator/mod.rs"]
-mod operator;
-#[path = "../bed/stories/mod.rs"]
-mod stories;
-#[path = "../bed/v0_9/mod.rs"]
-mod v0_9;
-
 mod admission_answers;
 mod both_versions_applied;
 mod both_versions_served;

@@ -8,10 +8,10 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
-use crate::cluster::repository;
-use crate::operator::access::eventually;
 use crate::server::Identity;
 use crate::versioned::Versioned;
+use llsd_cases::files::repository;
+use llsd_testbed::access::eventually;
 
 /// Installs the CRD with its conversion at this address, and waits until v1alpha1 is served.
 pub async fn install_conversion(cluster: &ControlPlane, address: SocketAddr, identity: &Identity) {

@@ -129,14 +129,13 @@ fn both_without_a_webhook() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stored_objects_are_written_anew_and_v1alpha1_is_retired() {
-    let test = "stored_objects_are_written_anew_and_v1alpha1_is_retired";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("stored").await.unwrap();
     let scene = Scene { cluster, client, namespace };
 
     assert_eq!(migrate_storage(&scene.client, |_| ()).await, Err(MigrationError::NotInstalled));
-    let v0_9 = serde_json::from_value(crate::v0_9::crd::definition()).unwrap();
+    let v0_9 = serde_json::from_value(llsd_testbed::v0_9::definition::definition()).unwrap();
     scene.definitions().create(&PostParams::default(), &v0_9).await.unwrap();
     scene.until_listed("v1alpha1", true).await;
     for index in 0..OBJECTS {

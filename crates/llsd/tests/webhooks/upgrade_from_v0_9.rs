@@ -7,15 +7,16 @@ use llsd_testkit::{ControlPlane, Kubelet, PodFate, free_port};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::access::eventually;
-use crate::operator::authority::authority;
-use crate::operator::bed::{Namespace, Operator};
-use crate::operator::install::{apply, file, install};
-use crate::operator::webhooks::definition_path;
-use crate::stories::stub_server::StubServer;
-use crate::v0_9::Installation;
-use crate::v0_9::stage::{Before, NAME};
 use crate::versioned::Versioned;
+use llsd_testbed::access::eventually;
+use llsd_testbed::authority::authority;
+use llsd_testbed::install::{apply, file, install};
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::stub_server::StubServer;
+use llsd_testbed::v0_9::installation::Installation;
+use llsd_testbed::v0_9::stage::{Before, NAME};
+use llsd_testbed::webhooks::definition_path;
 
 /// A cluster in which v0.9 worked, after the upgrade.
 struct Upgraded {
@@ -50,16 +51,16 @@ fn stored_by_v0_9() -> Value {
 }
 
 impl Upgraded {
-    async fn shared(test: &str) -> Option<&'static Self> {
+    async fn shared() -> Option<&'static Self> {
         static SHARED: OnceCell<Option<Upgraded>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::make(test).await).await.as_ref()
+        SHARED.get_or_init(async || Self::make().await).await.as_ref()
     }
 
-    async fn make(test: &str) -> Option<Self> {
+    async fn make() -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
-        let definition = crate::v0_9::crd::definition().to_string();
+        let definition = llsd_testbed::v0_9::definition::definition().to_string();
         let args = ["apply", "--server-side", "-f", "-"];
         cluster.kubectl(&args, Some(&definition)).await.unwrap().expect_success();
         let args = ["wait", "--for=condition=Established", "crd", names::DEFINITION];
@@ -158,7 +159,7 @@ async fn until(
 
 #[tokio::test]
 async fn what_v0_9_ran_stays_ready_and_no_pod_changes() {
-    let Some(upgraded) = Upgraded::shared("an upgrade from v0.9").await else { return };
+    let Some(upgraded) = Upgraded::shared().await else { return };
     let namespace = Namespace { cluster: &upgraded.cluster, name: upgraded.old.clone() };
     let versioned = Versioned::new(upgraded.cluster.client(), &upgraded.old);
     until_ready(&versioned, NAME).await;
@@ -181,7 +182,7 @@ async fn what_v0_9_ran_stays_ready_and_no_pod_changes() {
 
 #[tokio::test]
 async fn stored_objects_are_migrated_when_the_operator_is_asked_to() {
-    let Some(upgraded) = Upgraded::shared("storage after an upgrade").await else { return };
+    let Some(upgraded) = Upgraded::shared().await else { return };
     let namespace = Namespace { cluster: &upgraded.cluster, name: "default".to_owned() };
     eventually("only v1alpha2 is stored", async || {
         let path = definition_path();
@@ -194,7 +195,7 @@ async fn stored_objects_are_migrated_when_the_operator_is_asked_to() {
 
 #[tokio::test]
 async fn v0_9s_clients_create_scale_and_delete() {
-    let Some(upgraded) = Upgraded::shared("v0.9's clients").await else { return };
+    let Some(upgraded) = Upgraded::shared().await else { return };
     let (namespace, versioned) = upgraded.namespace("clients").await;
     versioned.create("v1alpha1", &v1alpha1("plain", json!({}))).await;
     let stored = json!({"storage": {"size": "20Gi", "mountPath": "/.llama"}});
@@ -245,7 +246,7 @@ async fn v0_9s_clients_create_scale_and_delete() {
 
 #[tokio::test]
 async fn v0_9s_clients_set_accounts_and_certificate_authorities() {
-    let Some(upgraded) = Upgraded::shared("v0.9's settings").await else { return };
+    let Some(upgraded) = Upgraded::shared().await else { return };
     let (namespace, versioned) = upgraded.namespace("settings").await;
     let account =
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "own"}});

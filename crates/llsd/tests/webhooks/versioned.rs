@@ -5,7 +5,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::Value;
 
-use crate::cluster::repository;
+use llsd_cases::files::yaml_files;
 
 /// The resources of one namespace.
 #[derive(Clone)]
@@ -106,19 +106,15 @@ pub fn versions(object: &Value) -> [&'static str; 2] {
 /// Every sample resource, by file name.
 pub fn samples() -> Vec<(String, Value)> {
     let mut samples = Vec::new();
-    for entry in std::fs::read_dir(repository("deploy/samples")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            for document in serde_saphyr::from_multiple::<Value>(&text).unwrap() {
-                if document["kind"] == "LlamaStackDistribution" {
-                    let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-                    samples.push((name, document));
-                }
+    for path in yaml_files("deploy/samples") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for document in serde_saphyr::from_multiple::<Value>(&text).unwrap() {
+            if document["kind"] == "LlamaStackDistribution" {
+                let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+                samples.push((name, document));
             }
         }
     }
-    samples.sort_by(|one, other| one.0.cmp(&other.0));
     assert!(samples.len() >= 35, "{} samples", samples.len());
     samples
 }

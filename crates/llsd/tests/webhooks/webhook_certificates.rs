@@ -10,16 +10,15 @@ use llsd_testkit::free_port;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
-use crate::operator::access::eventually;
-use crate::operator::webhooks::{Calls, Site, secret_path};
+use llsd_testbed::access::eventually;
+use llsd_testbed::webhooks::{Calls, Site, secret_path};
 
 /// A certificate every 7 s, an authority every 10 s.
 const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=10", "--webhook-authority-lifetime=15"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_while_certificates_and_authorities_change_every_few_seconds() {
-    let test = "no_call_fails_while_certificates_and_authorities_change_every_few_seconds";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let port = free_port().unwrap();
     let replica = site.replica(port, port, &QUICK);
     let calls = Calls::prepare(&site).await;
@@ -57,8 +56,7 @@ async fn no_call_fails_while_certificates_and_authorities_change_every_few_secon
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broken_or_lost_secret_is_mended_and_no_call_fails() {
-    let test = "a_broken_or_lost_secret_is_mended_and_no_call_fails";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let port = free_port().unwrap();
     // Renewed in days, but looked at every two seconds.
     let slow = ["--webhook-certificate-lifetime=100", "--webhook-authority-lifetime=360000"];
@@ -116,8 +114,7 @@ async fn a_broken_or_lost_secret_is_mended_and_no_call_fails() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_that_start_together_share_one_authority() {
-    let test = "replicas_that_start_together_share_one_authority";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let ports = [(); 3].map(|()| free_port().unwrap());
     let replicas = ports.map(|port| site.replica(port, ports[0], &[]));
     for replica in &replicas {

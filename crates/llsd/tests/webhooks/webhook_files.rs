@@ -8,8 +8,8 @@ use llsd_testkit::free_port;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::Value;
 
-use crate::operator::access::eventually;
-use crate::operator::webhooks::{Calls, Site};
+use llsd_testbed::access::eventually;
+use llsd_testbed::webhooks::{Calls, Site};
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -39,8 +39,7 @@ async fn is_served(port: u16, authority: &Authority) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_served_and_taken_anew_when_they_change() {
-    let test = "files_are_served_and_taken_anew_when_they_change";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (authority("one"), authority("other"));
     let port = free_port().unwrap();

@@ -6,11 +6,11 @@ use http::Request;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
-use crate::cluster::create_when_served;
-use crate::operator::access::eventually;
 use crate::registration::{install_conversion, register_admission};
 use crate::server::{Identity, Server};
 use crate::versioned::Versioned;
+use llsd_testbed::access::eventually;
+use llsd_testbed::cluster::create_when_served;
 
 const OLD_NAME: &str = "llamastackdistributions.v1alpha1.llamastack.io";
 
@@ -41,8 +41,7 @@ fn nested(depth: usize) -> String {
 
 #[tokio::test]
 async fn an_object_that_no_version_can_parse_stops_no_list_and_no_watch() {
-    let test = "an_object_that_no_version_can_parse_stops_no_list_and_no_watch";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let mut expected = 0;
     for stored in ["v1alpha1", "v1alpha2"] {
         crate::registration::apply(&cluster, &lax_crd(stored)).await;
@@ -113,8 +112,7 @@ async fn an_object_that_no_version_can_parse_stops_no_list_and_no_watch() {
 
 #[tokio::test]
 async fn without_the_webhook_the_stored_version_goes_on_and_v1alpha1_returns_with_it() {
-    let test = "without_the_webhook_the_stored_version_goes_on_and_v1alpha1_returns_with_it";
-    let Some(cluster) = ControlPlane::start_or_skip(test).await else { return };
+    let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let identity = Identity::new();
     let server = Server::start(&identity, None);
     install_conversion(&cluster, server.address, &identity).await;

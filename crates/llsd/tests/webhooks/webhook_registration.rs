@@ -6,13 +6,13 @@ use llsd::operator::webhook::install::FIELD_MANAGER;
 use llsd_testkit::free_port;
 use serde_json::{Value, json};
 
-use crate::operator::access::eventually;
-use crate::operator::replica::Replica;
-use crate::operator::webhooks::{Calls, Site, definition_path, webhook_path};
+use llsd_testbed::access::eventually;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::webhooks::{Calls, Site, definition_path, webhook_path};
 
 /// Served, and registered behind the Service, which leads nowhere here.
-fn behind_the_service(site: &Site) -> Replica {
-    Replica::start(&site.cluster, &site.kubeconfig(), &["--webhook-bind-address=127.0.0.1:0"])
+fn behind_the_service(site: &Site) -> Operator {
+    Operator::replica(&site.cluster, &site.kubeconfig(), &["--webhook-bind-address=127.0.0.1:0"])
 }
 
 async fn kubectl(site: &Site, arguments: &[&str], expected: bool) -> String {
@@ -23,8 +23,7 @@ async fn kubectl(site: &Site, arguments: &[&str], expected: bool) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn applying_the_install_files_again_shows_no_drift_and_takes_nothing_away() {
-    let test = "applying_the_install_files_again_shows_no_drift_and_takes_nothing_away";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let _replica = behind_the_service(&site);
     let bundle = site.registered().await;
     for path in [definition_path(), webhook_path()] {
@@ -36,7 +35,7 @@ async fn applying_the_install_files_again_shows_no_drift_and_takes_nothing_away(
         assert_eq!(leaves(&ours["fieldsV1"]), ["f:caBundle"], "{ours}");
     }
     let mark = site.cluster.audit().mark().await.unwrap();
-    let files = ["deploy/crd.yaml", "deploy/webhook.yaml"].map(crate::cluster::repository);
+    let files = ["deploy/crd.yaml", "deploy/webhook.yaml"].map(llsd_cases::files::repository);
     for _ in 0..2 {
         for file in &files {
             for side in ["--server-side=true", "--server-side=false"] {
@@ -68,8 +67,7 @@ fn leaves(fields: &Value) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
-    let test = "what_somebody_takes_away_is_put_back_also_in_another_definition";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let port = free_port().unwrap();
     let _replica = site.replica(port, port, &[]);
     Calls::prepare(&site).await;
@@ -85,7 +83,7 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
     eventually("both are back", async || site.bundles().await == [bundle.clone(), bundle.clone()])
         .await;
 
-    for file in ["deploy/crd.yaml", "deploy/webhook.yaml"].map(crate::cluster::repository) {
+    for file in ["deploy/crd.yaml", "deploy/webhook.yaml"].map(llsd_cases::files::repository) {
         kubectl(&site, &["delete", "-f", file.to_str().unwrap()], true).await;
         kubectl(&site, &["create", "-f", file.to_str().unwrap()], true).await;
     }
@@ -98,8 +96,7 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_takes_the_place_of_the_service_until_an_operator_is_behind_it_again() {
-    let test = "an_address_takes_the_place_of_the_service_until_an_operator_is_behind_it_again";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let client_config = async || {
         let definition = site.read(&definition_path()).await;
         definition["spec"]["conversion"]["webhook"]["clientConfig"].clone()
@@ -120,8 +117,7 @@ async fn an_address_takes_the_place_of_the_service_until_an_operator_is_behind_i
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_registration_of_another_operator_is_left_alone() {
-    let test = "the_registration_of_another_operator_is_left_alone";
-    let Some(site) = Site::set(test).await else { return };
+    let Some(site) = Site::set().await else { return };
     let other = json!({"spec": {"conversion": {"webhook": {"clientConfig": {
         "service": {"namespace": "elsewhere"},
     }}}}});

@@ -9,15 +9,15 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::RwLock;
 use tokio::time::sleep;
 
-use crate::operator::access::eventually;
-use crate::operator::replica::Replica;
-use crate::operator::webhooks::{Calls, Site};
+use llsd_testbed::access::eventually;
+use llsd_testbed::operator::Operator;
+use llsd_testbed::webhooks::{Calls, Site};
 
 /// The place of a Service: passes connections on to replicas that were ready a moment ago, each to
 /// the next one.
 struct Balancer {
     port: u16,
-    replicas: Arc<RwLock<Vec<(u16, Replica)>>>,
+    replicas: Arc<RwLock<Vec<(u16, Operator)>>>,
 }
 
 impl Balancer {
@@ -31,7 +31,7 @@ impl Balancer {
             loop {
                 let mut found = Vec::new();
                 for (port, replica) in known.read().await.iter() {
-                    let replica: &Replica = replica;
+                    let replica: &Operator = replica;
                     if replica.probe("/readyz").await == Some(200) {
                         found.push(*port);
                     }
@@ -74,8 +74,8 @@ impl Balancer {
 }
 
 /// `signal` ends the leader.
-async fn calls_go_on_when_the_leader_ends(test: &str, signal: &str) {
-    let Some(site) = Site::set(test).await else { return };
+async fn calls_go_on_when_the_leader_ends(signal: &str) {
+    let Some(site) = Site::set().await else { return };
     let balancer = Balancer::start().await;
     balancer.add(&site).await;
     balancer.add(&site).await;
@@ -109,12 +109,10 @@ async fn calls_go_on_when_the_leader_ends(test: &str, signal: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_when_a_replica_ends_and_another_takes_its_place() {
-    let test = "no_call_fails_when_a_replica_ends_and_another_takes_its_place";
-    calls_go_on_when_the_leader_ends(test, "TERM").await;
+    calls_go_on_when_the_leader_ends("TERM").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_after_a_crash_once_the_replica_is_seen_to_be_gone() {
-    let test = "no_call_fails_after_a_crash_once_the_replica_is_seen_to_be_gone";
-    calls_go_on_when_the_leader_ends(test, "KILL").await;
+    calls_go_on_when_the_leader_ends("KILL").await;
 }

@@ -51,9 +51,9 @@ fn find_in(wanted: &str, layer: &[u8]) -> Result<(String, usize), Error> {
     let mut watch = Watch::new(&plain_path(wanted).unwrap());
     for pass in 1..10 {
         scan(layer, &mut watch, &bounds)?;
-        match watch.outcome(LIMIT)? {
-            Outcome::Found(content) => return Ok((String::from_utf8(content).unwrap(), pass)),
-            Outcome::Again(next) => watch = next,
+        match watch.required(LIMIT)? {
+            Pass::Done(content) => return Ok((String::from_utf8(content).unwrap(), pass)),
+            Pass::Again(next) => watch = next,
         }
     }
     panic!("it never ends");

@@ -98,10 +98,9 @@ impl ControlPlane {
     /// allows no namespaces.
     pub async fn running_kubelet_or_skip(
         &self,
-        test: &str,
         images: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
     ) -> Option<RunningKubelet> {
-        skip::started_or_skipped(test, self.running_kubelet(images).await)
+        skip::started_or_skipped(self.running_kubelet(images).await)
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::inputs::open;
-use super::{Exit, Output};
+use super::{Exit, Printout};
 use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Looking, key_of};
 use crate::operator::telemetry::{self, Metrics};
@@ -53,13 +53,13 @@ struct Found {
     facts: Vec<Facts>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let sources = arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?;
     let mut input = Input::default();
     sources.iter().for_each(|source| input.add(source));
     let mut examined = input.examine();
     if arguments.export_facts.is_some() && examined.len() != 1 {
-        return Err(Output::usage("--export-facts is for one resource"));
+        return Err(Printout::usage("--export-facts is for one resource"));
     }
     let mut found = Found::default();
     if !input.is_refused(&examined) {
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
             Ok(runtime) => runtime.block_on(Box::pin(look(arguments, &mut examined))),
             Err(error) => Err(format!("cannot start: {error}")),
         };
-        found = looked.map_err(|message| Output::unavailable(&message))?;
+        found = looked.map_err(|message| Printout::unavailable(&message))?;
     }
     let stderr = input.report(&examined).findings() + &found.refusals;
     let exit = if input.is_refused(&examined) || !found.refusals.is_empty() {
@@ -81,9 +81,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
     if let (Some(path), [facts]) = (&arguments.export_facts, &found.facts[..])
         && let Err(error) = std::fs::write(path, facts_file(facts))
     {
-        return Err(Output::usage(&format!("{}: {error}", path.display())));
+        return Err(Printout::usage(&format!("{}: {error}", path.display())));
     }
-    Ok(Output { stdout: found.text, stderr, exit })
+    Ok(Printout { stdout: found.text, stderr, exit })
 }
 
 /// Asks the cluster about every resource; the error says why it cannot be asked.

@@ -12,7 +12,7 @@ mod report;
 use clap::{Args, Subcommand};
 use llsd_registry::Error;
 
-use super::{Exit, Output};
+use super::{Exit, Printout};
 
 /// Show or write the configuration labels of an image in a registry
 #[derive(Debug, Args)]
@@ -27,10 +27,10 @@ enum Action {
     Label(Box<label::Arguments>),
 }
 
-pub(super) fn run(arguments: &Arguments) -> Output {
+pub(super) fn run(arguments: &Arguments) -> Printout {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return Output::usage(&format!("cannot start: {error}")),
+        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
     };
     let mut remarks = Remarks::default();
     let result = match &arguments.action {
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Output {
     };
     let (stdout, exit) =
         result.unwrap_or_else(|failure| (String::new(), failure.tell(&mut remarks)));
-    Output { stdout, stderr: remarks.0, exit }
+    Printout { stdout, stderr: remarks.0, exit }
 }
 
 /// What goes to stderr, in the order in which it came up.

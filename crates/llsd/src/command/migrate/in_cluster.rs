@@ -6,17 +6,17 @@ use std::io::{self, Write as _};
 
 use kube::Config;
 
-use crate::command::{Exit, Output};
+use crate::command::{Exit, Printout};
 use crate::operator::storage_migration::{
     Migrated, MigrationError, Progress, migrate_storage, rehearse,
 };
 use crate::operator::telemetry::{self, Metrics};
 
-pub(super) fn run(dry_run: bool) -> Output {
+pub(super) fn run(dry_run: bool) -> Printout {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
         Ok(runtime) => ended(runtime.block_on(Box::pin(migrate(dry_run))), dry_run),
-        Err(error) => Output::unavailable(&format!("cannot start: {error}")),
+        Err(error) => Printout::unavailable(&format!("cannot start: {error}")),
     }
 }
 
@@ -49,10 +49,10 @@ fn tell(progress: &Progress) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Output {
+fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Printout {
     match result {
         Ok(migrated) if migrated.retired.is_empty() => {
-            Output::fine("nothing to do: only v1alpha2 is stored\n".to_owned())
+            Printout::fine("nothing to do: only v1alpha2 is stored\n".to_owned())
         }
         Ok(Migrated { written, gone, retired }) => {
             let retired = retired.join(", ");
@@ -73,13 +73,13 @@ fn ended(result: Result<Migrated, MigrationError>, dry_run: bool) -> Output {
                      no longer stored"
                 ),
             };
-            Output::fine(text)
+            Printout::fine(text)
         }
-        Err(error @ MigrationError::Refused { .. }) => Output {
+        Err(error @ MigrationError::Refused { .. }) => Printout {
             stdout: String::new(),
             stderr: format!("error: {error}\n"),
             exit: Exit::Problems,
         },
-        Err(error) => Output::unavailable(&error.to_string()),
+        Err(error) => Printout::unavailable(&error.to_string()),
     }
 }

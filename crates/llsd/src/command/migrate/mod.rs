@@ -10,7 +10,7 @@ use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::Target;
 
 use super::inputs::open_all;
-use super::{Exit, Output};
+use super::{Exit, Printout};
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
 #[derive(Debug, Args)]
@@ -40,16 +40,16 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     if arguments.in_cluster {
         return Ok(in_cluster::run(arguments.dry_run));
     }
     let sources = open_all(&arguments.files, std::iter::empty())?;
     let Migrated { text, summary, report } = migrate(&sources, arguments.to);
     Ok(match text {
-        None => Output { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
+        None => Printout { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
         Some(stdout) => {
-            Output { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
+            Printout { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
         }
     })
 }

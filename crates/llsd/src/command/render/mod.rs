@@ -13,7 +13,7 @@ use llsd_plan::problem::Problem;
 
 use super::inputs::Inputs;
 use super::offline::{fine, plans, unless_missing};
-use super::{Exit, Output};
+use super::{Exit, Printout};
 
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
@@ -51,11 +51,11 @@ impl FromStr for Form {
     }
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let input = arguments.inputs.read()?;
     if arguments.output == Form::Config && input.resources.len() > 1 {
         let count = input.resources.len();
-        return Err(Output::usage(&format!(
+        return Err(Printout::usage(&format!(
             "-o config prints one config.yaml, and there are {count} resources; use -o dir=DIR"
         )));
     }
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Output, Output> {
         }));
     };
     let written = folder::write(path, &folders(&plans, &configurations));
-    let written = written.map_err(|message| Output::usage(&message))?;
+    let written = written.map_err(|message| Printout::usage(&message))?;
     Ok(list_of_files(&plans, &configurations, &written))
 }
 
@@ -81,13 +81,13 @@ fn list_of_files(
     plans: &Plans,
     configurations: &[Result<Configuration<'_>, Problem>],
     written: &[String],
-) -> Output {
-    let mut output = unless_missing(plans, configurations, String::new);
-    if output.exit == Exit::Unavailable {
-        output.stderr.push_str("config.yaml was left out; everything else was written\n");
+) -> Printout {
+    let mut printout = unless_missing(plans, configurations, String::new);
+    if printout.exit == Exit::Unavailable {
+        printout.stderr.push_str("config.yaml was left out; everything else was written\n");
     }
     for file in written {
-        let _ = writeln!(output.stderr, "wrote {file}");
+        let _ = writeln!(printout.stderr, "wrote {file}");
     }
-    output
+    printout
 }

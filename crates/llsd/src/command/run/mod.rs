@@ -14,7 +14,7 @@ use kube::Config;
 use llsd_registry::credentials::ProviderPlugins;
 use tokio::task::JoinSet;
 
-use super::{Exit, Output};
+use super::{Exit, Printout};
 use crate::operator::controller::{self, Context, Settings};
 use crate::operator::health::{Alive, BindError, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
@@ -57,10 +57,10 @@ enum Failure {
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let webhooks = match arguments.webhooks() {
         Ok(webhooks) => webhooks,
-        Err(why) => return Output::usage(&why).deliver(),
+        Err(why) => return Printout::usage(&why).deliver(),
     };
     if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level) {
-        return Output::usage(&error.to_string()).deliver();
+        return Printout::usage(&error.to_string()).deliver();
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
+use llsd_cases::objects::ObjectCase;
 use llsd_plan::fingerprint::of_desired;
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 
 use super::{CLUSTER, live, live_fingerprint, patch_as, recognise, within};
-use crate::planned::{Case, api_of, apply, apply_as, object_cases};
+use crate::planned::{api_of, apply, apply_as, object_cases};
 
 static WITH_CONTROLLERS: SharedControlPlane =
     SharedControlPlane::new(|| ControlPlane::builder().with_controller_manager());
@@ -20,7 +21,8 @@ const MANAGED_BY: &str = "/metadata/labels/app.kubernetes.io~1managed-by";
 
 /// An object of this kind, of some case, that has a value at this place.
 fn object_with(kind: &str, pointer: &str) -> Value {
-    let objects = object_cases().flat_map(|(_, case): (String, Case)| case.objects().0.in_order());
+    let objects =
+        object_cases().flat_map(|(_, case): (String, ObjectCase)| case.objects().0.in_order());
     let found = objects
         .filter(|object| object["kind"] == kind && object.get("stringData").is_none())
         // An immutable one cannot be tampered with.
@@ -81,8 +83,7 @@ fn tampering() -> Vec<(&'static str, String, Value)> {
 
 #[tokio::test]
 async fn whatever_others_do_to_what_we_applied_is_noticed_and_mended() {
-    let test = "whatever_others_do_to_what_we_applied_is_noticed_and_mended";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     for (kind, pointer, value) in tampering() {
         let about = format!("{kind} {pointer} {value}");
@@ -110,8 +111,7 @@ async fn assert_noticed_and_mended(client: &Client, about: &str, object: &Value)
 
 #[tokio::test]
 async fn what_others_add_is_none_of_ours() {
-    let test = "what_others_add_is_none_of_ours";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 1}});
     let backend = json!({"service": {"name": "theirs", "port": {"number": 1}}});
@@ -160,11 +160,10 @@ async fn what_others_add_is_none_of_ours() {
 
 #[tokio::test]
 async fn what_the_cluster_does_by_itself_is_none_of_ours() {
-    let test = "what_the_cluster_does_by_itself_is_none_of_ours";
-    let Some(cluster) = WITH_CONTROLLERS.get_or_skip(test).await else { return };
+    let Some(cluster) = WITH_CONTROLLERS.get_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("by-itself").await.unwrap();
-    let (_, autoscaled) = Case::all()
+    let (_, autoscaled) = ObjectCase::all()
         .into_iter()
         .find(|(path, _)| path.ends_with("autoscaling.yaml"))
         .expect("the case of the autoscaler");
@@ -203,8 +202,7 @@ async fn what_the_cluster_does_by_itself_is_none_of_ours() {
 
 #[tokio::test]
 async fn what_we_no_longer_apply_is_noticed_and_removed() {
-    let test = "what_we_no_longer_apply_is_noticed_and_removed";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     for (kind, field) in [
         ("Deployment", format!("{CONTAINER}/env/0")),
@@ -242,8 +240,7 @@ fn without(object: &Value, pointer: &str) -> Value {
 
 #[tokio::test]
 async fn the_order_of_variables_is_restored() {
-    let test = "the_order_of_variables_is_restored";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("order").await.unwrap();
     let env = format!("{CONTAINER}/env");

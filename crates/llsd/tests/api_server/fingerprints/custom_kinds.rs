@@ -3,16 +3,15 @@
 use llsd_testkit::skip;
 
 use super::{CLUSTER, OWNER, recognise, within};
-use crate::operator::definitions;
 use crate::planned::{everything, is_of_others};
+use llsd_testbed::definitions;
 
 #[tokio::test]
 async fn routes_are_recognised_with_the_defaults_of_their_definitions() {
-    let test = "routes_are_recognised_with_the_defaults_of_their_definitions";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     if let Err(why) = definitions::both(&client).await {
-        return skip(test, &why);
+        return skip(&why);
     }
     let mut recognised = 0;
     for (about, objects) in everything(Some(OWNER)) {

@@ -19,8 +19,7 @@ const OWNER: &str = "3c2f7a52-4a6e-4f1c-9d5e-0a1b2c3d4e5f";
 
 #[tokio::test]
 async fn every_object_of_every_case_is_recognised_once_it_is_applied() {
-    let test = "every_object_of_every_case_is_recognised_once_it_is_applied";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let mut recognised = 0;
     for owner in [None, Some(OWNER)] {
@@ -43,8 +42,7 @@ async fn every_object_of_every_case_is_recognised_once_it_is_applied() {
 /// What an API server has left out of its answers or written in its own way.
 #[tokio::test]
 async fn values_that_kubernetes_rewrites_are_recognised() {
-    let test = "values_that_kubernetes_rewrites_are_recognised";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let text = include_str!("rewritten.yaml");
     let namespace = cluster.namespace("rewritten").await.unwrap();
     let objects: Vec<Value> = serde_saphyr::from_str(text).unwrap();

@@ -3,16 +3,18 @@
 
 use http::Request;
 use kube::Client;
+use llsd_cases::objects::ObjectCase;
 use llsd_plan::fingerprint::{FIELD_MANAGER, of_desired};
 use llsd_plan::takeover::taken_over;
 use serde_json::{Value, json};
 
 use super::{CLUSTER, live, live_fingerprint, patch_as, recognise, within};
-use crate::planned::{Case, api_of, apply, apply_as};
+use crate::planned::{api_of, apply, apply_as};
 
 /// The Deployment of a case, which are those of a resource `llama`.
 fn deployment(file: &str) -> Value {
-    let (_, case) = Case::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
+    let (_, case) =
+        ObjectCase::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
     let mut objects = case.objects().0.in_order().into_iter();
     objects.find(|object| object["kind"] == "Deployment").expect("every server has one")
 }
@@ -98,8 +100,7 @@ fn names(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_the_old_operator_wrote_and_we_do_not_goes() {
-    let test = "what_the_old_operator_wrote_and_we_do_not_goes";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("takeover").await.unwrap();
     let ours = within(&namespace, deployment("volume.yaml"));
@@ -144,8 +145,7 @@ async fn what_the_old_operator_wrote_and_we_do_not_goes() {
 
 #[tokio::test]
 async fn a_share_in_the_status_stays_with_its_manager() {
-    let test = "a_share_in_the_status_stays_with_its_manager";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("status").await.unwrap();
     let ours = within(&namespace, deployment("default-config.yaml"));
@@ -169,8 +169,7 @@ async fn a_share_in_the_status_stays_with_its_manager() {
 
 #[tokio::test]
 async fn shares_of_another_version_of_the_api_are_taken_over_too() {
-    let test = "shares_of_another_version_of_the_api_are_taken_over_too";
-    let Some(cluster) = CLUSTER.get_or_skip(test).await else { return };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let client = cluster.client();
     let namespace = cluster.namespace("versions").await.unwrap();
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "llama"});

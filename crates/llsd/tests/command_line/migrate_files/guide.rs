@@ -1,5 +1,7 @@
 //! Every pair of the migration guide: migrating the first renders to the same objects as the second.
 
+use llsd_cases::files::yaml_files;
+
 use super::{migrated, rendered};
 use crate::support::repository;
 
@@ -28,12 +30,8 @@ fn each_pair_of_the_guide_renders_to_the_same_objects() {
 #[test]
 fn every_v1alpha1_sample_migrates_and_then_stays_as_it_is() {
     let mut count = 0;
-    for entry in std::fs::read_dir(repository("deploy/samples")).unwrap() {
-        let path = entry.unwrap().path();
+    for path in yaml_files("deploy/samples") {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.extension().is_none_or(|extension| extension != "yaml") {
-            continue;
-        }
         let text = std::fs::read_to_string(&path).unwrap();
         let first = migrated(&text).stdout;
         assert!(!first.contains("llamastack.io/v1alpha1\n"), "{name}");

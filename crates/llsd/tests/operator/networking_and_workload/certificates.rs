@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Bed, Namespace, ask};
 
-use crate::operator::authority::authority;
+use llsd_testbed::authority::authority;
 
 const ODH: &str = "odh-trusted-ca-bundle";
 
@@ -53,7 +53,7 @@ async fn until_rolled(namespace: &Namespace<'_>, times: u32) {
 
 #[tokio::test]
 async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_followed() {
-    let Some(bed) = Bed::shared("certificates of another namespace").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("trusting").await;
     let elsewhere = bed.namespace("authorities").await;
     let [a, b, c] = ["a", "b", "c"].map(authority);
@@ -74,7 +74,7 @@ async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_follo
 
 #[tokio::test]
 async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_long() {
-    let Some(bed) = Bed::shared("the bundle of OpenShift AI").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("openshift-ai").await;
     ask(&namespace, &json!({})).await;
     assert_eq!(rollouts(&namespace).await, 1);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Bed, Namespace, ask, asked};
 
-use crate::operator::everything;
+use llsd_testbed::everything;
 
 /// Asks for a server of this address, and gives the name of its configuration.
 async fn configured(namespace: &Namespace<'_>, endpoint: &str) -> String {
@@ -25,7 +25,7 @@ async fn configurations(namespace: &Namespace<'_>) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
-    let Some(bed) = Bed::shared("generated configurations are kept").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("configurations").await;
     let other = bed.namespace("another").await;
     let mut others = BTreeSet::new();
@@ -67,7 +67,7 @@ async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
 
 #[tokio::test]
 async fn the_secret_of_a_database_goes_with_the_database() {
-    let Some(bed) = Bed::shared("the Secret of a database goes").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("database").await;
     everything::prepare(&namespace).await;
     let storage = &everything::spec()["storage"];

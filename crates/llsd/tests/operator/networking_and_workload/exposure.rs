@@ -11,7 +11,7 @@ async fn count(namespace: &Namespace<'_>, kind: &str) -> usize {
 
 #[tokio::test]
 async fn a_server_is_exposed_and_hidden_again() {
-    let Some(bed) = Bed::shared("a server is exposed and hidden again").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("exposed").await;
     for (expose, exposed) in [
         (json!(true), true),
@@ -40,7 +40,7 @@ async fn a_server_is_exposed_and_hidden_again() {
 
 #[tokio::test]
 async fn an_autoscaler_and_a_disruption_budget_come_and_go() {
-    let Some(bed) = Bed::shared("an autoscaler and a budget come and go").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("workload").await;
     let rows = [
         (json!({}), 0, 0),
@@ -54,7 +54,7 @@ async fn an_autoscaler_and_a_disruption_budget_come_and_go() {
         asked(&namespace, &json!({"workload": workload})).await;
         let about = workload.to_string();
         namespace.until_ready("llama").await;
-        crate::operator::access::eventually(&about, async || {
+        llsd_testbed::access::eventually(&about, async || {
             count(&namespace, "HorizontalPodAutoscaler").await == scalers
                 && count(&namespace, "PodDisruptionBudget").await == budgets
         })

@@ -11,8 +11,9 @@ mod volumes;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use crate::operator::bed::{Bed, Namespace};
-use crate::operator::definitions;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::definitions;
+use llsd_testbed::namespace::Namespace;
 
 /// Asks for a server with more than its distribution, and waits until it is Ready.
 async fn ask(namespace: &Namespace<'_>, more: &Value) -> Value {
@@ -30,7 +31,7 @@ async fn asked(namespace: &Namespace<'_>, more: &Value) {
 }
 
 fn condition_message(resource: &Value, condition: &str) -> String {
-    let said = &crate::operator::bed::condition(resource, condition)["message"];
+    let said = &llsd_testbed::namespace::condition(resource, condition)["message"];
     said.as_str().unwrap_or_default().to_owned()
 }
 
@@ -42,14 +43,14 @@ struct Apart {
 }
 
 impl Apart {
-    async fn shared(test: &str) -> Option<&'static Self> {
+    async fn shared() -> Option<&'static Self> {
         static SHARED: OnceCell<Option<Apart>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::start(test).await).await.as_ref()
+        SHARED.get_or_init(async || Self::start().await).await.as_ref()
     }
 
-    async fn start(test: &str) -> Option<Self> {
+    async fn start() -> Option<Self> {
         let builder = llsd_testkit::ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip(test).await?;
+        let cluster = builder.start_or_skip().await?;
         // Before the operator, which asks only once what is served.
         let routes = definitions::both(&cluster.client()).await;
         Some(Self { bed: Bed::within(cluster, &[]).await, routes })

@@ -9,7 +9,7 @@ use super::{Apart, Namespace, asked};
 async fn only(namespace: &Namespace<'_>, kind: &str) {
     let kinds = ["Route", "HTTPRoute", "Ingress"];
     let what = format!("{kind} alone exposes the server");
-    crate::operator::access::eventually(&what, async || {
+    llsd_testbed::access::eventually(&what, async || {
         let mut holds = true;
         for other in kinds {
             holds &= namespace.list(other).await.len() == usize::from(other == kind);
@@ -22,10 +22,9 @@ async fn only(namespace: &Namespace<'_>, kind: &str) {
 
 #[tokio::test]
 async fn a_route_where_they_are_served_an_http_route_where_a_gateway_is_named() {
-    let test = "a Route where they are served, an HTTPRoute where a Gateway is named";
-    let Some(apart) = Apart::shared(test).await else { return };
+    let Some(apart) = Apart::shared().await else { return };
     if let Err(why) = &apart.routes {
-        return skip(test, why);
+        return skip(why);
     }
     let namespace = apart.bed.namespace("routes").await;
     let gateway = json!({"gateway": {"name": "gate", "namespace": "gates"}});

@@ -68,7 +68,7 @@ async fn until_applied(namespace: &Namespace<'_>, variable: &str) -> String {
 
 #[tokio::test]
 async fn a_volume_grows_and_does_not_shrink() {
-    let Some(bed) = Bed::shared("a volume grows and does not shrink").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("grows").await;
     let class = storage_class(&namespace, true).await;
     bound_claim(&namespace, &class).await;
@@ -94,7 +94,7 @@ async fn a_volume_grows_and_does_not_shrink() {
 
 #[tokio::test]
 async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
-    let Some(bed) = Bed::shared("a volume whose class cannot grow").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("fixed").await;
     let class = storage_class(&namespace, false).await;
     bound_claim(&namespace, &class).await;
@@ -115,7 +115,7 @@ async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
 
 #[tokio::test]
 async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
-    let Some(bed) = Bed::shared("a running server gets a volume and loses it").await else {
+    let Some(bed) = Bed::shared().await else {
         return;
     };
     let namespace = bed.namespace("volume").await;
@@ -142,7 +142,7 @@ async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
 /// A claim goes when no pod uses it any more, so its server must be free to stop.
 #[tokio::test]
 async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
-    let Some(bed) = Bed::shared("a claim that somebody deletes").await else { return };
+    let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("emptied").await;
     let with =
         |replicas: u8| json!({"workload": {"replicas": replicas, "storage": {"size": "1Gi"}}});

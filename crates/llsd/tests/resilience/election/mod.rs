@@ -1,17 +1,16 @@
 //! Replicas that stand for election against a real API server, and what can come between the two.
 
-mod gate;
-mod replica;
+mod candidate;
+mod link;
 
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::Api;
 use llsd::operator::leadership::{LEASE_NAME, Settings};
-use tokio::time::Instant;
 
-pub use gate::Gate;
-pub use replica::{Replica, overlap};
+pub use candidate::{Candidate, overlap};
+pub use link::Link;
 
 /// Shorter than in earnest, with the same proportions.
 pub fn hasty(namespace: &str, identity: &str) -> Settings {
@@ -32,18 +31,4 @@ pub async fn lease(client: &kube::Client, namespace: &str) -> Option<LeaseSpec> 
 
 pub async fn holder(client: &kube::Client, namespace: &str) -> String {
     lease(client, namespace).await.and_then(|lease| lease.holder_identity).unwrap_or_default()
-}
-
-/// Waits until it is so, and says how long that took.
-pub async fn eventually(
-    what: &str,
-    patience: Duration,
-    mut is_so: impl AsyncFnMut() -> bool,
-) -> Duration {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    began.elapsed()
 }

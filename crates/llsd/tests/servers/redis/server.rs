@@ -31,9 +31,9 @@ pub(crate) struct Redis {
 }
 
 impl Redis {
-    pub(crate) fn start_or_skip(test: &str, setup: &Setup<'_>) -> Option<Self> {
+    pub(crate) fn start_or_skip(setup: &Setup<'_>) -> Option<Self> {
         if let Err(why) = obtain() {
-            llsd_testkit::skip(test, &why);
+            llsd_testkit::skip(&why);
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

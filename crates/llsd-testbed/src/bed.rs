@@ -1,0 +1,66 @@
+//! A cluster with the operator at work in it, as a separate process, under exactly the roles that
+//! are installed with it.
+
+use llsd::manifests::names;
+use llsd_testkit::{ControlPlane, Kubelet, PodFate};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use crate::install::install;
+use crate::namespace::Namespace;
+use crate::operator::Operator;
+
+/// A control plane, pods that become ready, and the operator.
+#[derive(Debug)]
+pub struct Bed {
+    pub operator: Operator,
+    pub kubelet: Kubelet,
+    pub user: String,
+    pub cluster: ControlPlane,
+}
+
+impl Bed {
+    /// One of its own, with more arguments for the operator.
+    pub async fn start(arguments: &[&str]) -> Option<Self> {
+        let builder = ControlPlane::builder().with_controller_manager();
+        let cluster = builder.start_or_skip().await?;
+        Some(Self::within(cluster, arguments).await)
+    }
+
+    /// The same in a cluster that is there, with a controller manager and what the operator should
+    /// find when it starts.
+    pub async fn within(cluster: ControlPlane, arguments: &[&str]) -> Self {
+        let user = install(&cluster).await;
+        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
+        Self { operator, kubelet, user, cluster }
+    }
+
+    /// The one that the tests of a program share.
+    pub async fn shared() -> Option<&'static Self> {
+        static SHARED: OnceCell<Option<Bed>> = OnceCell::const_new();
+        SHARED.get_or_init(async || Self::start(&[]).await).await.as_ref()
+    }
+
+    /// A new namespace.
+    pub async fn namespace(&self, prefix: &str) -> Namespace<'_> {
+        let name = self.cluster.namespace(prefix).await.unwrap();
+        Namespace { cluster: &self.cluster, name }
+    }
+
+    /// Ends the operator as a crash would, and starts it again.
+    pub fn restart(&mut self, arguments: &[&str]) {
+        self.operator.kill();
+        self.operator = Operator::start(&self.cluster, &self.user, names::NAMESPACE, arguments);
+    }
+
+    /// Writes the operator's own ConfigMap.
+    pub async fn configure(&self, data: Value) {
+        self.operator_namespace().config_map(names::CONFIG_MAP, data).await;
+    }
+
+    /// The operator's own namespace.
+    pub fn operator_namespace(&self) -> Namespace<'_> {
+        Namespace { cluster: &self.cluster, name: names::NAMESPACE.to_owned() }
+    }
+}

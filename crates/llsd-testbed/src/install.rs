@@ -1,0 +1,64 @@
+//! Installs the operator's files on a control plane, all but the Deployment, and says as whom the
+//! operator then acts: a client certificate for that user is as good as the account's token.
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use llsd::manifests::{File, cluster_wide, names, namespaced};
+use llsd_testkit::ControlPlane;
+
+use crate::access::{eventually, may};
+
+/// For an operator of all namespaces; returns its user name.
+pub async fn install(cluster: &ControlPlane) -> String {
+    crate::cluster::install(cluster).await;
+    for name in ["namespace.yaml", "rbac.yaml", "secret-policy.yaml"] {
+        apply(cluster, file(&cluster_wide(), name)).await;
+    }
+    let user = names::user(names::NAMESPACE);
+    let client = cluster.client_for(&user, &[]);
+    wait_until_granted(&client, names::NAMESPACE).await;
+    wait_until_secrets_are_guarded(&client).await;
+    user
+}
+
+/// For an operator of one namespace that is already there; returns its user name.
+pub async fn install_namespaced(cluster: &ControlPlane, namespace: &str) -> String {
+    crate::cluster::install(cluster).await;
+    apply(cluster, file(&namespaced(namespace), "namespaced/rbac.yaml")).await;
+    let user = names::user(namespace);
+    wait_until_granted(&cluster.client_for(&user, &[]), namespace).await;
+    user
+}
+
+/// The file of that name among `files`.
+pub fn file<'a>(files: &'a [File], name: &str) -> &'a File {
+    files.iter().find(|file| file.name == name).expect("an install file of that name")
+}
+
+/// Applies a file as an administrator would.
+pub async fn apply(cluster: &ControlPlane, file: &File) {
+    let args = ["apply", "--server-side", "-f", "-"];
+    cluster.kubectl(&args, Some(&file.text())).await.unwrap().expect_success();
+}
+
+async fn wait_until_granted(client: &Client, namespace: &str) {
+    eventually("the roles are at work", async || {
+        may(client, "list", ("", "pods"), namespace, "").await
+            && may(client, "create", ("coordination.k8s.io", "leases"), namespace, "").await
+    })
+    .await;
+}
+
+async fn wait_until_secrets_are_guarded(client: &Client) {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), names::NAMESPACE);
+    let dry_run = PostParams { dry_run: true, ..Default::default() };
+    let foreign = Secret {
+        metadata: ObjectMeta { name: Some("foreign".into()), ..Default::default() },
+        ..Default::default()
+    };
+    eventually("the policy on Secrets is at work", async || {
+        secrets.create(&dry_run, &foreign).await.is_err()
+    })
+    .await;
+}

@@ -1,0 +1,222 @@
+//! One namespace of a cluster: a test makes, changes and reads objects in it, and waits for them.
+
+use std::time::Duration;
+
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use llsd_cases::files::repository;
+use llsd_testkit::{ControlPlane, Mark};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// How long anything that the operator should do may take here; a shared machine is slow.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
+pub const DISTRIBUTION: &str = "LlamaStackDistribution";
+
+/// One namespace, in which a test works as an administrator.
+#[derive(Clone, Debug)]
+pub struct Namespace<'a> {
+    pub cluster: &'a ControlPlane,
+    pub name: String,
+}
+
+impl Namespace<'_> {
+    pub fn api(&self, kind: &str) -> Api<DynamicObject> {
+        let (group, version, plural) = match kind {
+            "LlamaStackDistribution" => ("llamastack.io", "v1alpha2", "llamastackdistributions"),
+            "Deployment" => ("apps", "v1", "deployments"),
+            "ReplicaSet" => ("apps", "v1", "replicasets"),
+            "NetworkPolicy" => ("networking.k8s.io", "v1", "networkpolicies"),
+            "Ingress" => ("networking.k8s.io", "v1", "ingresses"),
+            "HorizontalPodAutoscaler" => ("autoscaling", "v2", "horizontalpodautoscalers"),
+            "PodDisruptionBudget" => ("policy", "v1", "poddisruptionbudgets"),
+            "Event" => ("events.k8s.io", "v1", "events"),
+            "Lease" => ("coordination.k8s.io", "v1", "leases"),
+            "Route" => ("route.openshift.io", "v1", "routes"),
+            "HTTPRoute" => ("gateway.networking.k8s.io", "v1", "httproutes"),
+            "PersistentVolumeClaim" => ("", "v1", "persistentvolumeclaims"),
+            "ServiceAccount" => ("", "v1", "serviceaccounts"),
+            "ConfigMap" => ("", "v1", "configmaps"),
+            "Service" => ("", "v1", "services"),
+            "Secret" => ("", "v1", "secrets"),
+            "Pod" => ("", "v1", "pods"),
+            other => panic!("a test asks for {other}"),
+        };
+        let kind = GroupVersionKind::gvk(group, version, kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+        Api::namespaced_with(self.cluster.client(), &self.name, &resource)
+    }
+
+    /// Applies objects from YAML as kubectl does.
+    pub async fn apply(&self, yaml: &str) {
+        let args = ["apply", "--server-side", "--force-conflicts", "-n", &self.name, "-f", "-"];
+        self.cluster.kubectl(&args, Some(yaml)).await.unwrap().expect_success();
+    }
+
+    /// Applies a file of the repository.
+    pub async fn apply_file(&self, path: &str) {
+        self.apply(&std::fs::read_to_string(repository(path)).unwrap()).await;
+    }
+
+    /// Makes a resource with this spec.
+    pub async fn distribution(&self, name: &str, spec: Value) {
+        let object = json!({
+            "apiVersion": "llamastack.io/v1alpha2",
+            "kind": "LlamaStackDistribution",
+            "metadata": {"name": name},
+            "spec": spec,
+        });
+        self.apply(&object.to_string()).await;
+    }
+
+    pub async fn get(&self, kind: &str, name: &str) -> Option<Value> {
+        let found = self.api(kind).get_opt(name).await.unwrap();
+        found.map(|object| serde_json::to_value(object).unwrap())
+    }
+
+    pub async fn list(&self, kind: &str) -> Vec<Value> {
+        let listed = self.api(kind).list(&ListParams::default()).await.unwrap();
+        listed.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    /// A merge patch, as `kubectl patch` or `kubectl edit` sends it.
+    pub async fn patch(&self, kind: &str, name: &str, patch: &Value) {
+        let parameters =
+            PatchParams { field_manager: Some("a-person".into()), ..Default::default() };
+        self.api(kind).patch(name, &parameters, &Patch::Merge(patch)).await.unwrap();
+    }
+
+    pub async fn delete(&self, kind: &str, name: &str) {
+        self.api(kind).delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Waits until an object is as it should be, and says what it was instead.
+    pub async fn until(
+        &self,
+        kind: &str,
+        name: &str,
+        what: &str,
+        holds: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let begun = Instant::now();
+        let mut last = None;
+        while begun.elapsed() < PATIENCE {
+            last = self.get(kind, name).await;
+            if let Some(object) = &last
+                && holds(object)
+            {
+                return last.unwrap_or_default();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let last = last.map(|object| serde_json::to_string_pretty(&object).unwrap());
+        panic!("{kind} {}/{name}: {what}, not within {PATIENCE:?}: {last:#?}", self.name);
+    }
+
+    pub async fn until_gone(&self, kind: &str, name: &str) {
+        let begun = Instant::now();
+        while self.get(kind, name).await.is_some() {
+            assert!(begun.elapsed() < PATIENCE, "{kind} {}/{name} is still there", self.name);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until `user` has nothing left to write here: events follow the status that a test may
+    /// have waited for.
+    pub async fn quiet(&self, user: &str) -> Mark {
+        let begun = Instant::now();
+        let audit = self.cluster.audit();
+        loop {
+            let mark = audit.mark().await.unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let writes = audit.requests_of(user).await.unwrap().since(mark).writes();
+            let writes = writes.only(|request| request.namespace == self.name);
+            if writes.is_empty() {
+                return mark;
+            }
+            let last = writes.by_verb_and_resource();
+            assert!(begun.elapsed() < PATIENCE, "{}: never quiet: {last:?}", self.name);
+        }
+    }
+
+    /// Waits until a resource is Ready for what it asks for now.
+    pub async fn until_ready(&self, name: &str) -> Value {
+        self.until("LlamaStackDistribution", name, "is Ready", |object| {
+            condition(object, "Ready")["status"] == "True"
+                && object["status"]["observedGeneration"] == object["metadata"]["generation"]
+        })
+        .await
+    }
+
+    /// Waits until a condition of a resource has this status and reason; gives the whole resource.
+    pub async fn until_condition(
+        &self,
+        name: &str,
+        kind: &str,
+        status: &str,
+        reason: &str,
+    ) -> Value {
+        let what = format!("{kind} is {status} for {reason}");
+        self.until("LlamaStackDistribution", name, &what, |object| {
+            let condition = condition(object, kind);
+            condition["status"] == status
+                && condition["reason"] == reason
+                && condition["observedGeneration"] == object["metadata"]["generation"]
+        })
+        .await
+    }
+
+    /// Makes or changes a Secret.
+    pub async fn secret(&self, name: &str, data: Value) {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data,
+        });
+        self.apply(&secret.to_string()).await;
+    }
+
+    /// Makes or changes a ConfigMap.
+    pub async fn config_map(&self, name: &str, data: Value) {
+        let config_map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data,
+        });
+        self.apply(&config_map.to_string()).await;
+    }
+
+    /// What kubectl says of a resource that must be refused.
+    pub async fn refusal(&self, spec: &Value) -> String {
+        let object = json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": DISTRIBUTION,
+            "metadata": {"name": "refused"}, "spec": spec,
+        });
+        let args = ["apply", "-n", &self.name, "-f", "-"];
+        let answer = self.cluster.kubectl(&args, Some(&object.to_string())).await.unwrap();
+        assert!(!answer.success(), "it is accepted");
+        answer.stderr
+    }
+
+    /// Waits for an event on a resource; gives its note.
+    pub async fn until_event(&self, resource: &str, reason: &str, says: &str) -> String {
+        let begun = Instant::now();
+        let mut seen = Vec::new();
+        while begun.elapsed() < PATIENCE {
+            let events = self.list("Event").await;
+            let of_resource = events.iter().filter(|event| event["regarding"]["name"] == resource);
+            seen = of_resource
+                .map(|event| (event["reason"].to_string(), event["note"].to_string()))
+                .collect();
+            let found = seen.iter().find(|(why, note)| why.contains(reason) && note.contains(says));
+            if let Some((_, note)) = found {
+                return note.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("no event {reason} on {resource} that says `{says}`: {seen:#?}");
+    }
+}
+
+/// A condition of a resource; null where it has none of that type.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> &'a Value {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.find(|condition| condition["type"] == kind).unwrap_or(&Value::Null)
+}
