@@ -40,7 +40,7 @@ impl File<'_> {
         match document.content {
             Ok(tree) => self.object(document.number, &tree, &FieldPath::root()),
             Err(fault) => {
-                self.remark(Some(document.number), vec![Finding::of_text(&fault)], Vec::new())
+                self.remark(Some(document.number), vec![Finding::of_text(&fault)], Vec::new());
             }
         }
     }

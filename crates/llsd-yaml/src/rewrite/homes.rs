@@ -16,7 +16,7 @@ pub(super) struct Extra {
 pub(super) struct Written<'c> {
     pub(super) change: &'c Change<'c>,
     /// The fields and items in the order in which they were written, with where they came from.
-    pub(super) written: Vec<(FieldPath, Option<FieldPath>)>,
+    pub(super) fields: Vec<(FieldPath, Option<FieldPath>)>,
     /// The comments that have found their place, by index.
     pub(super) placed: BTreeSet<usize>,
 }
@@ -66,8 +66,8 @@ impl Written<'_> {
     fn first(&self, from: impl Fn(&FieldPath) -> bool) -> Option<FieldPath> {
         let moved = self.change.moves.iter().filter(|step| from(&step.from));
         let moved = moved.filter_map(|step| self.nearest(&step.to));
-        let kept = self.written.iter().filter(|(_, source)| source.as_ref().is_some_and(&from));
-        let place = |path: &FieldPath| self.written.iter().position(|(other, _)| other == path);
+        let kept = self.fields.iter().filter(|(_, source)| source.as_ref().is_some_and(&from));
+        let place = |path: &FieldPath| self.fields.iter().position(|(other, _)| other == path);
         moved.chain(kept.map(|(path, _)| path.clone())).min_by_key(|path| place(path))
     }
 
@@ -75,7 +75,7 @@ impl Written<'_> {
     fn nearest(&self, path: &FieldPath) -> Option<FieldPath> {
         let mut path = Some(path.clone());
         while let Some(candidate) = path.filter(|path| path.segments().len() > 1) {
-            if self.written.iter().any(|(written, _)| *written == candidate) {
+            if self.fields.iter().any(|(written, _)| *written == candidate) {
                 return Some(candidate);
             }
             path = candidate.parent();
@@ -85,7 +85,7 @@ impl Written<'_> {
 
     fn top_of_the_spec(&self) -> FieldPath {
         let spec = Segment::Key("spec".to_owned());
-        let paths = || self.written.iter().map(|(path, _)| path);
+        let paths = || self.fields.iter().map(|(path, _)| path);
         let below =
             paths().find(|path| path.parent().is_some_and(|p| p.segments().last() == Some(&spec)));
         below.or_else(|| paths().next()).cloned().unwrap_or_default()

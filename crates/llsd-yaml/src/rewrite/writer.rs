@@ -48,7 +48,7 @@ struct Writer<'c> {
 
 impl<'c> Writer<'c> {
     fn write(change: &'c Change<'c>, extras: &'c BTreeMap<FieldPath, Extra>) -> Self {
-        let written = Written { change, written: Vec::new(), placed: BTreeSet::new() };
+        let written = Written { change, fields: Vec::new(), placed: BTreeSet::new() };
         let mut writer = Self { change, extras, lines: Lines::default(), written };
         if let Value::Object(fields) = change.new {
             let root = FieldPath::root();
@@ -70,7 +70,7 @@ impl<'c> Writer<'c> {
         lead: &str,
     ) {
         let source = self.change.origin(path, parent, value);
-        self.written.written.push((path.clone(), source.clone()));
+        self.written.fields.push((path.clone(), source.clone()));
         let comment_indent = indent - lead.len();
         let extra = self.extras.get(path).cloned().unwrap_or_default();
         for above in &extra.above {
