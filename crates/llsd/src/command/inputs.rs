@@ -28,7 +28,9 @@ impl Inputs {
     pub(super) fn read(&self) -> Result<Input, Printout> {
         let sources = open_all(&self.files, self.facts.files())?;
         let mut input = self.facts.read()?;
-        sources.iter().for_each(|source| input.add(source));
+        for source in &sources {
+            input.add(source);
+        }
         Ok(input)
     }
 }

@@ -56,7 +56,9 @@ struct Found {
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let sources = arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?;
     let mut input = Input::default();
-    sources.iter().for_each(|source| input.add(source));
+    for source in &sources {
+        input.add(source);
+    }
     let mut examined = input.examine();
     if arguments.export_facts.is_some() && examined.len() != 1 {
         return Err(Printout::usage("--export-facts is for one resource"));
