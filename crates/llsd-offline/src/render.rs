@@ -18,7 +18,7 @@ pub struct Folder {
 
 /// All objects, as one stream.
 pub fn stream(plans: &Plans) -> String {
-    let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.in_order());
+    let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests());
     let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
     texts.join("---\n")
 }
@@ -57,7 +57,7 @@ fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(S
         files.push(("config.yaml".to_owned(), configuration.text().to_owned()));
     }
     files.push(("env.yaml".to_owned(), document::manifest(&env)));
-    for object in objects.in_order() {
+    for object in objects.manifests() {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let name = format!("{}-{}.yaml", text("/kind").to_lowercase(), text("/metadata/name"));
         files.push((name, document::manifest(&object)));

@@ -115,7 +115,7 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
     if !variables.is_empty() {
         results.insert("env.yaml".to_owned(), yaml(Value::Array(variables)));
     }
-    let objects = plan.objects.in_order();
+    let objects = plan.objects.manifests();
     let names = objects
         .iter()
         .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));

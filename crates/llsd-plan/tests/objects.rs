@@ -15,7 +15,7 @@ fn every_case_gives_the_objects_that_its_file_holds() {
         let (objects, findings) = case.objects();
         assert_eq!(listed(&findings.problems), case.problems, "{}", file.display());
         assert_eq!(listed(&findings.warnings), case.warnings, "{}", file.display());
-        let mut planned = objects.in_order();
+        let mut planned = objects.manifests();
         planned.iter_mut().for_each(shorten_programs);
         if std::env::var_os("UPDATE_OBJECTS").is_some() {
             write(&file, &planned);
@@ -39,7 +39,7 @@ fn every_rule_holds() {
         let (objects, findings) = rule.objects();
         assert_eq!(listed(&findings.problems), rule.problems, "{}", rule.about);
         assert_eq!(listed(&findings.warnings), rule.warnings, "{}", rule.about);
-        let planned = objects.in_order();
+        let planned = objects.manifests();
         for (kind, expected) in &rule.expect {
             let object = planned.iter().find(|object| object["kind"] == **kind);
             let Some(expected) = expected else {
@@ -59,7 +59,7 @@ fn every_rule_holds() {
 fn planning_twice_gives_the_same_bytes() {
     for (file, case) in ObjectCase::all() {
         let bytes =
-            |case: &ObjectCase| serde_json::to_string(&case.objects().0.in_order()).unwrap();
+            |case: &ObjectCase| serde_json::to_string(&case.objects().0.manifests()).unwrap();
         assert_eq!(bytes(&case), bytes(&case), "{}", file.display());
     }
 }
@@ -68,7 +68,7 @@ fn planning_twice_gives_the_same_bytes() {
 #[test]
 fn no_object_carries_nulls_or_a_status() {
     for (file, case) in ObjectCase::all() {
-        for object in case.objects().0.in_order() {
+        for object in case.objects().0.manifests() {
             assert!(object["apiVersion"].is_string() && object["kind"].is_string(), "{object}");
             assert!(object.get("status").is_none(), "{}: {}", file.display(), object["kind"]);
             assert!(!holds_null(&object), "{}: {object}", file.display());

@@ -24,7 +24,7 @@ fn planned(resource: &Value, facts: &Facts) -> Option<Box<Plan>> {
 /// All bytes that would leave the planner.
 fn bytes(plan: &Plan) -> String {
     let config = plan.generated.as_ref().map(|generated| generated.text.clone());
-    format!("{}\n{config:?}\n{:?}", Value::Array(plan.objects.in_order()), plan.warnings)
+    format!("{}\n{config:?}\n{:?}", Value::Array(plan.objects.manifests()), plan.warnings)
 }
 
 /// The same value with the keys of every mapping in another order.
@@ -105,7 +105,7 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
                 .map(|connection| connection.values(Form::Encoded).unwrap()["password"].clone())
                 .unwrap();
             let mut inside = 0;
-            for object in plan.objects.in_order() {
+            for object in plan.objects.manifests() {
                 let text = object.to_string();
                 prop_assert!(!text.contains(&password));
                 if object["kind"] == "Secret" {

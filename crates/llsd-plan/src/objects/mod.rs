@@ -14,6 +14,7 @@ pub mod exposure;
 mod external_providers;
 mod http_route;
 mod ingress;
+mod kind;
 pub mod labels;
 pub mod names;
 mod network_policy;
@@ -43,7 +44,8 @@ use crate::sha256;
 use crate::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 
 pub use command::LAUNCH;
-pub use planned::{Objects, objects};
+pub use kind::ObjectKind;
+pub use planned::{Objects, PlannedObject, objects};
 pub use settings::DEFAULT_PORT;
 pub use sidecar::DEFAULT_OPERATOR_IMAGE;
 pub use trust::TRUST;

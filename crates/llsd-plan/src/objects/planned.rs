@@ -1,5 +1,7 @@
 //! All objects of one resource, each in its place.
 
+use std::fmt;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{
@@ -10,6 +12,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::kind::ObjectKind;
 use super::{
     Blueprint, autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure,
     http_route, ingress, network_policy, route, service, service_account, storage_secret,
@@ -64,9 +67,9 @@ impl Objects {
         self.ingress.is_some() || self.http_route.is_some() || self.route.is_some()
     }
 
-    /// The objects as they are applied, in the order in which they are applied: what the pods
-    /// need before the Deployment, and what points at the Deployment after it.
-    pub fn in_order(&self) -> Vec<Value> {
+    /// The objects in the order in which they are applied: what the pods need before the Deployment,
+    /// and what points at the Deployment after it.
+    pub fn in_order(&self) -> Vec<PlannedObject> {
         // Without `..`: a kind that is added cannot be forgotten here.
         let Self {
             service_account,
@@ -84,26 +87,49 @@ impl Objects {
             route,
         } = self;
         [
-            service_account.as_ref().map(written),
-            volume_claim.as_ref().map(written),
-            storage_secret.as_ref().map(written),
-            ca_bundle.as_ref().map(written),
-            config_map.as_ref().map(written),
-            network_policy.as_ref().map(written),
-            Some(written(service)),
-            Some(written(deployment)),
-            disruption_budget.as_ref().map(written),
-            autoscaler.as_ref().map(written),
-            ingress.as_ref().map(written),
-            http_route.clone(),
-            route.clone(),
+            planned(ObjectKind::ServiceAccount, service_account.as_ref()),
+            planned(ObjectKind::VolumeClaim, volume_claim.as_ref()),
+            planned(ObjectKind::Secret, storage_secret.as_ref()),
+            planned(ObjectKind::ConfigMap, ca_bundle.as_ref()),
+            planned(ObjectKind::ConfigMap, config_map.as_ref()),
+            planned(ObjectKind::NetworkPolicy, network_policy.as_ref()),
+            planned(ObjectKind::Service, Some(service)),
+            planned(ObjectKind::Deployment, Some(deployment)),
+            planned(ObjectKind::DisruptionBudget, disruption_budget.as_ref()),
+            planned(ObjectKind::Autoscaler, autoscaler.as_ref()),
+            planned(ObjectKind::Ingress, ingress.as_ref()),
+            planned(ObjectKind::HttpRoute, http_route.as_ref()),
+            planned(ObjectKind::Route, route.as_ref()),
         ]
         .into_iter()
         .flatten()
         .collect()
     }
+
+    /// The same as they are printed.
+    pub fn manifests(&self) -> Vec<Value> {
+        self.in_order().into_iter().map(|object| object.json).collect()
+    }
 }
 
-fn written(object: &impl Serialize) -> Value {
-    serde_json::to_value(object).expect("objects of Kubernetes have string keys only")
+/// One object as it is applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedObject {
+    pub kind: ObjectKind,
+    pub name: String,
+    pub json: Value,
+}
+
+/// As status and logs name it: `Deployment my-llama`.
+impl fmt::Display for PlannedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.name(), self.name)
+    }
+}
+
+fn planned(kind: ObjectKind, object: Option<&impl Serialize>) -> Option<PlannedObject> {
+    let json = serde_json::to_value(object?).expect("objects of Kubernetes have string keys only");
+    debug_assert_eq!(json["kind"], kind.name(), "the kind of the field and of the object");
+    let name = json["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    Some(PlannedObject { kind, name, json })
 }

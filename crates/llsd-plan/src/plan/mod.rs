@@ -21,7 +21,8 @@ use crate::distributions::{self, Resolved};
 use crate::document;
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{
-    Blueprint, ConfigSource, Objects, certificates, labels, names, objects, service,
+    Blueprint, ConfigSource, ObjectKind, Objects, PlannedObject, certificates, labels, names,
+    objects, service,
 };
 use crate::problem::{Findings, Problem};
 use crate::secrets;
@@ -185,7 +186,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
 
 /// The account of the pods as a plan has it, for when nothing else can be planned yet: a cluster may
 /// give it the pull secrets without which the image cannot be read.
-pub fn account(resource: &Value, facts: &Facts) -> Option<Value> {
+pub fn account(resource: &Value, facts: &Facts) -> Option<PlannedObject> {
     let Resource { metadata, spec } = Resource::deserialize(resource).ok()?;
     let blueprint = Blueprint {
         name: &metadata.name,
@@ -206,7 +207,7 @@ pub fn account(resource: &Value, facts: &Facts) -> Option<Value> {
     };
     let (objects, _) = objects(&blueprint);
     let mut objects = objects.in_order().into_iter();
-    objects.find(|object| object["kind"] == "ServiceAccount")
+    objects.find(|object| object.kind == ObjectKind::ServiceAccount)
 }
 
 /// The server's name with its release: the one that the file was generated for, else the one said.

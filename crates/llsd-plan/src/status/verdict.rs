@@ -1,8 +1,7 @@
 //! What one pass came to, with everything that the conditions must tell apart.
 
-use serde_json::Value;
-
 use super::observed::{Applied, Applying, Observed, Planning, Refused};
+use crate::objects::ObjectKind;
 use crate::plan::Plan;
 use crate::problem::Problem;
 
@@ -99,12 +98,7 @@ impl<'a> Refusal<'a> {
 /// Objects are written in order, so one that comes after the Deployment says that it was written.
 fn comes_after_the_deployment(plan: &Plan, object: &str) -> bool {
     let objects = plan.objects.in_order();
-    let mut after = objects.iter().skip_while(|object| object["kind"] != "Deployment").skip(1);
-    after.any(|planned| named(planned) == object)
-}
-
-/// An object as [`Applied::written`] names it.
-fn named(object: &Value) -> String {
-    let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    format!("{} {}", part(&object["kind"]), part(&object["metadata"]["name"]))
+    let mut after =
+        objects.iter().skip_while(|object| object.kind != ObjectKind::Deployment).skip(1);
+    after.any(|planned| planned.to_string() == object)
 }

@@ -25,7 +25,7 @@ pub(crate) fn effect(distribution: &str, plan: &Plan) -> Value {
 }
 
 fn environment(plan: &Plan) -> BTreeMap<String, String> {
-    let objects = plan.objects.in_order();
+    let objects = plan.objects.manifests();
     let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
     let containers = &deployment["spec"]["template"]["spec"]["containers"];
     let env = containers[0]["env"].as_array().cloned().unwrap_or_default();

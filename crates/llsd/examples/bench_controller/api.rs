@@ -122,7 +122,7 @@ pub fn planned(resource: &Value) -> Vec<Value> {
     };
     facts.image.unavailable = Some("not asked".to_owned());
     match llsd_plan::plan::plan(resource, &facts) {
-        Outcome::Planned(plan) => plan.objects.in_order(),
+        Outcome::Planned(plan) => plan.objects.manifests(),
         other => panic!("the resource of the bench is not planned: {other:#?}"),
     }
 }

@@ -20,7 +20,7 @@ async fn every_object_of_every_case_is_admitted_and_applying_it_again_changes_no
     for (number, (about, case)) in object_cases().enumerate() {
         let namespace = format!("case-{number}");
         restricted_namespace(&client, &namespace).await;
-        for mut object in case.objects().0.in_order() {
+        for mut object in case.objects().0.manifests() {
             if is_of_others(&object) {
                 continue;
             }
@@ -48,7 +48,7 @@ async fn every_object_of_every_sample_is_admitted() {
         };
         let namespace = format!("sample-{number}");
         restricted_namespace(&client, &namespace).await;
-        for mut object in plan.objects.in_order() {
+        for mut object in plan.objects.manifests() {
             if is_of_others(&object) {
                 continue;
             }
@@ -72,7 +72,7 @@ async fn a_server_can_be_given_a_volume_and_lose_it_again() {
     let deployment = |file: &str| {
         let (_, case) =
             ObjectCase::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
-        let mut objects = case.objects().0.in_order();
+        let mut objects = case.objects().0.manifests();
         objects.retain(|object| object["kind"] == "Deployment");
         let mut deployment = objects.remove(0);
         deployment["metadata"]["namespace"] = json!("volume");

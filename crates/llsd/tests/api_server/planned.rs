@@ -27,7 +27,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
     let uid = || owner_uid.map(str::to_owned);
     let cases = object_cases().map(|(about, mut case)| {
         case.facts.owner_uid = uid();
-        (about, case.objects().0.in_order())
+        (about, case.objects().0.manifests())
     });
     let golden = GoldenCase::all().into_iter().map(|case| (case.name, case.resource, case.facts));
     let samples = samples().into_iter().map(|(name, resource)| {
@@ -37,7 +37,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
     let planned = golden.chain(samples).filter_map(|(name, resource, mut facts)| {
         facts.owner_uid = uid();
         match plan(&resource, &facts) {
-            Outcome::Planned(plan) => Some((name, plan.objects.in_order())),
+            Outcome::Planned(plan) => Some((name, plan.objects.manifests())),
             Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
         }
     });

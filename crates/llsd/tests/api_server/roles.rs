@@ -158,7 +158,7 @@ async fn everything_that_is_planned_can_be_applied_and_deleted_with_these_rights
     };
     let params = PatchParams::apply("llama-stack-operator").force();
     let mut kinds = Vec::new();
-    let mut objects = plan.objects.in_order();
+    let mut objects = plan.objects.manifests();
     for object in &mut objects {
         let kind = object["kind"].as_str().unwrap().to_owned();
         assert_eq!(

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::api_error::told;
-use super::cache::Key;
+use super::key::Key;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
 /// More than this many are not kept: whoever cannot send so many has other worries.

@@ -1,6 +1,7 @@
 //! The operator at work: watches feed a cache and a queue, workers take resources from the queue and
 //! reconcile them. Only the leader does this.
 
+mod api;
 pub(crate) mod api_error;
 mod apply;
 mod bundles;
@@ -8,7 +9,7 @@ mod cache;
 mod collisions;
 mod events;
 mod gather;
-mod kinds;
+mod key;
 mod notes;
 mod object;
 mod operator;
@@ -43,9 +44,10 @@ pub use scope::Scope;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::{Metrics, Reconcile};
 use bundles::Bundles;
-use cache::{Cache, Key};
+use cache::Cache;
 use events::Events;
 use gather::{PullCredentials, Secrets};
+use key::Key;
 use notes::Notes;
 use queue::{Next, Queue};
 use secret_key::SecretKey;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use llsd_plan::status::Server;
 use tokio::time::Instant;
 
-use super::cache::Key;
+use super::key::Key;
 
 /// Notes on all resources.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::cache::Key;
+use super::key::Key;
 use super::shallow;
 
 /// An object of any kind.

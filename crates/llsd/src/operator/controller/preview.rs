@@ -10,19 +10,21 @@ use kube::{Api, Client};
 use llsd_plan::facts::Facts;
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::labels;
+use llsd_plan::objects::{PlannedObject, labels};
 use llsd_plan::plan::{Outcome, plan};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
+use super::api;
 use super::api_error::told;
-use super::cache::{Child, Key};
+use super::cache::Child;
 use super::gather::{gather, held};
-use super::kinds::{self, Kind};
+use super::key::Key;
 use super::secret_key::SecretKey;
 use super::{Context, Error, Scope, Settings, apply, prune};
 use crate::manifests::names::CONFIG_MAP;
 use crate::operator::telemetry::Metrics;
+use llsd_plan::objects::ObjectKind;
 
 /// One object that would change.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +78,7 @@ impl Looking {
 
     /// The resource as the API server would store it: defaulted, admitted, with its generation.
     pub async fn stored(&self, key: &Key, object: &Value) -> Result<Value, kube::Error> {
-        let api = kinds::distributions_in(&self.context.client, &key.namespace);
+        let api = api::distributions_in(&self.context.client, &key.namespace);
         let parameters = PatchParams::apply("llsd-diff").force().dry_run();
         let answer = api.patch(&key.name, &parameters, &Patch::Apply(object)).await?;
         Ok(answer.json)
@@ -102,7 +104,7 @@ impl Looking {
             }
         }
         for child in prune::unplanned(context, key, owner, planned, &children).await? {
-            let api = child.kind.in_namespace(&context.client, &key.namespace);
+            let api = api::owned_in(&context.client, &key.namespace, child.kind);
             let before = api.get_opt(&child.name).await?.map(|live| live.json);
             let (kind, name) = (child.kind.name(), child.name.to_string());
             changes.push(Change { kind, name, before, after: None });
@@ -116,19 +118,18 @@ impl Looking {
         &self,
         key: &Key,
         resource: &Value,
-        mut object: Value,
+        planned: PlannedObject,
         children: &[Child],
     ) -> Result<Result<Option<Change>, String>, kube::Error> {
-        let kind = Kind::of(&object).expect("every planned object is of a known kind");
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let api = kind.in_namespace(&self.context.client, &key.namespace);
+        let PlannedObject { kind, name, json: mut object } = planned;
+        let api = api::owned_in(&self.context.client, &key.namespace, kind);
         let before = api.get_opt(&name).await?.map(|live| live.json);
         let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
         let live = before.as_ref().and_then(|live| apply::ours(kind, live, key, owner));
         if before.is_some() && live.is_none() {
             return Ok(Err(format!("{} {name} belongs to somebody else", kind.name())));
         }
-        if kind == Kind::Deployment {
+        if kind == ObjectKind::Deployment {
             if held(resource, children).is_some_and(|deployment| deployment.adopted) {
                 object = apply::adopted_mark(&object, resource);
             }
@@ -150,11 +151,11 @@ impl Looking {
     async fn children(&self, key: &Key) -> Result<Vec<Child>, kube::Error> {
         let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
         let mut children = Vec::new();
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.is_watched()) {
+        for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if kind.is_optional() && !self.context.served.contains(kind.group()) {
                 continue;
             }
-            let api = kind.in_namespace(&self.context.client, &key.namespace);
+            let api = api::owned_in(&self.context.client, &key.namespace, kind);
             let listed = api.list(&ListParams::default().labels(&ours)).await?;
             let read = listed.iter().filter_map(|object| Child::read(kind, &object.json));
             children.extend(read.filter(|(owner, _)| owner == key).map(|(_, child)| child));

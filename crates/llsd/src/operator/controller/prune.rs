@@ -11,8 +11,10 @@ use llsd_plan::plan::Plan;
 use serde_json::Value;
 
 use super::Context;
-use super::cache::{Child, Detail, Key};
-use super::kinds::Kind;
+use super::api;
+use super::cache::{Child, Detail};
+use super::key::Key;
+use llsd_plan::objects::ObjectKind;
 
 /// How many generated configurations are kept, whatever refers to them.
 const CONFIGS_KEPT: usize = 2;
@@ -48,18 +50,12 @@ pub async fn unplanned<'a>(
     plan: &Plan,
     children: &'a [Child],
 ) -> Result<Vec<&'a Child>, kube::Error> {
-    let planned: HashSet<(Kind, String)> = plan
-        .objects
-        .in_order()
-        .iter()
-        .filter_map(|object| {
-            Some((Kind::of(object)?, object["metadata"]["name"].as_str()?.to_owned()))
-        })
-        .collect();
+    let planned: HashSet<(ObjectKind, String)> =
+        plan.objects.in_order().iter().map(|object| (object.kind, object.name.clone())).collect();
     let mut unplanned: Vec<&Child> = children
         .iter()
         .filter(|child| child.controller.as_deref() == Some(owner) && !child.deleting)
-        .filter(|child| child.kind != Kind::VolumeClaim)
+        .filter(|child| child.kind != ObjectKind::VolumeClaim)
         .filter(|child| !planned.contains(&(child.kind, child.name.to_string())))
         .collect();
     let configs = generated(&unplanned, key);
@@ -74,7 +70,7 @@ pub async fn unplanned<'a>(
 fn generated<'a>(unplanned: &[&'a Child], key: &Key) -> Vec<&'a Child> {
     let prefix = format!("{}-config-", key.name);
     let is_config = |child: &&&Child| {
-        child.kind == Kind::ConfigMap
+        child.kind == ObjectKind::ConfigMap
             && child.name.starts_with(&prefix)
             && matches!(child.detail, Detail::Config { hash: Some(_) })
     };
@@ -125,7 +121,7 @@ async fn storage_secret(
         return Ok(None);
     }
     let name = names::storage_secret(&key.name);
-    let api = Kind::Secret.in_namespace(&context.client, &key.namespace);
+    let api = api::owned_in(&context.client, &key.namespace, ObjectKind::Secret);
     let found = api.get_metadata_opt(&name).await?;
     let owned = found.filter(|secret| {
         let mut owners = secret.metadata.owner_references.iter().flatten();
@@ -133,7 +129,7 @@ async fn storage_secret(
     });
     let uid = owned.and_then(|secret| secret.metadata.uid);
     if let Some(uid) = &uid {
-        delete(&context.client, key, Kind::Secret, &name, uid).await?;
+        delete(&context.client, key, ObjectKind::Secret, &name, uid).await?;
     }
     context.notes.set_storage_secret(key, false);
     Ok(uid.map(|_| format!("Secret {name}")))
@@ -143,7 +139,7 @@ async fn storage_secret(
 async fn delete(
     client: &Client,
     key: &Key,
-    kind: Kind,
+    kind: ObjectKind,
     name: &str,
     uid: &str,
 ) -> Result<(), kube::Error> {
@@ -151,7 +147,7 @@ async fn delete(
         preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
         ..DeleteParams::background()
     };
-    match kind.in_namespace(client, &key.namespace).delete(name, &parameters).await {
+    match api::owned_in(client, &key.namespace, kind).delete(name, &parameters).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
         Err(error) => Err(error),

@@ -9,13 +9,14 @@ use llsd_plan::status::{Applied, Applying, Live, Planning, Refused, Server};
 use serde_json::Value;
 
 use super::api_error::told;
-use super::cache::{Child, Key};
+use super::cache::Child;
 use super::gather::{Gathered, gather};
-use super::kinds::Kind;
+use super::key::Key;
 use super::queue::Next;
 use super::report::{self, Findings};
 use super::{Context, apply, collisions, prune};
 use crate::operator::telemetry::{Generation, Reconcile};
+use llsd_plan::objects::ObjectKind;
 
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -130,7 +131,7 @@ impl Work<'_> {
 
     /// Makes the pods' account, which a cluster may give the pull secrets that are missing.
     async fn make_account(&self, gathered: &Gathered) {
-        let is_there = self.children.iter().any(|child| child.kind == Kind::ServiceAccount);
+        let is_there = self.children.iter().any(|child| child.kind == ObjectKind::ServiceAccount);
         let account = account(self.resource, &gathered.facts).filter(|_| !is_there);
         let Some(account) = account else { return };
         let applied =

@@ -11,8 +11,10 @@ use llsd_plan::status::{self, Applying, Live, Observed, Planning, Server};
 use serde_json::{Map, Value, json};
 
 use super::Context;
-use super::cache::{Child, Detail, Key};
-use super::kinds::{self, Kind};
+use super::api;
+use super::cache::{Child, Detail};
+use super::key::Key;
+use llsd_plan::objects::ObjectKind;
 
 /// What one reconcile came to.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +54,7 @@ pub async fn report(
             "status": difference,
         });
         context.cache.expect_status(key, &status);
-        let api = kinds::distributions_in(&context.client, &key.namespace);
+        let api = api::distributions_in(&context.client, &key.namespace);
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         match api.patch_status(&key.name, &parameters, &Patch::Merge(&patch)).await {
@@ -105,7 +107,7 @@ pub fn live(children: &[Child], key: &Key, exposed: bool) -> Live {
     let service = llsd_plan::objects::names::service(&key.name);
     Live {
         deployment: alive().find_map(Child::deployment).map(|detail| detail.state.clone()),
-        service: alive().any(|child| child.is_named(Kind::Service, &service)),
+        service: alive().any(|child| child.is_named(ObjectKind::Service, &service)),
         claim: alive().find_map(|child| match &child.detail {
             Detail::Claim { phase, .. } => Some(phase.to_string()),
             _ => None,

@@ -9,7 +9,7 @@ use llsd_plan::status::{Answers, Server, ServerProvider};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::cache::Key;
+use super::key::Key;
 use super::pinned_certificate::PinnedCertificate;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);

@@ -15,12 +15,13 @@ use llsd_plan::objects::labels;
 use tokio::task::JoinSet;
 
 use super::Context;
-use super::cache::Key;
-use super::kinds::{self, Kind};
+use super::api;
+use super::key::Key;
 use super::object::Object;
 use super::scope::{Part, Scope};
 use super::synced::{Pending, Synced};
 use crate::manifests::names::CONFIG_MAP;
+use llsd_plan::objects::ObjectKind;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -43,7 +44,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
     for part in context.settings.scope.parts() {
         tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
         tasks.spawn(config_maps(Arc::clone(context), part.clone(), synced.expect()));
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.is_watched()) {
+        for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if !kind.is_optional() || served.contains(kind.group()) {
                 tasks.spawn(children(Arc::clone(context), kind, part.clone(), synced.expect()));
             }
@@ -63,7 +64,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
 
 async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
     pending.begin().await;
-    let api: Api<Object> = part.api(&context.client, &kinds::distribution());
+    let api: Api<Object> = part.api(&context.client, &api::distribution());
     let mut listed = HashSet::new();
     let mut events = std::pin::pin!(events(api, Config::default()));
     while let Some(event) = events.next().await {
@@ -104,9 +105,9 @@ fn gone(context: &Context, key: &Key) {
     context.queue.add(key);
 }
 
-async fn children(context: Arc<Context>, kind: Kind, part: Part, mut pending: Pending) {
+async fn children(context: Arc<Context>, kind: ObjectKind, part: Part, mut pending: Pending) {
     pending.begin().await;
-    let api: Api<Object> = part.api(&context.client, &kind.resource());
+    let api: Api<Object> = part.api(&context.client, &api::owned(kind));
     let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
     let mut listed = HashSet::new();
     let mut events = std::pin::pin!(events(api, Config::default().labels(&ours)));

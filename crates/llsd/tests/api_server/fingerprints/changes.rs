@@ -22,7 +22,7 @@ const MANAGED_BY: &str = "/metadata/labels/app.kubernetes.io~1managed-by";
 /// An object of this kind, of some case, that has a value at this place.
 fn object_with(kind: &str, pointer: &str) -> Value {
     let objects =
-        object_cases().flat_map(|(_, case): (String, ObjectCase)| case.objects().0.in_order());
+        object_cases().flat_map(|(_, case): (String, ObjectCase)| case.objects().0.manifests());
     let found = objects
         .filter(|object| object["kind"] == kind && object.get("stringData").is_none())
         // An immutable one cannot be tampered with.
@@ -167,7 +167,7 @@ async fn what_the_cluster_does_by_itself_is_none_of_ours() {
         .into_iter()
         .find(|(path, _)| path.ends_with("autoscaling.yaml"))
         .expect("the case of the autoscaler");
-    for object in autoscaled.objects().0.in_order() {
+    for object in autoscaled.objects().0.manifests() {
         apply(&client, &within(&namespace, object)).await.unwrap();
     }
     let deployment = within(
@@ -175,7 +175,7 @@ async fn what_the_cluster_does_by_itself_is_none_of_ours() {
         autoscaled
             .objects()
             .0
-            .in_order()
+            .manifests()
             .into_iter()
             .find(|object| object["kind"] == "Deployment")
             .unwrap(),

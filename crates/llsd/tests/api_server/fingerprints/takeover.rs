@@ -15,7 +15,7 @@ use crate::planned::{api_of, apply, apply_as};
 fn deployment(file: &str) -> Value {
     let (_, case) =
         ObjectCase::all().into_iter().find(|(path, _)| path.ends_with(file)).expect("a case");
-    let mut objects = case.objects().0.in_order().into_iter();
+    let mut objects = case.objects().0.manifests().into_iter();
     objects.find(|object| object["kind"] == "Deployment").expect("every server has one")
 }
 

@@ -6,14 +6,15 @@ mod claim;
 mod step;
 mod write;
 
-use llsd_plan::objects::labels;
+use llsd_plan::objects::{PlannedObject, labels};
 use llsd_plan::plan::{Plan, state_of};
 use llsd_plan::status::{Applied, Refused};
 use serde_json::Value;
 
 use super::Context;
-use super::cache::{Child, Key};
-use super::kinds::Kind;
+use super::cache::Child;
+use super::key::Key;
+use llsd_plan::objects::ObjectKind;
 use step::{Step, decide};
 use write::{Made, Writer, name};
 
@@ -49,7 +50,7 @@ pub async fn first(
     context: &Context,
     key: &Key,
     resource: &Value,
-    object: Value,
+    object: PlannedObject,
     children: &[Child],
 ) -> Result<(), Failed> {
     Application::new(context, key, resource, children).object(object).await
@@ -66,12 +67,12 @@ impl<'a> Application<'a> {
         }
     }
 
-    async fn object(&mut self, desired: Value) -> Result<(), Failed> {
-        let kind = Kind::of(&desired).expect("every planned object is of a known kind");
-        let known = self.children.iter().find(|child| child.is_named(kind, name(&desired)));
+    async fn object(&mut self, object: PlannedObject) -> Result<(), Failed> {
+        let PlannedObject { kind, name, json: desired } = object;
+        let known = self.children.iter().find(|child| child.is_named(kind, &name));
         // Secrets are not watched, so this one is looked at each time.
         let read = match kind {
-            Kind::Secret => self.writer.read(kind, name(&desired)).await?,
+            ObjectKind::Secret => self.writer.read(kind, &name).await?,
             _ => None,
         };
         let live = match &read {
@@ -79,15 +80,15 @@ impl<'a> Application<'a> {
             None => known.cloned(),
         };
         match kind {
-            Kind::Deployment => self.deployment(desired, live).await,
-            Kind::VolumeClaim => self.claim(desired, live).await,
+            ObjectKind::Deployment => self.deployment(desired, live).await,
+            ObjectKind::VolumeClaim => self.claim(desired, live).await,
             _ => self.plain(kind, &desired, live.as_ref()).await,
         }
     }
 
     async fn plain(
         &mut self,
-        kind: Kind,
+        kind: ObjectKind,
         desired: &Value,
         live: Option<&Child>,
     ) -> Result<(), Failed> {
@@ -114,8 +115,8 @@ impl<'a> Application<'a> {
     }
 
     async fn claim(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
-        let kind = Kind::VolumeClaim;
-        let runs = self.children.iter().any(|child| child.kind == Kind::Deployment);
+        let kind = ObjectKind::VolumeClaim;
+        let runs = self.children.iter().any(|child| child.kind == ObjectKind::Deployment);
         if let Some(remark) = live.as_ref().filter(|_| runs).and_then(claim::going) {
             self.applied.warnings.push(remark);
             return Ok(());
@@ -132,7 +133,7 @@ impl<'a> Application<'a> {
     }
 
     async fn deployment(&mut self, desired: Value, live: Option<Child>) -> Result<(), Failed> {
-        let kind = Kind::Deployment;
+        let kind = ObjectKind::Deployment;
         let step = decide(&desired, live.as_ref(), self.owner);
         let Some(child) = live.filter(|_| matches!(step, Step::Adopt | Step::Update)) else {
             return self.plain(kind, &desired, self.known(kind, name(&desired))).await;
@@ -160,35 +161,35 @@ impl<'a> Application<'a> {
         Ok(())
     }
 
-    fn own(&self, kind: Kind, live: &Value) -> Result<Child, Failed> {
+    fn own(&self, kind: ObjectKind, live: &Value) -> Result<Child, Failed> {
         let own = ours(kind, live, self.writer.key, self.owner);
         own.ok_or_else(|| not_ours(kind, live))
     }
 
-    fn known(&self, kind: Kind, name: &str) -> Option<&'a Child> {
+    fn known(&self, kind: ObjectKind, name: &str) -> Option<&'a Child> {
         self.children.iter().find(|child| child.is_named(kind, name))
     }
 }
 
 /// What is known of an object that the watch has not shown, if it is the resource's own: of `key`,
 /// whose uid is `owner`.
-pub fn ours(kind: Kind, live: &Value, key: &Key, owner: &str) -> Option<Child> {
+pub fn ours(kind: ObjectKind, live: &Value, key: &Key, owner: &str) -> Option<Child> {
     let (named, child) = Child::read(kind, live)?;
     let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
     // Somebody may have taken the label away, and with it the object out of the watch. Of a Secret
     // the label is the only proof that the operator's own policy accepts.
     let controlled = child.controller.as_deref() == Some(owner);
-    let proven = kind != Kind::Secret && (controlled || child.fingerprint.is_some());
+    let proven = kind != ObjectKind::Secret && (controlled || child.fingerprint.is_some());
     (named == *key && (labelled || proven)).then_some(child)
 }
 
-fn not_ours(kind: Kind, object: &Value) -> Failed {
+fn not_ours(kind: ObjectKind, object: &Value) -> Failed {
     let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
                    give the resource another name";
     failed(kind, object, message, Refused::NotOurs)
 }
 
-fn failed(kind: Kind, object: &Value, message: &str, refused: Refused) -> Failed {
+fn failed(kind: ObjectKind, object: &Value, message: &str, refused: Refused) -> Failed {
     let object = format!("{} {}", kind.name(), name(object));
     Failed { object, message: message.to_owned(), refused }
 }

@@ -50,13 +50,13 @@ mod tests {
 
     use super::*;
     use crate::operator::controller::cache::Detail;
-    use crate::operator::controller::kinds::Kind;
+    use llsd_plan::objects::ObjectKind;
 
     #[test]
     fn only_what_is_ours_is_written_and_only_when_it_differs() {
         let desired = json!({"kind": "Service", "metadata": {"name": "s"}, "spec": {"a": 1}});
         let live = Child {
-            kind: Kind::Service,
+            kind: ObjectKind::Service,
             name: "s".into(),
             uid: "1".into(),
             version: 1,

@@ -8,10 +8,12 @@ use llsd_plan::status::Refused;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
 
+use crate::operator::controller::api;
 use crate::operator::controller::api_error::told;
-use crate::operator::controller::cache::{Cache, Child, Key};
-use crate::operator::controller::kinds::Kind;
+use crate::operator::controller::cache::{Cache, Child};
+use crate::operator::controller::key::Key;
 use crate::operator::controller::object::Object;
+use llsd_plan::objects::ObjectKind;
 
 /// Holds `spec.replicas` while an autoscaler is about to take it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
@@ -43,7 +45,7 @@ pub enum Made {
 
 impl Writer<'_> {
     /// Makes the object, unless there is one of its name.
-    pub async fn create(&self, kind: Kind, desired: &Value) -> Result<Made, Failed> {
+    pub async fn create(&self, kind: ObjectKind, desired: &Value) -> Result<Made, Failed> {
         let mut object = desired.clone();
         // No object has this version, so one that exists is refused as changed meanwhile; one that
         // does not exist is made. Server-side apply has no other way to say "only if new".
@@ -82,7 +84,7 @@ impl Writer<'_> {
         let patch = serde_json::from_value(patch).expect("a list of operations");
         let parameters =
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
-        let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let api = api::owned_in(self.client, &self.key.namespace, live.kind);
         let forgotten = self.cache.forgotten();
         let answer = api.patch(&live.name, &parameters, &Patch::<()>::Json(patch)).await;
         match answer {
@@ -97,11 +99,11 @@ impl Writer<'_> {
     pub async fn leave_replicas(&self, live: &Child, replicas: i32) {
         let object = json!({
             "apiVersion": "apps/v1",
-            "kind": Kind::Deployment.name(),
+            "kind": ObjectKind::Deployment.name(),
             "metadata": {"name": live.name, "uid": live.uid},
             "spec": {"replicas": replicas},
         });
-        let api = live.kind.in_namespace(self.client, &self.key.namespace);
+        let api = api::owned_in(self.client, &self.key.namespace, live.kind);
         let parameters = PatchParams::apply(REPLICAS_MANAGER);
         // A conflict says that the autoscaler owns the number already, with another value.
         if let Err(error) = api.patch(&live.name, &parameters, &Patch::Apply(&object)).await {
@@ -109,8 +111,8 @@ impl Writer<'_> {
         }
     }
 
-    pub async fn read(&self, kind: Kind, name: &str) -> Result<Option<Value>, Failed> {
-        let api = kind.in_namespace(self.client, &self.key.namespace);
+    pub async fn read(&self, kind: ObjectKind, name: &str) -> Result<Option<Value>, Failed> {
+        let api = api::owned_in(self.client, &self.key.namespace, kind);
         match api.get_opt(name).await {
             Ok(found) => Ok(found.map(|object| object.json)),
             Err(error) => Err(failed(kind, name, &error)),
@@ -118,8 +120,13 @@ impl Writer<'_> {
     }
 
     /// Applies `object`, which is `desired` and what guards it.
-    async fn apply(&self, kind: Kind, object: &Value, desired: &Value) -> Result<(), kube::Error> {
-        let api = kind.in_namespace(self.client, &self.key.namespace);
+    async fn apply(
+        &self,
+        kind: ObjectKind,
+        object: &Value,
+        desired: &Value,
+    ) -> Result<(), kube::Error> {
+        let api = api::owned_in(self.client, &self.key.namespace, kind);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let forgotten = self.cache.forgotten();
         let answer = api.patch(name(object), &parameters, &Patch::Apply(object)).await?;
@@ -130,7 +137,7 @@ impl Writer<'_> {
 
     fn remember(
         &self,
-        kind: Kind,
+        kind: ObjectKind,
         object: &Object,
         forgotten_before: u64,
         applied: Option<Fingerprint>,
@@ -141,7 +148,7 @@ impl Writer<'_> {
     }
 }
 
-fn failed(kind: Kind, name: &str, error: &kube::Error) -> Failed {
+fn failed(kind: ObjectKind, name: &str, error: &kube::Error) -> Failed {
     let refused = match error {
         kube::Error::Api(status) if matches!(status.code, 400 | 422) => Refused::Invalid,
         _ => Refused::Unavailable,

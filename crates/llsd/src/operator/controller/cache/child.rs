@@ -6,13 +6,13 @@ use llsd_plan::objects::labels;
 use llsd_plan::status::DeploymentState;
 use serde_json::Value;
 
-use super::Key;
-use crate::operator::controller::kinds::Kind;
+use crate::operator::controller::key::Key;
+use llsd_plan::objects::ObjectKind;
 
 /// An owned object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Child {
-    pub kind: Kind,
+    pub kind: ObjectKind,
     pub name: Box<str>,
     pub uid: Box<str>,
     /// Grows with each change; only for telling newer from older.
@@ -63,7 +63,7 @@ pub struct DeploymentDetail {
 
 impl Child {
     /// Reads a live object; with it the resource that it belongs to.
-    pub fn read(kind: Kind, object: &Value) -> Option<(Key, Self)> {
+    pub fn read(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str();
         let controller = metadata["ownerReferences"]
@@ -112,10 +112,10 @@ impl Child {
 /// The resource of an object that no resource controls: a claim that outlives its resource, or a
 /// Deployment whose owner v0.9 forgot. Anybody can edit labels, so names tell; and a Deployment's
 /// selector, which nobody can edit.
-fn named_for(kind: Kind, object: &Value) -> Option<&str> {
+fn named_for(kind: ObjectKind, object: &Value) -> Option<&str> {
     let name = kind.resource_named(object["metadata"]["name"].as_str()?)?;
     let selected = &object["spec"]["selector"]["matchLabels"][labels::INSTANCE];
-    (kind != Kind::Deployment || selected == name).then_some(name)
+    (kind != ObjectKind::Deployment || selected == name).then_some(name)
 }
 
 /// Resource versions of one cluster can be compared as numbers.
@@ -123,19 +123,21 @@ pub fn version(metadata: &Value) -> u64 {
     metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-fn detail(kind: Kind, object: &Value) -> Detail {
+fn detail(kind: ObjectKind, object: &Value) -> Detail {
     let text = |value: &Value| value.as_str().map(Box::<str>::from);
     match kind {
-        Kind::Deployment => Detail::Deployment(Box::new(deployment(object))),
-        Kind::VolumeClaim => Detail::Claim {
+        ObjectKind::Deployment => Detail::Deployment(Box::new(deployment(object))),
+        ObjectKind::VolumeClaim => Detail::Claim {
             phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
         },
-        Kind::Ingress | Kind::HttpRoute | Kind::Route => Detail::Outside(outside(kind, object)),
-        Kind::ConfigMap => {
+        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => {
+            Detail::Outside(outside(kind, object))
+        }
+        ObjectKind::ConfigMap => {
             Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
         }
-        Kind::ServiceAccount => Detail::Account {
+        ObjectKind::ServiceAccount => Detail::Account {
             pull_secrets: object["imagePullSecrets"]
                 .as_array()
                 .into_iter()
@@ -186,18 +188,18 @@ fn deployment(object: &Value) -> DeploymentDetail {
 }
 
 /// An address as the object's controller reports it, else the host name that was asked for.
-fn outside(kind: Kind, object: &Value) -> Option<Box<str>> {
+fn outside(kind: ObjectKind, object: &Value) -> Option<Box<str>> {
     let (spec, status) = (&object["spec"], &object["status"]);
     let balancer = &status["loadBalancer"]["ingress"][0];
     let host = match kind {
-        Kind::Ingress => [&spec["rules"][0]["host"], &balancer["hostname"], &balancer["ip"]],
-        Kind::Route => [&status["ingress"][0]["host"], &spec["host"], &Value::Null],
+        ObjectKind::Ingress => [&spec["rules"][0]["host"], &balancer["hostname"], &balancer["ip"]],
+        ObjectKind::Route => [&status["ingress"][0]["host"], &spec["host"], &Value::Null],
         _ => [&spec["hostnames"][0], &Value::Null, &Value::Null],
     };
     let host = host.into_iter().find_map(|value| value.as_str().filter(|text| !text.is_empty()))?;
     let encrypted = match kind {
-        Kind::Ingress => spec["tls"].as_array().is_some_and(|tls| !tls.is_empty()),
-        Kind::Route => spec["tls"].is_object(),
+        ObjectKind::Ingress => spec["tls"].as_array().is_some_and(|tls| !tls.is_empty()),
+        ObjectKind::Route => spec["tls"].is_object(),
         // Its listener decides, and that is an object of somebody else.
         _ => false,
     };

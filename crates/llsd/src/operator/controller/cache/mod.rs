@@ -5,8 +5,7 @@ mod child;
 mod packed;
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::fingerprint::Fingerprint;
@@ -15,26 +14,8 @@ use serde_json::Value;
 pub use child::{Child, DeploymentDetail, Detail};
 pub use packed::Packed;
 
-use super::kinds::Kind;
-
-/// Namespace and name of a resource or of an object; many places hold the same.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    pub namespace: Arc<str>,
-    pub name: Arc<str>,
-}
-
-impl Key {
-    pub fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
+use super::key::Key;
+use llsd_plan::objects::ObjectKind;
 
 /// All resources and owned objects.
 #[derive(Debug, Default)]
@@ -107,7 +88,7 @@ impl Cache {
     /// then brings nothing back, and the watch tells what is there.
     pub fn put_written(
         &self,
-        kind: Kind,
+        kind: ObjectKind,
         object: &Value,
         forgotten_before: u64,
         applied: Option<Fingerprint>,
@@ -130,19 +111,19 @@ impl Cache {
     }
 
     /// Takes in an owned object; which resource it wakes.
-    pub fn put_child(&self, kind: Kind, object: &Value) -> Option<Key> {
+    pub fn put_child(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
         let (key, child) = Child::read(kind, object)?;
         self.lock().put_child(key, child)
     }
 
     /// An owned object is gone; which resource that wakes.
-    pub fn remove_child(&self, kind: Kind, object: &Value) -> Option<Key> {
+    pub fn remove_child(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
         let (key, gone) = Child::read(kind, object)?;
         self.forget_child(&key, kind, &gone.name, &gone.uid).then_some(key)
     }
 
     /// Forgets one owned object, if it is still that one.
-    pub fn forget_child(&self, key: &Key, kind: Kind, name: &str, uid: &str) -> bool {
+    pub fn forget_child(&self, key: &Key, kind: ObjectKind, name: &str, uid: &str) -> bool {
         let mut state = self.lock();
         // Also of one that is not known: the answer to its making may be under way.
         state.forgotten += 1;
@@ -159,7 +140,7 @@ impl Cache {
     /// Forgets all owned objects of a kind that a new list did not show; which resources that wakes.
     pub fn keep_children(
         &self,
-        kind: Kind,
+        kind: ObjectKind,
         listed: &HashSet<Key>,
         covered: impl Fn(&Key) -> bool,
     ) -> Vec<Key> {
@@ -243,7 +224,7 @@ impl State {
 }
 
 impl Child {
-    pub fn is_named(&self, kind: Kind, name: &str) -> bool {
+    pub fn is_named(&self, kind: ObjectKind, name: &str) -> bool {
         self.kind == kind && *self.name == *name
     }
 }
@@ -264,23 +245,23 @@ mod tests {
             }})
         };
         let before = cache.forgotten();
-        cache.put_written(Kind::Service, &service("1"), before, None);
+        cache.put_written(ObjectKind::Service, &service("1"), before, None);
         assert_eq!(cache.children(&key).len(), 1);
         // Written, seen and deleted by somebody, before the answer to the write is in.
         let before = cache.forgotten();
-        cache.put_child(Kind::Service, &service("2"));
-        cache.remove_child(Kind::Service, &service("3"));
-        cache.put_written(Kind::Service, &service("2"), before, None);
+        cache.put_child(ObjectKind::Service, &service("2"));
+        cache.remove_child(ObjectKind::Service, &service("3"));
+        cache.put_written(ObjectKind::Service, &service("2"), before, None);
         assert!(cache.children(&key).is_empty());
         // Made, and deleted before anything was known of it.
         let before = cache.forgotten();
-        cache.remove_child(Kind::Service, &service("5"));
-        cache.put_written(Kind::Service, &service("4"), before, None);
+        cache.remove_child(ObjectKind::Service, &service("5"));
+        cache.put_written(ObjectKind::Service, &service("4"), before, None);
         assert!(cache.children(&key).is_empty());
         // Another object's end does not keep one that is known from being brought up to date.
-        cache.put_child(Kind::Service, &service("6"));
-        cache.keep_children(Kind::Ingress, &HashSet::new(), |_| true);
-        cache.put_written(Kind::Service, &service("7"), before, None);
+        cache.put_child(ObjectKind::Service, &service("6"));
+        cache.keep_children(ObjectKind::Ingress, &HashSet::new(), |_| true);
+        cache.put_written(ObjectKind::Service, &service("7"), before, None);
         assert_eq!(cache.children(&key)[0].version, 7);
     }
 }

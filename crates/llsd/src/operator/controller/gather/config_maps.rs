@@ -9,7 +9,7 @@ use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::references::References;
 
 use crate::operator::controller::bundles::Bundles;
-use crate::operator::controller::cache::Key;
+use crate::operator::controller::key::Key;
 
 /// Facts name ConfigMaps of other namespaces as `namespace/name`.
 fn place<'a>(named: &'a str, namespace: &'a str) -> (&'a str, &'a str) {

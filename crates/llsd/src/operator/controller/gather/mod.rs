@@ -20,9 +20,10 @@ pub use pull_credentials::PullCredentials;
 pub use secrets::Secrets;
 
 use super::Context;
-use super::cache::{Child, DeploymentDetail, Key};
-use super::kinds::Kind;
+use super::cache::{Child, DeploymentDetail};
+use super::key::Key;
 use image::{Asking, Learnt};
+use llsd_plan::objects::ObjectKind;
 
 /// What was gathered for one resource.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +64,9 @@ pub async fn gather(
         ),
         served_apis: context.served_apis(),
         adopted: AdoptedFacts {
-            ingress: children.iter().any(|child| child.kind == Kind::Ingress && !child.deleting),
+            ingress: children
+                .iter()
+                .any(|child| child.kind == ObjectKind::Ingress && !child.deleting),
         },
         ..Facts::default()
     };

@@ -13,8 +13,9 @@ use llsd_registry::Credential;
 use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
 
-use crate::operator::controller::cache::{Child, Detail, Key};
-use crate::operator::controller::kinds::Kind;
+use crate::operator::controller::cache::{Child, Detail};
+use crate::operator::controller::key::Key;
+use llsd_plan::objects::ObjectKind;
 
 /// How long a keyring serves before its Secrets are read again.
 const FRESH: Duration = Duration::from_secs(45);
@@ -109,7 +110,7 @@ async fn of_account(
 ) -> Result<Vec<String>, kube::Error> {
     let Some(named) = &references.service_account else {
         let own = names::service_account(&key.name);
-        let own = children.iter().find(|child| child.is_named(Kind::ServiceAccount, &own));
+        let own = children.iter().find(|child| child.is_named(ObjectKind::ServiceAccount, &own));
         return Ok(match own.map(|child| &child.detail) {
             Some(Detail::Account { pull_secrets }) => {
                 pull_secrets.iter().map(ToString::to_string).collect()

@@ -15,7 +15,7 @@ use llsd_plan::references::References;
 use tokio::time::Instant;
 
 use crate::operator::controller::api_error::told;
-use crate::operator::controller::cache::Key;
+use crate::operator::controller::key::Key;
 use crate::operator::controller::secret_key::SecretKey;
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events

@@ -1,0 +1,124 @@
+//! The kinds of objects that the operator owns, a row each. Whoever works with owned objects matches
+//! on all of them, so a kind that is added here and forgotten elsewhere does not compile.
+
+/// One enum from the rows: group, version, kind and plural as the API server names them.
+macro_rules! kinds {
+    ($($kind:ident: $group:literal, $version:literal, $name:literal, $plural:literal;)*) => {
+        /// One kind of owned object.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ObjectKind {
+            $($kind,)*
+        }
+
+        impl ObjectKind {
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The API group; empty for the core one.
+            pub const fn group(self) -> &'static str {
+                match self { $(Self::$kind => $group,)* }
+            }
+
+            pub const fn version(self) -> &'static str {
+                match self { $(Self::$kind => $version,)* }
+            }
+
+            /// The name that users know it by.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// As it stands in the API server's URLs.
+            pub const fn plural(self) -> &'static str {
+                match self { $(Self::$kind => $plural,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    ServiceAccount: "", "v1", "ServiceAccount", "serviceaccounts";
+    VolumeClaim: "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims";
+    Secret: "", "v1", "Secret", "secrets";
+    ConfigMap: "", "v1", "ConfigMap", "configmaps";
+    NetworkPolicy: "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies";
+    Service: "", "v1", "Service", "services";
+    Deployment: "apps", "v1", "Deployment", "deployments";
+    DisruptionBudget: "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets";
+    Autoscaler: "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers";
+    Ingress: "networking.k8s.io", "v1", "Ingress", "ingresses";
+    HttpRoute: "gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes";
+    Route: "route.openshift.io", "v1", "Route", "routes";
+}
+
+impl ObjectKind {
+    /// As an object's `apiVersion` has it.
+    pub fn api_version(self) -> String {
+        match self.group() {
+            "" => self.version().to_owned(),
+            group => format!("{group}/{}", self.version()),
+        }
+    }
+
+    /// Secrets are never listed or watched: the operator's role does not allow it.
+    pub const fn is_watched(self) -> bool {
+        !matches!(self, Self::Secret)
+    }
+
+    /// Whether a cluster may lack it.
+    pub const fn is_optional(self) -> bool {
+        matches!(self, Self::HttpRoute | Self::Route)
+    }
+
+    /// The resource that makes an object of this kind and name.
+    pub fn resource_named(self, name: &str) -> Option<&str> {
+        let suffix = match self {
+            Self::Deployment | Self::HttpRoute | Self::Route => "",
+            Self::ServiceAccount => "-sa",
+            Self::VolumeClaim => "-pvc",
+            Self::Secret => "-storage",
+            Self::NetworkPolicy => "-network-policy",
+            Self::Service => "-service",
+            Self::DisruptionBudget => "-pdb",
+            Self::Autoscaler => "-hpa",
+            Self::Ingress => "-ingress",
+            Self::ConfigMap => {
+                let generated = name.rsplit_once("-config-").map(|(resource, _)| resource);
+                return name.strip_suffix("-ca-bundle").or(generated);
+            }
+        };
+        name.strip_suffix(suffix).filter(|resource| !resource.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names;
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_object_tells_its_resource() {
+        for kind in ObjectKind::ALL {
+            let named = match kind {
+                ObjectKind::ServiceAccount => vec![names::service_account("llama")],
+                ObjectKind::VolumeClaim => vec![names::volume_claim("llama")],
+                ObjectKind::Secret => vec![names::storage_secret("llama")],
+                ObjectKind::ConfigMap => {
+                    vec![names::ca_bundle("llama"), "llama-config-0a1b2c3d".to_owned()]
+                }
+                ObjectKind::NetworkPolicy => vec![names::network_policy("llama")],
+                ObjectKind::Service => vec![names::service("llama")],
+                ObjectKind::Deployment => vec![names::deployment("llama")],
+                ObjectKind::DisruptionBudget => vec![names::disruption_budget("llama")],
+                ObjectKind::Autoscaler => vec![names::autoscaler("llama")],
+                ObjectKind::Ingress => vec![names::ingress("llama")],
+                ObjectKind::HttpRoute => vec![names::http_route("llama")],
+                ObjectKind::Route => vec![names::route("llama")],
+            };
+            for name in named {
+                assert_eq!(kind.resource_named(&name), Some("llama"), "{name}");
+            }
+        }
+        assert_eq!(ObjectKind::Service.resource_named("llama"), None);
+        assert_eq!(ObjectKind::ConfigMap.resource_named("kube-root-ca.crt"), None);
+    }
+}
