@@ -1,7 +1,9 @@
-//! What the planner must know, as a YAML file. A field that nobody knows is named with
-//! its line, because a misspelt fact would otherwise count as one that was not given.
+//! What the planner must know, as files: facts as YAML, and the configuration inside an image. A fact
+//! that nobody knows is named with its line, because a misspelt one would otherwise count as one
+//! that was not given.
 
-use llsd_plan::facts::Facts;
+use llsd_plan::document;
+use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_yaml::{Position, Tree, documents};
 use serde_path_to_error::Segment;
@@ -63,4 +65,23 @@ const REMEDY: &str = "docs/configuration.md lists the facts and their form";
 
 fn wrong(path: FieldPath, message: &str, at: Position) -> Finding {
     Finding::new(path, Reason::Invalid, message, REMEDY, at)
+}
+
+/// A base is read once more when something is generated from it. Here only a text that no server
+/// could read is found, at its own line, also where the file would be handed on unchanged.
+pub fn base(name: &str, text: &str) -> Result<BaseFacts, Finding> {
+    match document::read(text) {
+        Ok(_) => Ok(BaseFacts {
+            text: text.to_owned(),
+            source: BaseSource::File,
+            found_in: Some(name.to_owned()),
+        }),
+        Err(wrong) => Err(Finding::new(
+            FieldPath::root(),
+            Reason::UnsupportedBase,
+            format!("the base configuration cannot be read: {}", wrong.message),
+            "give the config.yaml or run.yaml of a Llama Stack image",
+            wrong.at,
+        )),
+    }
 }

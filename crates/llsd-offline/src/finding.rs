@@ -1,4 +1,4 @@
-//! A [`Problem`] with the place in the file that it speaks of.
+//! A [`Problem`] with its place in the file.
 
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_yaml::{Fault, Position, Tree};

@@ -2,7 +2,6 @@
 //! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
 //! codes are the command line's.
 
-mod base_file;
 mod configuration;
 mod examined;
 pub mod explain;
@@ -17,10 +16,9 @@ mod report;
 mod resource;
 mod validate;
 
-pub use base_file::base;
 pub use configuration::Configuration;
 pub use examined::{Examined, Planned};
-pub use facts_file::facts;
+pub use facts_file::{base, facts};
 pub use finding::Finding;
 pub use input::{Input, Source};
 pub use plans::{Plans, Refused};

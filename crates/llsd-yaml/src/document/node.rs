@@ -152,7 +152,7 @@ impl Node {
     }
 
     /// Sets a field in place, or adds it at the end. A node that is no mapping becomes one: the
-    /// base said nothing there (`safety: null`).
+    /// base has nothing there (`safety: null`).
     pub fn set(&mut self, key: &str, value: Self) {
         if let Some(node) = self.get_mut(key) {
             *node = value;
