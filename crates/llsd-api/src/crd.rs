@@ -11,6 +11,10 @@ use crate::{GROUP, KIND, PLURAL, v1alpha1, v1alpha2};
 pub const OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
 /// The Service in front of the operator's webhooks.
 pub const WEBHOOK_SERVICE: &str = "llama-stack-k8s-operator-webhook-service";
+/// The port of that Service.
+pub const WEBHOOK_SERVICE_PORT: u16 = 443;
+/// The path at which the operator converts.
+pub const CONVERT_PATH: &str = "/convert";
 
 /// The described schema of a whole v1alpha2 resource, metadata aside.
 pub fn described_v1alpha2() -> Value {
@@ -46,7 +50,8 @@ pub fn manifest() -> Value {
                 "webhook": {
                     "conversionReviewVersions": ["v1"],
                     "clientConfig": {"service": {
-                        "namespace": OPERATOR_NAMESPACE, "name": WEBHOOK_SERVICE, "path": "/convert", "port": 443,
+                        "namespace": OPERATOR_NAMESPACE, "name": WEBHOOK_SERVICE,
+                        "path": CONVERT_PATH, "port": WEBHOOK_SERVICE_PORT,
                     }},
                 },
             },

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use llsd_plan::releases::Distribution;
+
 /// A file or folder of the repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -27,14 +29,12 @@ pub(crate) fn entries(folder: &str) -> Vec<PathBuf> {
 
 /// The configuration that the starter distribution of a release has in its image.
 pub fn starter_base(release: &str) -> PathBuf {
-    repository(
-        match release {
-            "0.7.3" => "crates/llsd-plan/src/distributions/starter/0.7.3.yaml".to_owned(),
-            "ogx-1.5.0" => "crates/llsd-plan/src/distributions/ogx-starter/1.5.0.yaml".to_owned(),
-            older => format!("crates/llsd-plan/tests/bases/starter-{older}.yaml"),
-        }
-        .as_ref(),
-    )
+    let newest = ["starter", "ogx-starter"].map(|name| &Distribution::all()[name]);
+    let file = match newest.iter().find(|known| known.release == release) {
+        Some(known) => format!("src/releases/bases/{}.yaml", known.file),
+        None => format!("tests/bases/starter-{release}.yaml"),
+    };
+    repository("crates/llsd-plan").join(file)
 }
 
 pub(crate) fn text(path: &Path) -> String {

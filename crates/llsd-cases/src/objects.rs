@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
-use llsd_plan::config::era::Server;
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
-use llsd_plan::objects::{Blueprint, ConfigSource, Objects, certificates, objects};
+use llsd_plan::objects::{Blueprint, ConfigSource, Objects, ca_bundle, objects};
 use llsd_plan::problem::{Findings, Problem};
+use llsd_plan::releases::Server;
 use llsd_plan::wiring::{Database, ExternalInstall, RedisSidecar, Variable, VariableValue};
 use serde::Deserialize;
 
@@ -105,8 +105,7 @@ impl ObjectCase {
 
     /// The objects, and everything that was remarked on while they were planned.
     pub fn objects(&self) -> (Objects, Findings) {
-        let (ca_bundle, mut findings) =
-            certificates::bundle(&self.spec, self.namespace(), &self.facts);
+        let (ca_bundle, mut findings) = ca_bundle::text(&self.spec, self.namespace(), &self.facts);
         let (objects, more) = objects(&self.blueprint(ca_bundle));
         findings.problems.extend(more.problems);
         findings.warnings.extend(more.warnings);

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use llsd_plan::config::Generated;
-use llsd_plan::config::era::Server;
 use llsd_plan::document::{self, Origin};
 use llsd_plan::problem::Problem;
+use llsd_plan::releases::Server;
 
 use crate::configuration::Configuration;
 use crate::examined::Examined;

@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use llsd_plan::config;
-use llsd_plan::distributions::Distribution;
 use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::releases::Distribution;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 

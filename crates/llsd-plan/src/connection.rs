@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
+use serde::Deserialize;
+
 use crate::coercion::coerced;
 
 /// The parts of a Postgres connection string, decoded.
@@ -21,7 +23,8 @@ pub struct Connection {
 }
 
 /// How a server takes the address of its database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// In parts that it pastes into a URL unescaped.
     Encoded,

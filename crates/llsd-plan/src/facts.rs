@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
+use crate::releases::Releases;
 
 /// What is known of the world around one resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -159,6 +160,9 @@ pub struct OperatorFacts {
     pub network_policy: Option<bool>,
     /// The domain under which exposed servers without a host name of their own are reached.
     pub ingress_domain: Option<String>,
+    /// What is known of server releases: the shipped table, unless a test has another.
+    #[serde(skip)]
+    pub releases: &'static Releases,
 }
 
 /// Objects of an earlier operator that shape what is planned.

@@ -1,11 +1,12 @@
 //! The pure core: validation and planning, with no I/O, no clock and no client.
 
+pub mod admission;
 pub mod coercion;
 pub mod config;
 pub mod connection;
-pub mod distributions;
 pub mod facts;
 pub mod fingerprint;
+pub mod image;
 pub mod migrate;
 pub mod objects;
 pub mod paths;
@@ -13,9 +14,11 @@ pub mod plan;
 pub mod problem;
 pub mod quantity;
 pub mod references;
+pub mod releases;
 mod secrets;
 pub mod sha256;
 pub mod status;
+mod substitution;
 pub mod suggest;
 pub mod takeover;
 pub mod validate;

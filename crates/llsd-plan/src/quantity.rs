@@ -101,4 +101,19 @@ mod tests {
     fn what_has_no_exact_number_has_none(#[case] text: &str) {
         assert_eq!(nanos(text), None);
     }
+
+    #[rstest]
+    #[case("500m", "1", true)]
+    #[case("1", "1", false)]
+    #[case("512Mi", "1Gi", true)]
+    #[case("1e9", "1Gi", true)]
+    #[case("2G", "1Gi", false)]
+    #[case("much", "1Gi", true)]
+    fn quantities_compare_over_their_notations(
+        #[case] one: &str,
+        #[case] other: &str,
+        #[case] less: bool,
+    ) {
+        assert_eq!(nanos(one) < nanos(other), less);
+    }
 }

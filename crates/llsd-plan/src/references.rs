@@ -7,7 +7,7 @@ use llsd_api::lenient::Lenient;
 use llsd_api::secret_ref::{Host, SecretKey, SecretRef};
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 
-use crate::objects::certificates::{self, OPENSHIFT_AI_BUNDLE};
+use crate::objects::ca_bundle::{self, OPENSHIFT_AI_BUNDLE};
 
 /// Everything that one resource points to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl References {
             return;
         };
         if let Some(bundle) = &tls.ca_bundle {
-            self.config_maps.insert(certificates::fact_name(bundle, namespace));
+            self.config_maps.insert(ca_bundle::fact_name(bundle, namespace));
         }
         if let Some(name) = tls.secret_name.as_ref().filter(|_| tls.enabled == Some(true)) {
             for key in ["tls.crt", "tls.key"] {

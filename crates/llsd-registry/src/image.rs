@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use bytes::Bytes;
+use llsd_image::manifest::{digest_of, platforms};
 use oci_spec::image::{ImageConfiguration, ImageManifest};
 
 use crate::{
     Digest, Error, Manifest, Reference, Repository, Source,
-    client::{digest_of, platforms},
     labels::{self, Labels, Location},
     unpacking::{Layers, Unpacking},
 };

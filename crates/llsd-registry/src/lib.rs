@@ -1,35 +1,25 @@
 //! Reads a distribution's base configuration out of its image in a registry, and writes the labels
-//! under which it is found there.
+//! under which it is found there. What needs no network is in `llsd-image`.
 
 mod address;
 mod cache;
 pub mod challenge;
 mod client;
-mod config;
 pub mod credentials;
-mod digest;
-mod error;
 mod identity;
 mod image;
-pub mod labels;
-pub mod layer;
-pub mod mirrors;
 mod published;
-mod reference;
 mod registry;
-pub mod settings;
 mod token;
 mod transport;
 mod unpacking;
 
-pub use client::{Client, Manifest, Placed, PlatformManifest, Repository, platforms};
-pub use config::{Config, Limits};
-pub use credentials::Credential;
-pub use digest::{Digest, InvalidDigest};
-pub use error::Error;
+pub use client::{Client, Placed, Repository};
 pub use image::{BaseConfig, Image};
 pub use labels::Source;
+pub use llsd_image::manifest::{Manifest, PlatformManifest, platforms};
+pub use llsd_image::{Config, Credential, Digest, Error, InvalidDigest, Limits, Reference};
+pub use llsd_image::{labels, layer, mirrors, settings};
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
-pub use reference::Reference;
 pub use registry::{Attempt, Credentials, Registry};
 pub use transport::BlobStream;

@@ -1,15 +1,17 @@
 //! Reads layers as they come from the registry: unpacked while they arrive, in few places at once,
 //! and believed only when the whole had its digest.
 
-use std::{sync::Arc, time::Instant};
-
-use bytes::Bytes;
-use tokio::sync::Semaphore;
-
-use crate::{
-    Digest, Error, Repository,
-    layer::{self, Bounds, Pass, Watch},
+use std::{
+    io::{self, Read},
+    sync::Arc,
+    time::Instant,
 };
+
+use bytes::{Buf, Bytes};
+use llsd_image::layer::{self, Bounds, Pass, Watch};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::{Digest, Error, Repository};
 
 /// Places for unpacking, which costs memory and a thread.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl Layers<'_> {
         bounds: Bounds,
     ) -> Result<Result<Watch, Error>, Error> {
         let mut stream = self.repository.blob_stream(digest, size).await?;
-        let (pieces, pipe) = layer::pipe();
+        let (pieces, pipe) = pipe();
         let scan = tokio::task::spawn_blocking(move || {
             layer::scan(pipe, &mut watch, &bounds).map(|()| watch)
         });
@@ -90,7 +92,7 @@ impl Layers<'_> {
     }
 }
 
-type Scan = (tokio::sync::mpsc::Sender<Bytes>, tokio::task::JoinHandle<Result<Watch, Error>>);
+type Scan = (mpsc::Sender<Bytes>, tokio::task::JoinHandle<Result<Watch, Error>>);
 
 /// Closes the pipe and waits for what the scan came to.
 async fn join(scan: Option<Scan>) -> Option<Result<Watch, Error>> {
@@ -98,4 +100,33 @@ async fn join(scan: Option<Scan>) -> Option<Result<Watch, Error>> {
     drop(pieces);
     let broken = |_| Err(Error::malformed("the layer", "it cannot be unpacked"));
     Some(scan.await.unwrap_or_else(broken))
+}
+
+const PIECES: usize = 8;
+
+/// Carries a layer from the network, which is asynchronous, to decoders, which are not: the reading
+/// end, for a thread that may block. It holds a few pieces at most, so a slow reader slows the download.
+#[derive(Debug)]
+struct Pipe {
+    pieces: mpsc::Receiver<Bytes>,
+    rest: Bytes,
+}
+
+fn pipe() -> (mpsc::Sender<Bytes>, Pipe) {
+    let (sender, pieces) = mpsc::channel(PIECES);
+    (sender, Pipe { pieces, rest: Bytes::new() })
+}
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.pieces.blocking_recv() {
+                Some(piece) => self.rest = piece,
+                None => return Ok(0),
+            }
+        }
+        let count = self.rest.len().min(buffer.len());
+        self.rest.copy_to_slice(&mut buffer[..count]);
+        Ok(count)
+    }
 }

@@ -2,7 +2,7 @@
 //! are installed with it.
 
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodFate};
+use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
@@ -31,7 +31,7 @@ impl Bed {
     /// find when it starts.
     pub async fn within(cluster: ControlPlane, arguments: &[&str]) -> Self {
         let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
         Self { operator, kubelet, user, cluster }
     }

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 use llsd_testkit::{RegistryBuilder, RegistryServer, TestImage, User};
 use serde_json::{Value, json};
 

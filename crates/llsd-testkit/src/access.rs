@@ -12,6 +12,9 @@ use tokio::{io::AsyncWriteExt, process::Command};
 
 use crate::pki::{Identity, Pki};
 
+/// The group whose members may do everything.
+pub const MASTERS: &str = "system:masters";
+
 /// The address of an API server and the authority that vouches for it.
 #[derive(Debug)]
 pub(crate) struct Access {

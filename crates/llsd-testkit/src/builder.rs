@@ -9,13 +9,14 @@ use std::{
 use anyhow::Context;
 
 use crate::{
-    access::Access,
-    binaries::{self, Binary, Kubernetes, Unobtainable},
-    control_plane::{ControlPlane, MASTERS},
+    access::{Access, MASTERS},
+    binaries::{self, Binary, Kubernetes},
+    control_plane::ControlPlane,
     flags,
     pki::Pki,
     process::{Component, Watchdog},
-    readiness, skip,
+    readiness,
+    skip::{Unobtainable, started_or_skipped},
 };
 
 /// A port is free when it is chosen and may be taken a moment later, when the program asks for it.
@@ -28,6 +29,22 @@ pub struct Builder {
     with_controllers: bool,
     api_server: Vec<String>,
     controller_manager: Vec<String>,
+}
+
+impl ControlPlane {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// etcd and kube-apiserver, of the minor that `LLSD_TEST_KUBERNETES` names.
+    pub async fn start() -> anyhow::Result<Self> {
+        Self::builder().start().await
+    }
+
+    /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had.
+    pub async fn start_or_skip() -> Option<Self> {
+        Self::builder().start_or_skip().await
+    }
 }
 
 struct Programs {
@@ -70,7 +87,7 @@ impl Builder {
     /// `CI=true` that is a failure, and a control plane that does not come up always is.
     pub async fn start_or_skip(self) -> Option<ControlPlane> {
         let started = self.start().await.context("the control plane did not start");
-        skip::started_or_skipped(started)
+        started_or_skipped(started)
     }
 
     pub async fn start(self) -> anyhow::Result<ControlPlane> {

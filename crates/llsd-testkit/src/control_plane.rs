@@ -8,16 +8,13 @@ use kube::{Api, Client, ResourceExt, api::PostParams};
 use tempfile::TempDir;
 
 use crate::{
-    access::{Access, Kubectl},
+    access::{Access, Kubectl, MASTERS},
     audit::Audit,
-    binaries::{self, Binary, Kubernetes, Unobtainable},
-    builder::Builder,
+    binaries::{self, Binary, Kubernetes},
     process::{Component, Watchdog},
     readiness,
+    skip::Unobtainable,
 };
-
-/// The group that may do everything.
-pub(crate) const MASTERS: &str = "system:masters";
 
 /// A real control plane of its own.
 ///
@@ -39,20 +36,6 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    /// etcd and kube-apiserver, of the minor that `LLSD_TEST_KUBERNETES` names.
-    pub async fn start() -> anyhow::Result<Self> {
-        Self::builder().start().await
-    }
-
-    /// As [`start`](Self::start), but `None`, said loudly, where the programs cannot be had.
-    pub async fn start_or_skip() -> Option<Self> {
-        Self::builder().start_or_skip().await
-    }
-
     /// A client that may do everything, as the user `admin`.
     pub fn client(&self) -> Client {
         self.client_for("admin", &[MASTERS])

@@ -2,7 +2,7 @@
 //! real registry, and the real servers that the operator runs.
 //!
 //! ```no_run
-//! # use llsd_testkit::{ControlPlane, PodFate};
+//! # use llsd_testkit::{ControlPlane, PodState};
 //! # async fn test() {
 //! let Some(cluster) = ControlPlane::builder()
 //!     .with_controller_manager()
@@ -11,30 +11,13 @@
 //! else {
 //!     return;
 //! };
-//! let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+//! let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
 //! let before = cluster.audit().mark().await.unwrap();
 //! let client = cluster.client_for("operator", &["system:masters"]);
 //! // ... let the operator work ...
 //! let requests = cluster.audit().requests_of("operator").await.unwrap();
 //! assert!(requests.since(before).writes().is_empty());
 //! # drop((client, kubelet));
-//! # }
-//! ```
-//!
-//! [`ControlPlane::running_kubelet`] goes further: it runs the pods, here with the real server.
-//!
-//! ```no_run
-//! # use llsd_testkit::{ControlPlane, ImageStandIn, OpenAiStub, Release};
-//! # async fn test(cluster: ControlPlane, stub: OpenAiStub) -> anyhow::Result<()> {
-//! let venv = Release::NEWEST.install()?;
-//! let kubelet = cluster.running_kubelet(move |_| Some(ImageStandIn::server(&venv))).await?;
-//! // A resource may say `endpoint: http://vllm:8000`.
-//! kubelet.let_pods_reach("vllm", 8000, stub.url().trim_start_matches("http://").parse()?)?;
-//! let template = kubelet.server_url_template(); // for the operator's --server-url-template
-//! // ... let the operator make a Deployment ...
-//! let providers = format!("{}/default/my-server-service/v1/providers", kubelet.front());
-//! # drop((template, providers));
-//! # Ok(())
 //! # }
 //! ```
 //!
@@ -58,6 +41,7 @@ mod flags;
 mod kubelet;
 mod llama_stack;
 mod loopback_client;
+pub mod node;
 mod openai_stub;
 mod pki;
 mod postgres;
@@ -70,21 +54,22 @@ mod registry;
 mod shared;
 mod skip;
 
-pub use access::Kubectl;
+pub use access::{Kubectl, MASTERS};
 pub use audit::{Audit, Mark, Request, Requests};
-pub use binaries::{Binary, Kubernetes, Unobtainable, locate};
+pub use binaries::{Binary, Kubernetes, locate};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
-pub use kubelet::{ImageStandIn, Kubelet, PodFate, RunningKubelet};
+pub use kubelet::{Kubelet, PodState};
 pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use postgres::{Postgres, PostgresBuilder};
+pub use process::{Watchdog, last_lines};
 pub use program::Program;
 pub use programs::locate as debian_program;
 pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
-pub use skip::{skip, skipped, test_name};
+pub use skip::{Unobtainable, skip, skipped, started_or_skipped, test_name};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.

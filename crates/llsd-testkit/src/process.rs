@@ -22,12 +22,12 @@ use anyhow::{Context, bail};
 /// A process group also has no window between a spawn and its registration, and no number that
 /// could have been given to another process meanwhile.
 #[derive(Debug)]
-pub(crate) struct Watchdog {
+pub struct Watchdog {
     shell: Child,
 }
 
 impl Watchdog {
-    pub(crate) fn guard(folder: &Path) -> anyhow::Result<Self> {
+    pub fn guard(folder: &Path) -> anyhow::Result<Self> {
         let shell = Command::new("sh")
             // The folder goes first, because the shell dies together with its group. An open file
             // does not mind.
@@ -43,13 +43,13 @@ impl Watchdog {
         Ok(Self { shell })
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.shell.id()
     }
 
     /// Does at once what it would do at the end of this process: removes the folder and kills what
     /// is left of the group, such as children that a killed program had started.
-    pub(crate) fn clear_away(&mut self) {
+    pub fn clear_away(&mut self) {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }
@@ -185,7 +185,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-pub(crate) fn last_lines(log: &Path, count: usize) -> String {
+pub fn last_lines(log: &Path, count: usize) -> String {
     let Ok(bytes) = fs::read(log) else {
         return format!("({} cannot be read)", log.display());
     };

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::{announce::announce, binaries::Unobtainable, cache::Cache};
+use crate::{announce::announce, cache::Cache, skip::Unobtainable};
 
 /// The program's path, installing Debian's `package` if it is not there.
 pub fn locate(program: &str, package: &str) -> Result<PathBuf, Unobtainable> {

@@ -8,7 +8,10 @@ use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{access::Access, control_plane::MASTERS, process::Component};
+use crate::{
+    access::{Access, MASTERS},
+    process::Component,
+};
 
 /// Twenty times what an idle machine needs: a busy one is slow, not broken.
 const DEADLINE: Duration = Duration::from_secs(90);

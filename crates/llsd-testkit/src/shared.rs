@@ -3,7 +3,11 @@
 
 use tokio::sync::OnceCell;
 
-use crate::{binaries::Unobtainable, builder::Builder, control_plane::ControlPlane, skip};
+use crate::{
+    builder::Builder,
+    control_plane::ControlPlane,
+    skip::{Unobtainable, skip},
+};
 
 /// Started by the first test that asks, and kept in a static. Statics are never dropped; the
 /// watchdog clears away when the test process ends.
@@ -45,7 +49,7 @@ impl SharedControlPlane {
         match self.started.get_or_init(start).await {
             Ok(control_plane) => Some(control_plane),
             Err(why) => {
-                skip::skip(&why.to_string());
+                skip(&why.to_string());
                 None
             }
         }

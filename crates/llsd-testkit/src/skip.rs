@@ -5,7 +5,17 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use crate::binaries::Unobtainable;
+/// Why something that tests run against cannot be had on this machine.
+#[derive(Debug, Clone)]
+pub struct Unobtainable(pub String);
+
+impl std::fmt::Display for Unobtainable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unobtainable {}
 
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
@@ -34,7 +44,7 @@ pub fn skip(why: &str) {
 
 /// What was started. `None`, said loudly, where it cannot be had on this machine; a panic when it
 /// can and did not start.
-pub(crate) fn started_or_skipped<T>(started: anyhow::Result<T>) -> Option<T> {
+pub fn started_or_skipped<T>(started: anyhow::Result<T>) -> Option<T> {
     match started {
         Ok(started) => Some(started),
         Err(error) => match error.downcast_ref::<Unobtainable>() {

@@ -1,6 +1,7 @@
-//! The one binary of the product, as a library: `command` is the command line, `operator` is what
-//! `llsd run` starts, and `manifests` are the install files that both agree on.
+//! The one binary of the product, as a library: `command` is the command line, and `operator` is what
+//! `llsd run` starts.
 
 pub mod command;
-pub mod manifests;
 pub mod operator;
+
+pub use llsd_install as manifests;

@@ -1,7 +1,7 @@
 //! The names of the server's APIs: camelCase in the resource, snake_case in config.yaml, and one
 //! API whose name changed with a release.
 
-use super::era::Era;
+use crate::releases::Era;
 
 /// The name that config.yaml of this era has for an API, however the resource spells it.
 pub(super) fn in_config(era: &Era, written: &str) -> String {
@@ -12,7 +12,11 @@ pub(super) fn in_config(era: &Era, written: &str) -> String {
         }
         name.push(c.to_ascii_lowercase());
     }
-    if matches!(name.as_str(), "agents" | "responses") { era.agents_api().to_owned() } else { name }
+    if matches!(name.as_str(), "agents" | "responses") {
+        era.layout.agents_api.clone()
+    } else {
+        name
+    }
 }
 
 /// The name of the field that the resource has for an API of config.yaml.

@@ -1,14 +1,14 @@
-//! The base configuration, opened: read as the server reads it, its version checked, its era told.
+//! The base configuration, opened: read as the server reads it, its version checked, and the server
+//! that it is for detected.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::era::{self, Era, NoEra};
-use crate::distributions::already_read;
 use crate::document::{self, Node, Origin};
 use crate::facts::BaseFacts;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::{Era, NoEra, Releases, detect};
 
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
@@ -25,6 +25,7 @@ pub(super) struct Base {
 
 pub(super) fn open(
     base: &BaseFacts,
+    releases: &'static Releases,
     release: Option<&str>,
     findings: &mut Findings,
 ) -> Option<Base> {
@@ -33,7 +34,7 @@ pub(super) fn open(
         Some(place) => format!("the base configuration ({place})"),
         None => "the base configuration".to_owned(),
     };
-    let known = already_read(&base.text);
+    let known = releases.already_read(&base.text);
     let read = match known {
         Some((value, _)) => Ok(Cow::Borrowed(value)),
         None => document::read(&base.text).map(Cow::Owned),
@@ -74,7 +75,7 @@ pub(super) fn open(
         );
         return None;
     }
-    match era::detect(&value, release) {
+    match detect(releases, &value, release) {
         Ok(era) => {
             let document = match known {
                 Some((_, document)) => document.clone(),

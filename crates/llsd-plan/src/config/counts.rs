@@ -3,8 +3,8 @@
 
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
-use super::substitution::EffectiveId;
 use crate::document::Node;
+use crate::substitution::EffectiveId;
 
 /// Entries of the generated file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use super::api_name;
 use super::draft::{Draft, entry_id};
-use super::era::Era;
 use super::registered::KINDS;
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::Era;
 
 /// The APIs that are switched off, and those that fall with them.
 #[derive(Clone, Debug, Default)]
@@ -167,9 +167,9 @@ fn cascade(draft: &mut Draft<'_>) {
 fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
     let known = draft.era.catalogue.get(api, entry.get_str("provider_type")?)?;
     // APIs without providers are always served, whatever the file says.
-    let providable = known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed));
-    providable.into_iter().find_map(|needed| {
-        draft.disabled.cause(needed).map(|cause| (needed.clone(), cause.to_owned()))
+    let mut providable = known.needs().filter(|needed| draft.era.catalogue.has_api(needed));
+    providable.find_map(|needed| {
+        draft.disabled.cause(needed).map(|cause| (needed.to_owned(), cause.to_owned()))
     })
 }
 

@@ -9,12 +9,12 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 use super::api_name;
 use super::disabled::Disabled;
 use super::environment::Environment;
-use super::era::Era;
-use super::substitution::{EffectiveId, Variables};
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
 use crate::problem::{FieldPath, Findings, Problem};
+use crate::releases::Era;
+use crate::substitution::{EffectiveId, Variables};
 use crate::wiring::{RedisSidecar, Variable};
 
 pub(super) struct Draft<'a> {
@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
     /// The list of resources of a kind, at the place that the layout has for it.
     pub(super) fn registered(&mut self, kind: &str) -> &mut Vec<Node> {
         let origin = Origin::Rule("resources are registered here");
-        if self.era.has_storage_section() {
+        if self.era.layout.has_storage_section {
             self.document.entry_map("registered_resources", &origin).entry_list(kind, &origin)
         } else {
             self.document.entry_list(kind, &origin)
@@ -107,7 +107,7 @@ impl<'a> Draft<'a> {
 
     /// The resources of a kind that the document has, without making the list.
     pub(super) fn registered_now(&self, kind: &str) -> &[Node] {
-        let list = if self.era.has_storage_section() {
+        let list = if self.era.layout.has_storage_section {
             self.document.at(&["registered_resources", kind])
         } else {
             self.document.get(kind)

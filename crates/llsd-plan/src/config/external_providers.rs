@@ -17,7 +17,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
                 ignored(draft, &path, field);
                 continue;
             }
-            if !draft.era.takes_external_packages() {
+            if !draft.era.layout.takes_external_packages {
                 draft.findings.problem(
                     &path,
                     Reason::Invalid,

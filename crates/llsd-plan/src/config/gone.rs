@@ -2,10 +2,10 @@
 //! that providers of the base keep their state in under other names there.
 
 use super::draft::Draft;
-use super::era::Server;
 use super::{api_name, storage};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::Server;
 
 /// Looks at the base, once everything that the resource switches off is out of it.
 pub(super) fn apply(draft: &mut Draft<'_>) {
@@ -60,10 +60,12 @@ fn fill_stores(draft: &mut Draft<'_>) {
         for (index, entry) in draft.providers(&api).iter().enumerate() {
             let known = entry.get_str("provider_type").and_then(|name| catalogue.get(&api, name));
             let Some(known) = known else { continue };
-            for field in known.required.iter().filter(|field| known.fill.contains_key(*field)) {
+            let required = known.required();
+            let filled = required.filter_map(|field| known.fill().find(|(own, _)| *own == field));
+            for (field, value) in filled {
                 if entry.at(&["config", field]).is_none_or(Node::is_null) {
-                    let value = storage::companion(&draft.document, &known.fill[field], None);
-                    missing.push((api.clone(), index, field.clone(), value));
+                    let value = storage::companion(draft, value, None);
+                    missing.push((api.clone(), index, field, value));
                 }
             }
         }
@@ -73,7 +75,7 @@ fn fill_stores(draft: &mut Draft<'_>) {
         let entries = draft.document.entry_map("providers", &origin).entry_list(&api, &origin);
         if let Some(entry) = entries.get_mut(index) {
             let value = Node::from_value(value, &origin);
-            entry.entry_map("config", &origin).set(&field, value);
+            entry.entry_map("config", &origin).set(field, value);
         }
     }
 }

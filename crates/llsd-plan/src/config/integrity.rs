@@ -6,9 +6,9 @@ use super::draft::{Draft, entry_id};
 use super::providers::serve;
 use super::registered::{KINDS, Kind};
 use super::shields;
-use super::substitution::EffectiveId;
 use crate::document::{Content, Node};
 use crate::problem::Reason;
+use crate::substitution::EffectiveId;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);
@@ -28,7 +28,8 @@ fn needs(draft: &mut Draft<'_>) {
                 draft.era.catalogue.get(&provider.api, name).map(|known| (name.to_owned(), known))
             });
         let Some((name, known)) = known else { continue };
-        for needed in known.needs.iter().filter(|needed| draft.era.catalogue.has_api(needed)) {
+        let catalogue = draft.era.catalogue;
+        for needed in known.needs().filter(|needed| catalogue.has_api(needed)) {
             if draft.providers(needed).is_empty() {
                 draft.findings.problem(
                     &provider.path,
@@ -48,7 +49,7 @@ fn resources(draft: &mut Draft<'_>) {
     // Benchmarks stay as the base has them.
     for Kind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);
-        let of_all = *list == "models" && draft.era.has_provider_all();
+        let of_all = *list == "models" && draft.era.layout.has_provider_all;
         let dangling = |resource: &Node| {
             resource
                 .get_str("provider_id")

@@ -3,12 +3,10 @@
 
 pub(crate) mod api_name;
 mod base;
-pub mod catalogue;
 mod counts;
 mod disabled;
 mod draft;
 mod environment;
-pub mod era;
 mod external_providers;
 mod gone;
 mod integrity;
@@ -24,7 +22,6 @@ mod server;
 mod shields;
 mod storage;
 mod storage_inline;
-pub(crate) mod substitution;
 mod telemetry;
 mod tools;
 mod variables;
@@ -37,6 +34,8 @@ use crate::connection::Form;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
 use crate::problem::{Findings, Problem};
+use crate::releases::Server;
+use crate::substitution::{self, Variables};
 use crate::wiring::{RedisSidecar, Variable};
 
 pub use counts::Counts;
@@ -44,8 +43,6 @@ pub use environment::Bound;
 
 use disabled::Disabled;
 use draft::{Draft, UserProvider};
-use era::Server;
-use substitution::Variables;
 
 /// A generated configuration and what the pod needs for it.
 #[derive(Clone, Debug)]
@@ -95,7 +92,7 @@ pub fn generate(
     release: Option<&str>,
 ) -> Outcome {
     let mut findings = Findings::default();
-    let Some(base) = base::open(base, release, &mut findings) else {
+    let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
         return Outcome { findings, ..Outcome::default() };
     };
     let disabled = Disabled::new(spec, &base.era);
@@ -138,7 +135,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
         counts,
         release: draft.era.name(),
         server: draft.era.server(),
-        coerces_variables: draft.era.coerces_variables(),
+        coerces_variables: draft.era.layout.coerces_variables,
         secrets: draft.environment.used(|name| used.contains(name)),
         variables: draft.plain_variables,
         redis: draft.redis,

@@ -1,13 +1,13 @@
 //! `resources.models`: the models that the server registers when it starts.
 
 use llsd_api::name_or_entry::NameOrEntry;
-use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{ModelEntry, ModelType};
 
 use super::draft::Draft;
 use super::resources::{self, Assigned};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::ProviderType;
 
 /// A model of the resource, whichever way it is written.
 struct Model<'a> {
@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         registered.push(key);
     }
     deployments(draft, &registered);
-    if draft.era.lists_over_aliases() {
+    if draft.era.layout.lists_over_aliases {
         own_names_last(draft);
     }
 }
@@ -94,7 +94,7 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
         Some(kind) => (kind, Origin::Field(path.key("modelType"))),
         None => (ModelType::Llm, Origin::Rule("a model is an llm unless it says otherwise")),
     };
-    if kind == ModelType::Rerank && !draft.era.knows_rerank_models() {
+    if kind == ModelType::Rerank && !draft.era.layout.knows_rerank_models {
         draft.findings.problem(
             &path.key("modelType"),
             Reason::Invalid,
@@ -161,13 +161,13 @@ fn provider_model_id(
 /// The name that must be one model's own: where there are no aliases, its provider's.
 fn served_name(draft: &Draft<'_>, model: &Model<'_>, provider: &Assigned) -> String {
     let of_provider = || provider_model_id(draft, model, provider).map(|(id, _)| id);
-    let name = if draft.era.has_aliases() { None } else { of_provider() };
+    let name = if draft.era.layout.has_aliases { None } else { of_provider() };
     name.unwrap_or_else(|| model.name.to_owned())
 }
 
 /// From 0.3 to 0.7 a model is served by its provider's name alone.
 fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, id: &str) {
-    if !draft.era.has_aliases() && id != model.name {
+    if !draft.era.layout.has_aliases && id != model.name {
         draft.findings.warning(
             &model.path,
             Reason::Ignored,
@@ -182,13 +182,21 @@ fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, 
     }
 }
 
+fn has_deployments(draft: &Draft<'_>, provider: &str) -> bool {
+    let catalogue = draft.era.catalogue;
+    let known = catalogue.full_type("inference", provider);
+    known
+        .and_then(|name| catalogue.get("inference", name))
+        .is_some_and(ProviderType::has_deployments)
+}
+
 /// A deployment of Azure that no model of the resource belongs to is a model of its own name.
 fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
     for provider in draft.user_providers().iter() {
         let Some(deployment) = &provider.entry.deployment_name else { continue };
         let listed = registered.iter().any(|(_, of)| *of == provider.id);
         if provider.api != "inference"
-            || short_name(&provider.entry.provider) != "azure"
+            || !has_deployments(draft, &provider.entry.provider)
             || listed
             || draft.disabled.cause("inference").is_some()
         {

@@ -4,18 +4,13 @@
 use llsd_api::secret_ref::{Host, SecretKey};
 use serde_json::{Map, Value};
 
-use super::catalogue::{Catalogue, ProviderType};
 use super::draft::{Draft, UserProvider};
 use super::provider_type::Resolved;
-use super::substitution::whole;
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::ProviderType;
+use crate::substitution::whole;
 use crate::suggest::nearest;
-
-/// Types that take any key at all.
-const OPEN_TYPES: [&str; 1] = ["remote::milvus"];
-/// Fields that a cloud region may go to.
-const REGION_FIELDS: [&str; 5] = ["region", "region_name", "oci_region", "location", "aws_region"];
 
 pub(super) fn build<'a>(
     draft: &mut Draft<'a>,
@@ -56,33 +51,30 @@ impl Builder<'_, '_> {
     fn endpoint(&mut self) {
         let Some(endpoint) = &self.provider.entry.endpoint else { return };
         let path = self.provider.path.key("endpoint");
-        let Some(field) = self.field_for(|known| known.endpoint.as_deref(), &["url", "base_url"])
-        else {
+        let Some(field) = self.field_for(ProviderType::endpoint, &["url", "base_url"]) else {
             return self.no_place(&path, "an endpoint");
         };
-        let endpoint = self.with_suffix(endpoint, &field);
+        let endpoint = self.with_path(endpoint, &field);
         self.set(&field, Node::scalar(endpoint, Origin::Field(path.clone())), &path);
-        if self.provider.api == "telemetry" && self.config.get("sinks").is_none_or(reads_variable) {
-            let sinks = ["console", "otel_trace"].map(Value::from).to_vec();
-            let origin = Origin::Rule("an endpoint means that traces are sent");
-            self.config.set("sinks", Node::from_value(Value::Array(sinks), &origin));
+        let Some(known) = self.resolved.known else { return };
+        for (field, value) in known.with_endpoint() {
+            if self.config.get(field).is_none_or(reads_variable) {
+                let origin = Origin::Rule("an endpoint means that traces are sent");
+                self.config.set(field, Node::from_value(value.clone(), &origin));
+            }
         }
     }
 
-    /// The server asks below `/v1`; up to 0.3 it adds that to Ollama's and Azure's address itself.
-    fn with_suffix(&self, endpoint: &str, field: &str) -> String {
-        let suffix = match (self.resolved.name.as_str(), field) {
-            ("remote::vllm", _) => "/v1",
-            ("remote::ollama", _) if !self.draft.era.adds_paths() => "/v1",
-            ("remote::azure", _) if !self.draft.era.adds_paths() => "/openai/v1",
-            (_, "otel_trace_endpoint") => "/v1/traces",
-            _ => return endpoint.to_owned(),
+    /// The endpoint with the path below which the server asks, where it has none.
+    fn with_path(&self, endpoint: &str, field: &str) -> String {
+        let Some(path) = self.resolved.known.and_then(|known| known.path(field)) else {
+            return endpoint.to_owned();
         };
         let trimmed = endpoint.trim_end_matches('/');
         let without_path = trimmed
             .split_once("://")
             .is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '$']));
-        if without_path { format!("{trimmed}{suffix}") } else { endpoint.to_owned() }
+        if without_path { format!("{trimmed}{path}") } else { endpoint.to_owned() }
     }
 
     fn api_key(&mut self) {
@@ -90,8 +82,7 @@ impl Builder<'_, '_> {
             return;
         };
         let path = self.provider.path.key("apiKey");
-        let Some(field) = self.field_for(|known| known.key.as_deref(), &["api_key", "api_token"])
-        else {
+        let Some(field) = self.field_for(ProviderType::key, &["api_key", "api_token"]) else {
             return self.no_place(&path, "an API key");
         };
         self.set_secret(&field, "api_key", key.target(), &path);
@@ -121,7 +112,7 @@ impl Builder<'_, '_> {
         let path = self.provider.path.key("region");
         let field = match self.resolved.known {
             None => Some("region"),
-            Some(known) => REGION_FIELDS.into_iter().find(|field| known.knows(field)),
+            Some(known) => known.region(),
         };
         match field {
             Some(field) => {
@@ -139,7 +130,7 @@ impl Builder<'_, '_> {
             let Some(secret) = secret.read() else { continue };
             let knows = |field: &str| self.resolved.known.is_none_or(|known| known.knows(field));
             // `api_key` is the key of any provider, whatever the release calls it.
-            let field = match self.resolved.known.and_then(|known| known.key.as_deref()) {
+            let field = match self.resolved.known.and_then(ProviderType::key) {
                 Some(key) if name == "api_key" && !knows(name) => key.to_owned(),
                 _ if knows(name) || self.is_open() => name.clone(),
                 _ => {
@@ -181,7 +172,7 @@ impl Builder<'_, '_> {
                 self.resolved.name,
                 self.draft.era.name()
             );
-            let remedy = match nearest(key, known.known()) {
+            let remedy = match nearest(key, known.fields()) {
                 Some(meant) => format!("did you mean {meant}?"),
                 None => "remove it".to_owned(),
             };
@@ -194,12 +185,12 @@ impl Builder<'_, '_> {
     /// the catalogue says, else the first usual name for a type that nobody knows.
     pub(super) fn field_for(
         &self,
-        of: impl Fn(&'static ProviderType) -> Option<&'static str>,
+        of: impl Fn(ProviderType) -> Option<&'static str>,
         usual: &[&'static str],
     ) -> Option<String> {
         let api = self.provider.api.as_str();
         let own = self.resolved.known.and_then(&of);
-        let others = || Catalogue::field_names(api, &self.resolved.name, &of);
+        let others = || self.draft.era.releases.field_names(api, &self.resolved.name, &of);
         let names = || own.into_iter().chain(others()).chain(usual.iter().copied());
         let learnt = self
             .draft
@@ -233,7 +224,7 @@ impl Builder<'_, '_> {
     }
 
     fn is_open(&self) -> bool {
-        OPEN_TYPES.contains(&self.resolved.name.as_str())
+        self.resolved.known.is_some_and(ProviderType::is_open)
     }
 }
 

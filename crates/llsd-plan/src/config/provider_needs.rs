@@ -2,12 +2,12 @@
 
 use llsd_api::provider_id::short_name;
 
-use super::catalogue::ProviderType;
 use super::provider_config::Builder;
 use super::storage;
-use super::substitution::{Form, Reference, whole};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::ProviderType;
+use crate::substitution::{Form, Reference, whole};
 use crate::suggest::nearest;
 
 impl Builder<'_, '_> {
@@ -16,9 +16,9 @@ impl Builder<'_, '_> {
         let Some(known) = self.resolved.known else { return };
         let own = Some(self.provider.id.as_str());
         let own = own.filter(|id| *id != short_name(&self.resolved.name));
-        for (field, value) in &known.fill {
+        for (field, value) in known.fill() {
             if self.config.get(field).is_none_or(Node::is_null) {
-                let value = storage::companion(&self.draft.document, value, own);
+                let value = storage::companion(self.draft, value, own);
                 let origin = Origin::Rule("the provider needs it");
                 self.config.set(field, Node::from_value(value, &origin));
             }
@@ -28,16 +28,15 @@ impl Builder<'_, '_> {
     /// What is still missing, or stays empty because nothing sets its variable.
     pub(super) fn required(&mut self) {
         let Some(known) = self.resolved.known else { return };
-        let endpoint = self.field_for(|known| known.endpoint.as_deref(), &[]);
-        let needs_endpoint = self.resolved.name == "remote::vllm";
-        let fields =
-            known.required.iter().cloned().chain(endpoint.clone().filter(|_| needs_endpoint));
+        let endpoint = self.field_for(ProviderType::endpoint, &[]);
+        let needed = endpoint.clone().filter(|_| known.needs_endpoint());
+        let fields = known.required().map(str::to_owned).chain(needed);
         let mut missing: Vec<String> = fields.filter(|field| self.is_empty(field)).collect();
         missing.dedup();
         for field in missing {
             let (path, remedy) = if endpoint.as_ref() == Some(&field) {
                 (self.provider.path.key("endpoint"), "set endpoint".to_owned())
-            } else if known.key.as_ref() == Some(&field) {
+            } else if known.key() == Some(&field) {
                 (self.provider.path.key("apiKey"), "set apiKey".to_owned())
             } else {
                 let remedy = format!("set settings.{field}, or secretRefs.{field} for a secret");
@@ -66,8 +65,8 @@ impl Builder<'_, '_> {
             noun(what)
         );
         let remedy = match self.resolved.known {
-            Some(known) if known.known().next().is_some() => {
-                let fields: Vec<&str> = known.known().collect();
+            Some(known) if known.fields().next().is_some() => {
+                let fields: Vec<&str> = known.fields().collect();
                 format!("remove it; settings of this provider are {}", fields.join(", "))
             }
             _ => "remove it".to_owned(),
@@ -76,7 +75,7 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn unknown_field(&mut self, path: &FieldPath, name: &str) {
-        let known = self.resolved.known.into_iter().flat_map(ProviderType::known);
+        let known = self.resolved.known.into_iter().flat_map(ProviderType::fields);
         let remedy = match nearest(name, known) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "remove it".to_owned(),

@@ -3,32 +3,15 @@
 
 use llsd_api::provider_id::short_name;
 
-use super::catalogue::{Catalogue, ProviderType};
-use super::era::Era;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::{Catalogue, Era, ProviderType};
 use crate::suggest::nearest;
-
-/// Types that a release calls by another name, by API and short name.
-const RENAMED: [(&str, &str, &str); 12] = [
-    ("agents", "builtin", "meta-reference"),
-    ("responses", "meta-reference", "builtin"),
-    ("eval", "meta-reference", "builtin"),
-    ("eval", "builtin", "meta-reference"),
-    ("tool_runtime", "rag-runtime", "file-search"),
-    ("tool_runtime", "rag", "file-search"),
-    ("tool_runtime", "rag", "rag-runtime"),
-    ("tool_runtime", "file-search", "rag-runtime"),
-    ("vector_io", "meta-reference", "faiss"),
-    ("vector_io", "builtin", "faiss"),
-    ("post_training", "huggingface", "huggingface-gpu"),
-    ("post_training", "torchtune", "torchtune-gpu"),
-];
 
 /// A provider type and what the release's catalogue knows of it.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) name: String,
-    pub(super) known: Option<&'static ProviderType>,
+    pub(super) known: Option<ProviderType>,
 }
 
 /// The type behind `written`, or nothing where the release has no such type, which is then a
@@ -41,36 +24,31 @@ pub(super) fn resolve(
     path: &FieldPath,
     findings: &mut Findings,
 ) -> Option<Resolved> {
-    let full = |catalogue: &'static Catalogue| -> Option<String> {
-        if written.contains("::") {
-            catalogue.get(api, written).map(|_| written.to_owned())
-        } else {
-            catalogue.full_type(api, written).map(str::to_owned)
-        }
-    };
+    let full = |catalogue: Catalogue| catalogue.full_type(api, written);
     if let Some((catalogue, name)) =
         era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
     {
-        let known = catalogue.get(api, &name);
-        if let Some(without) = era.candidates().find(|other| other.get(api, &name).is_none()) {
+        let known = catalogue.get(api, name);
+        let title = &catalogue.release.title;
+        if let Some(without) = era.candidates().find(|other| other.get(api, name).is_none()) {
             findings.warning(
                 path,
                 Reason::NotFound,
-                format!("`{name}` exists in {} but not in {}", catalogue.name, without.name),
+                format!("`{name}` exists in {title} but not in {}", without.release.title),
                 "make sure that the image has it; a version label on the image settles it",
             );
         }
-        if let Some(instead) = known.and_then(|known| known.instead.as_deref()) {
+        if let Some(instead) = known.and_then(ProviderType::instead) {
             findings.warning(
                 path,
                 Reason::Deprecated,
-                format!("`{name}` is deprecated in {}", catalogue.name),
+                format!("`{name}` is deprecated in {title}"),
                 format!("use {instead}"),
             );
         }
-        return Some(Resolved { name, known });
+        return Some(Resolved { name: name.to_owned(), known });
     }
-    if let Some(new) = replacement(era, api, short_name(written)) {
+    if let Some(new) = era.catalogue.renamed(api, short_name(written)).map(short_name) {
         findings.problem(
             path,
             Reason::NotFound,
@@ -79,9 +57,11 @@ pub(super) fn resolve(
         );
         return None;
     }
-    let elsewhere: Vec<&str> = Catalogue::all()
-        .filter(|catalogue| full(catalogue).is_some())
-        .map(|catalogue| catalogue.name.as_str())
+    let elsewhere: Vec<&str> = era
+        .releases
+        .catalogues()
+        .filter(|catalogue| full(*catalogue).is_some())
+        .map(|catalogue| catalogue.release.title.as_str())
         .collect();
     if let (Some(first), Some(last)) = (elsewhere.first(), elsewhere.last()) {
         findings.problem(
@@ -111,19 +91,6 @@ pub(super) fn resolve(
         },
     );
     Some(Resolved { name, known: None })
-}
-
-/// The name that the era's release has for a type of another release.
-fn replacement(era: &Era, api: &str, short: &str) -> Option<&'static str> {
-    let renamed = RENAMED
-        .iter()
-        .filter(|(renamed_api, old, _)| *renamed_api == api && *old == short)
-        .map(|(_, _, new)| *new)
-        .find(|new| era.catalogue.full_type(api, new).is_some());
-    renamed.or_else(|| {
-        let plain = short.strip_suffix("-openai-compat")?;
-        era.catalogue.full_type(api, plain).map(short_name)
-    })
 }
 
 fn known_names(era: &Era, api: &str) -> String {

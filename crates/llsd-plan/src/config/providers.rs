@@ -35,7 +35,6 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
 }
 
 fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
-    let written = telemetry::type_name(&draft.era, provider);
     let types: Vec<String> = draft
         .providers(&provider.api)
         .iter()
@@ -44,7 +43,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let resolved = provider_type::resolve(
         &draft.era,
         &provider.api,
-        written,
+        &provider.entry.provider,
         |name| types.iter().any(|known| known == name),
         &provider.path.key("provider"),
         &mut draft.findings,
@@ -101,7 +100,7 @@ pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     let all = apis.is_empty()
         && !(draft.document.get("apis").is_some_and(|apis| !apis.is_null())
-            && draft.era.serves_nothing_of_an_empty_list());
+            && draft.era.layout.serves_nothing_of_an_empty_list());
     if !all && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
         draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));

@@ -6,9 +6,9 @@ use llsd_api::v1alpha2::ExternalProvidersSpec;
 use super::api_name;
 use super::disabled::Fallen;
 use super::draft::{Draft, entry_id, listed};
-use super::substitution::EffectiveId;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::substitution::EffectiveId;
 
 /// The provider of a resource, and why it is this one.
 #[derive(Clone, Debug)]

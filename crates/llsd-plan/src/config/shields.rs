@@ -4,10 +4,11 @@ use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ShieldEntry;
 
 use super::draft::{Draft, entry_id};
-use super::substitution::EffectiveId;
 use super::{gone, resources};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::ProviderType;
+use crate::substitution::EffectiveId;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let items = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
@@ -72,7 +73,10 @@ fn register(
 fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &FieldPath) {
     let guards = draft.providers("safety").iter().any(|entry| {
         entry_id(entry).is_some_and(|id| id.id == provider)
-            && entry.get_str("provider_type") == Some("inline::llama-guard")
+            && entry
+                .get_str("provider_type")
+                .and_then(|name| draft.era.catalogue.get("safety", name))
+                .is_some_and(ProviderType::asks_model)
     });
     // A name with a slash may be the served model itself.
     if guards && !name.contains('/') {

@@ -5,12 +5,12 @@ use llsd_api::v1alpha2::{KvStorageSpec, KvType, SqlStorageSpec, SqlType};
 use serde_json::{Value, json};
 
 use super::draft::Draft;
-use super::era::{Era, StoreKind};
 use super::redis_endpoint::RedisEndpoint;
 use super::storage_inline;
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::releases::{Era, StoreKind};
 use crate::wiring::{REDIS_SIDECAR_PORT, RedisSidecar};
 
 /// The two kinds of state that the server keeps.
@@ -101,7 +101,7 @@ fn sql_target(draft: &mut Draft<'_>, sql: &SqlStorageSpec) -> Target {
 }
 
 fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
-    if !draft.era.has_storage_section() {
+    if !draft.era.layout.has_storage_section {
         return storage_inline::set(draft, kind, target, path);
     }
     ensure_section(draft);
@@ -203,7 +203,7 @@ fn ensure_section(draft: &mut Draft<'_>) {
             "responses": {"table_name": "responses", "backend": "sql_default"},
         });
         for store in ["prompts", "connectors"] {
-            match era.store(store) {
+            match era.layout.store(store) {
                 Some(StoreKind::Kv) => {
                     stores[store] = json!({"namespace": store, "backend": "kv_default"});
                 }
@@ -220,27 +220,28 @@ fn ensure_section(draft: &mut Draft<'_>) {
 /// A value of the catalogue with the base's own names: its state directory, and a backend that it
 /// has where it has no `kv_default` or `sql_default`. A provider that is not the only one of its
 /// type has a place of its own, which `own` names.
-pub(super) fn companion(document: &Node, value: &Value, own: Option<&str>) -> Value {
+pub(super) fn companion(draft: &Draft<'_>, value: &Value, own: Option<&str>) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
             fields
                 .iter()
                 .map(|(key, value)| {
                     let value = match (key.as_str(), value.as_str(), own) {
-                        ("backend", Some(name), _) => backend_name(document, name).into(),
+                        ("backend", Some(name), _) => backend_name(&draft.document, name).into(),
                         ("namespace", Some(name), Some(own)) => format!("{name}::{own}").into(),
                         ("table_name", Some(name), Some(own)) => {
                             let own = own.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
                             format!("{name}_{own}").into()
                         }
-                        _ => companion(document, value, own),
+                        _ => companion(draft, value, own),
                     };
                     (key.clone(), value)
                 })
                 .collect(),
         ),
         Value::String(text) => {
-            let text = text.replace("DISTRO", &distro_name(document));
+            let state = state_directory(&draft.era, &distro_name(&draft.document));
+            let text = text.replace(":=", &draft.era.layout.default_sign).replace("STATE", &state);
             match (text.strip_suffix(".db"), own) {
                 (Some(file), Some(own)) => format!("{file}-{own}.db").into(),
                 _ => text.into(),
@@ -276,10 +277,10 @@ pub(super) fn distro_name(document: &Node) -> String {
 }
 
 fn state_directory(era: &Era, distro: &str) -> String {
-    format!("{}/distributions/{distro}", era.state_folder()).trim_end_matches('/').to_owned()
+    format!("{}/distributions/{distro}", era.layout.state_folder).trim_end_matches('/').to_owned()
 }
 
 /// A reference to a variable with a default, in the grammar of the era.
 fn with_default(era: &Era, variable: &str, value: &str) -> String {
-    format!("${{env.{variable}{}{value}}}", era.default_sign())
+    format!("${{env.{variable}{}{value}}}", era.layout.default_sign)
 }

@@ -1,29 +1,12 @@
 //! Telemetry: a provider of the server up to 0.2, and nothing but OpenTelemetry's own environment
 //! variables since.
 
-use llsd_api::provider_id::short_name;
 use serde_json::Value;
 
 use super::draft::{Draft, UserProvider};
-use super::era::Era;
 use crate::document::{Node, Origin};
 use crate::problem::Reason;
 use crate::wiring::{Variable, VariableValue};
-
-/// Names under which users ask for OpenTelemetry; the server's own provider of it is another word.
-const OPEN_TELEMETRY: [&str; 4] = ["opentelemetry", "otel", "otlp", "open-telemetry"];
-
-/// The provider as the server of the era names it.
-pub(super) fn type_name<'a>(era: &Era, provider: &UserProvider<'a>) -> &'a str {
-    let written = provider.entry.provider.as_str();
-    if provider.api == "telemetry"
-        && era.catalogue.has_api("telemetry")
-        && OPEN_TELEMETRY.contains(&short_name(written))
-    {
-        return "inline::meta-reference";
-    }
-    written
-}
 
 /// Turns a telemetry provider into environment variables.
 pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {
@@ -57,7 +40,7 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
         }
     }
     // 0.3 sends nothing until it is switched on.
-    if draft.era.has_telemetry_section() {
+    if draft.era.layout.has_telemetry_section {
         let origin = Origin::Field(provider.path.clone());
         let section = draft.document.entry_map("telemetry", &origin);
         section.set("enabled", Node::scalar(true, origin));

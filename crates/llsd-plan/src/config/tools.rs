@@ -7,20 +7,13 @@ use llsd_api::v1alpha2::ToolEntry;
 use super::disabled::Fallen;
 use super::draft::{Draft, entry_id};
 use super::resources::{self, Assigned};
-use super::substitution::references;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
+use crate::substitution::references;
 
-/// What can search the web, as far as a release has it.
-const SEARCH: [&str; 6] = [
-    "remote::brave-search",
-    "remote::tavily-search",
-    "remote::bing-search",
-    "remote::exa-search",
-    "remote::nimble-search",
-    "remote::serply-search",
-];
-const MCP: &str = "remote::model-context-protocol";
+/// Tools as the rows of the catalogue name them.
+const WEB_SEARCH: &str = "websearch";
+const MCP: &str = "mcp";
 
 /// A tool of the resource, whichever way it is written.
 struct Tool<'a> {
@@ -31,8 +24,8 @@ struct Tool<'a> {
 
 /// What a tool is, once its name is understood.
 enum Group {
-    /// One of the server's own, with the provider types that can run it.
-    BuiltIn { id: &'static str, types: Vec<&'static str> },
+    /// One of the server's own.
+    BuiltIn { tool: &'static str },
     /// A server of the Model Context Protocol, by its name without the prefix.
     Mcp { name: String },
     /// Anything else that the user assigns to a provider.
@@ -56,7 +49,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         }
         let group = group(draft, &tool);
         let Some(provider) = provider(draft, &tool, &group) else { continue };
-        if draft.era.has_tool_groups() {
+        if draft.era.layout.has_tool_groups {
             register(draft, &tool, &group, &provider);
         } else {
             provide(draft, &tool, &group, &provider);
@@ -67,20 +60,10 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 fn group(draft: &Draft<'_>, tool: &Tool<'_>) -> Group {
     let plain = tool.name.strip_prefix("builtin::").unwrap_or(tool.name).replace('-', "_");
     match plain.as_str() {
-        "websearch" | "web_search" => {
-            let known = |name: &&str| draft.era.catalogue.get("tool_runtime", name).is_some();
-            let types = SEARCH.into_iter().filter(known).collect();
-            Group::BuiltIn { id: "builtin::websearch", types }
-        }
-        "rag" | "file_search" if draft.era.has_tool_groups() => {
-            Group::BuiltIn { id: "builtin::rag", types: vec!["inline::rag-runtime"] }
-        }
-        "rag" | "file_search" => {
-            Group::BuiltIn { id: "builtin::file_search", types: vec!["inline::file-search"] }
-        }
-        "wolfram_alpha" => {
-            Group::BuiltIn { id: "builtin::wolfram_alpha", types: vec!["remote::wolfram-alpha"] }
-        }
+        "websearch" | "web_search" => Group::BuiltIn { tool: WEB_SEARCH },
+        "rag" | "file_search" if draft.era.layout.has_tool_groups => Group::BuiltIn { tool: "rag" },
+        "rag" | "file_search" => Group::BuiltIn { tool: "file_search" },
+        "wolfram_alpha" => Group::BuiltIn { tool: "wolfram_alpha" },
         _ => match tool.name.strip_prefix("mcp::") {
             Some(name) => Group::Mcp { name: name.to_owned() },
             None if tool.entry.is_some_and(|entry| entry.mcp_endpoint.is_some()) => {
@@ -96,9 +79,9 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
     if let Some(named) = tool.entry.and_then(|entry| entry.provider.as_deref()) {
         return resources::find(draft, "tool_runtime", named, &tool.path.key("provider"));
     }
-    let types: Vec<&str> = match group {
-        Group::BuiltIn { types, .. } => types.clone(),
-        Group::Mcp { .. } => vec![MCP],
+    let tool_name = match group {
+        Group::BuiltIn { tool } => tool,
+        Group::Mcp { .. } => MCP,
         Group::Other => {
             draft.findings.problem(
                 &tool.path,
@@ -109,6 +92,7 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
             return None;
         }
     };
+    let types: Vec<&str> = draft.era.catalogue.runners(tool_name).collect();
     let able: Vec<(String, bool)> = draft
         .providers("tool_runtime")
         .iter()
@@ -132,7 +116,7 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
         );
         return None;
     };
-    if matches!(group, Group::BuiltIn { id: "builtin::websearch", .. }) && !has_key {
+    if matches!(group, Group::BuiltIn { tool: WEB_SEARCH }) && !has_key {
         draft.findings.warning(
             &tool.path,
             Reason::Required,
@@ -157,7 +141,7 @@ fn has_key(draft: &Draft<'_>, entry: &Node) -> bool {
 /// Up to 0.6: an entry of `tool_groups`.
 fn register(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
     let id = match group {
-        Group::BuiltIn { id, .. } => (*id).to_owned(),
+        Group::BuiltIn { tool } => format!("builtin::{tool}"),
         Group::Mcp { name } => format!("mcp::{name}"),
         Group::Other => tool.name.to_owned(),
     };
@@ -189,7 +173,7 @@ fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Ass
         );
     }
     match group {
-        Group::BuiltIn { id: "builtin::websearch", .. } => put_first(draft, &provider.id),
+        Group::BuiltIn { tool: WEB_SEARCH } => put_first(draft, &provider.id),
         Group::BuiltIn { .. } | Group::Other => {}
         Group::Mcp { name } => connect(draft, tool, name),
     }
@@ -197,11 +181,12 @@ fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Ass
 
 /// The server gives web search to the first provider that has a key.
 fn put_first(draft: &mut Draft<'_>, id: &str) {
+    let searches: Vec<&str> = draft.era.catalogue.runners(WEB_SEARCH).collect();
     let origin = Origin::Base;
     let entries =
         draft.document.entry_map("providers", &origin).entry_list("tool_runtime", &origin);
     let is_search =
-        |entry: &Node| entry.get_str("provider_type").is_some_and(|name| SEARCH.contains(&name));
+        |entry: &Node| entry.get_str("provider_type").is_some_and(|name| searches.contains(&name));
     let chosen = entries.iter().position(|entry| entry_id(entry).is_some_and(|of| of.id == id));
     let first = entries.iter().position(is_search);
     if let (Some(chosen), Some(first)) = (chosen, first)

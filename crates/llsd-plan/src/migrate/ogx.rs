@@ -6,49 +6,47 @@ use serde_json::{Map, Value};
 
 use super::{Kind, Migrated, finished, migrate};
 use crate::config::api_name::in_resource;
-use crate::config::catalogue::{Catalogue, ProviderType};
-use crate::distributions::{Distribution, release_of};
 use crate::problem::FieldPath;
+use crate::releases::{
+    Catalogue, Distribution, ProviderType, Releases, Server, release_of, server_of,
+};
 
-/// The last release of llama-stack, for which resources are written.
-const BEFORE: &str = "0.7.3";
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
-/// Types that ended without one that the catalogue puts in their place: the distributions of OGX
-/// have this one there.
-const SUCCESSORS: [(&str, &str); 1] = [("inline::transformers", "inline::sentence-transformers")];
-/// Variables of the distributions that have another name in OGX.
-const VARIABLES: [(&str, &str); 1] = [("AWS_BEARER_TOKEN_BEDROCK", "AWS_BEDROCK_BEARER_TOKEN")];
 const STATE: [&str; 2] = ["SQLITE_STORE_DIR", "FILES_STORAGE_DIR"];
 
 /// A release of OGX to which resources can be moved.
 #[derive(Clone, Copy, Debug)]
-pub struct Target(&'static Catalogue);
+pub struct Target(Catalogue);
 
 impl Target {
     /// The release that the named distributions have: `ogx-1.5.0`, or `ogx-1.5`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let newest = Catalogue::all().last().filter(|newest| {
-            let patch = newest.release.strip_prefix(text);
-            patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.'))
-        });
-        let known = || Catalogue::all().last().map_or("", |newest| newest.release.as_str());
-        newest
-            .filter(|_| text.contains('.'))
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is no release to move to; known is {}", known()))
+        let newest = newest(Server::Ogx);
+        let name = &newest.release.name;
+        let patch = name.strip_prefix(text).filter(|_| text.contains('.'));
+        if patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.')) {
+            Ok(Self(newest))
+        } else {
+            Err(format!("`{text}` is no release to move to; known is {name}"))
+        }
     }
 
     /// As `--release` takes it.
     pub fn release(self) -> &'static str {
-        &self.0.release
+        &self.0.release.name
     }
+}
+
+fn newest(server: Server) -> Catalogue {
+    let releases = Releases::shipped();
+    releases.catalogue_of(releases.newest(server))
 }
 
 /// Migrates a resource that validation accepts to v1alpha2, and to OGX.
 pub fn migrate_to(source: &Value, target: Target) -> Migrated {
     let migrated = migrate(source);
     let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
-    let Some(before) = Catalogue::of(BEFORE) else { return migrated };
+    let before = newest(Server::LlamaStack);
     let mut work = Work { migrated, is_same_version, before, after: target.0 };
     if work.distribution() {
         work.gone();
@@ -61,8 +59,9 @@ pub fn migrate_to(source: &Value, target: Target) -> Migrated {
 struct Work {
     migrated: Migrated,
     is_same_version: bool,
-    before: &'static Catalogue,
-    after: &'static Catalogue,
+    /// The last release of llama-stack, for which resources are written.
+    before: Catalogue,
+    after: Catalogue,
 }
 
 impl Work {
@@ -71,11 +70,12 @@ impl Work {
         let path = FieldPath::spec().key("distribution");
         let asked = &self.migrated.object["spec"]["distribution"];
         if let Some(image) = asked["image"].as_str() {
-            if !release_of(image, None).is_some_and(|release| release.starts_with("ogx")) {
+            let release = release_of(image, None);
+            if release.as_deref().and_then(server_of) != Some(Server::Ogx) {
                 let message = format!(
                     "an image is yours to choose: put one of {} in its place, and use `--release \
                      {}` where its name does not say it; all else is for OGX now",
-                    self.after.name, self.after.release
+                    self.after.release.title, self.after.release.name
                 );
                 self.decide(&path.key("image"), Kind::Left, message);
                 self.state(None);
@@ -84,23 +84,24 @@ impl Work {
         }
         let Some(name) = asked["name"].as_str().map(str::to_owned) else { return false };
         let Some(old) = Distribution::all().get(&name) else { return false };
-        if old.release.starts_with("ogx") {
+        if server_of(&old.release) == Some(Server::Ogx) {
             return true;
         }
-        let new_name = format!("ogx-{name}");
-        let Some(new) = Distribution::all().get(&new_name) else {
+        let succeeds = |new: &&Distribution| new.succeeds.as_ref() == Some(&name);
+        let mut distributions = Distribution::all().iter();
+        let Some((new_name, new)) = distributions.find(|(_, new)| succeeds(new)) else {
             let message = format!(
                 "no distribution of OGX stands for {name}: name an image of {}; nothing of the \
                  resource was moved",
-                self.after.name
+                self.after.release.title
             );
             self.decide(&path.key("name"), Kind::Left, message);
             return false;
         };
         self.migrated.object["spec"]["distribution"]["name"] = Value::from(new_name.as_str());
-        let message = format!("{name} → {new_name}, {}", self.after.name);
+        let message = format!("{name} → {new_name}, {}", self.after.release.title);
         self.decide(&path.key("name"), Kind::Changed, message);
-        self.state(Some((old, new, &new_name)));
+        self.state(Some((old, new, new_name)));
         true
     }
 
@@ -140,14 +141,12 @@ impl Work {
             if !reads(old, name) || reads(new, name) {
                 continue;
             }
-            let renamed = VARIABLES.iter().find(|(old, new)| {
-                *old == name && {
-                    !variables.iter().flat_map(items).any(|other| other["name"] == *new)
-                }
+            let renamed = new.renamed.get(name).filter(|new| {
+                !variables.iter().flat_map(items).any(|other| other["name"] == **new)
             });
-            if let Some((_, renamed)) = renamed {
+            if let Some(renamed) = renamed {
                 self.migrated.object["spec"]["workload"]["overrides"]["env"][index]["name"] =
-                    Value::from(*renamed);
+                    Value::from(renamed.as_str());
                 self.decide(&path, Kind::Changed, format!("{name} → {renamed}"));
             } else {
                 let message = format!("{name} stays, but {new_name} does not read it");
@@ -162,11 +161,11 @@ impl Work {
         let apis: Vec<&str> = apis.collect();
         for section in ["providers", "externalProviders"] {
             for api in &apis {
-                let why = format!("{} has no API `{api}`", self.after.name);
+                let why = format!("{} has no API `{api}`", self.after.release.title);
                 self.drop(section, &in_resource(api), &why);
             }
         }
-        let why = format!("{} has no shields", self.after.name);
+        let why = format!("{} has no shields", self.after.release.title);
         self.drop("resources", "shields", &why);
     }
 
@@ -212,20 +211,13 @@ impl Work {
         let Some(written) = entry.get("provider").and_then(Value::as_str).map(str::to_owned) else {
             return;
         };
-        let full = if written.contains("::") {
-            Some(written.as_str())
-        } else {
-            self.before.full_type(api, &written)
-        };
-        let (Some(full), before, after) = (full, self.before, self.after) else { return };
+        let (before, after) = (self.before, self.after);
+        let Some(full) = before.full_type(api, &written) else { return };
         let Some(old) = before.get(api, full) else { return };
         let mut new_type = full;
         if after.get(api, full).is_none() {
-            let successor = SUCCESSORS.iter().find(|(gone, _)| *gone == full);
-            let successor = successor.map(|(_, new)| *new).or(old.instead.as_deref());
-            let Some(successor) = successor.filter(|new| after.get(api, new).is_some()) else {
-                return; // validation says what OGX has
-            };
+            let successor = old.successor().filter(|new| after.get(api, new).is_some());
+            let Some(successor) = successor else { return }; // validation says what OGX has
             new_type = successor;
             let short = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
             let new = if written.contains("::") { new_type.to_owned() } else { short(new_type) };
@@ -250,19 +242,19 @@ impl Work {
         &mut self,
         path: &FieldPath,
         fields: &mut Map<String, Value>,
-        (old, new): (&ProviderType, &ProviderType),
+        (old, new): (ProviderType, ProviderType),
     ) {
         let gone: Vec<String> =
             fields.keys().filter(|key| old.knows(key) && !new.knows(key)).cloned().collect();
         for key in gone {
             let source = self.source(&path.key(&key));
-            let renamed = new.key.clone().filter(|_| old.key.as_ref() == Some(&key));
-            if let Some(renamed) = renamed.filter(|renamed| !fields.contains_key(renamed)) {
+            let renamed = new.key().filter(|_| old.key() == Some(&key));
+            if let Some(renamed) = renamed.filter(|renamed| !fields.contains_key(*renamed)) {
                 self.migrated.decide(source.clone(), Kind::Changed, format!("→ {renamed}"));
-                self.migrated.moved(source, path.key(&renamed));
-                *fields = renamed_key(fields, &key, &renamed);
+                self.migrated.moved(source, path.key(renamed));
+                *fields = renamed_key(fields, &key, renamed);
             } else {
-                let why = format!("{} does not know it", self.after.name);
+                let why = format!("{} does not know it", self.after.release.title);
                 self.migrated.decide(source, Kind::Dropped, why);
                 fields.shift_remove(&key);
             }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::uses::{Base, BaseProvider};
 use super::variables::Given;
 use crate::coercion::coerced;
-use crate::config::catalogue::{Catalogue, ProviderType};
-use crate::config::substitution::{Form, references, whole};
+use crate::releases::ProviderType;
+use crate::substitution::{Form, references, whole};
 
 /// The field of v1alpha2 that stands for a key of the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,6 @@ pub(super) enum Field {
     Setting(String),
 }
 
-/// Keys of the config that hold a region, in the order in which generation looks for them.
-const REGIONS: [&str; 5] = ["region", "region_name", "oci_region", "location", "aws_region"];
-
 /// The field that says what `given` says at `key`, or why there is none.
 pub(super) fn field(
     base: &Base,
@@ -34,8 +31,7 @@ pub(super) fn field(
     let alone = provider.config.get(key).and_then(Value::as_str).is_some_and(|text| {
         whole(text).is_some_and(|reference| !matches!(reference.form, Form::Alternative(_)))
     });
-    let is_key =
-        named(provider, |known| known.key.as_deref(), &["api_key", "api_token"]) == Some(key);
+    let is_key = named(base, provider, ProviderType::key, &["api_key", "api_token"]) == Some(key);
     match given {
         Given::Secret { .. } if !alone => {
             Err(format!("no field takes `{key}` of the provider `{}` from a Secret", provider.id))
@@ -56,22 +52,21 @@ pub(super) fn field(
 fn plain_field(
     base: &Base,
     provider: &BaseProvider,
-    known: Option<&ProviderType>,
+    known: Option<ProviderType>,
     key: &str,
     text: &str,
     alone: bool,
 ) -> Field {
-    let endpoint = named(provider, |known| known.endpoint.as_deref(), &["url", "base_url"]);
+    let endpoint = named(base, provider, ProviderType::endpoint, &["url", "base_url"]);
     // A number where text belongs stops the server either way; as a setting it does so unchanged.
-    if !alone || (base.era.coerces_variables() && coerced(text)) {
+    if !alone || (base.era.layout.coerces_variables && coerced(text)) {
         return Field::Setting(key.to_owned());
     }
-    let region = REGIONS.into_iter().find(|region| known.is_some_and(|known| known.knows(region)));
     if key == "host" && known.is_some_and(|known| known.knows("host")) {
         Field::Host
     } else if endpoint == Some(key) {
         Field::Endpoint
-    } else if region == Some(key) {
+    } else if known.and_then(ProviderType::region) == Some(key) {
         Field::Region
     } else {
         Field::Setting(key.to_owned())
@@ -80,11 +75,12 @@ fn plain_field(
 
 /// The key of the provider's own config that generation would take for an endpoint or a key.
 fn named(
+    base: &Base,
     provider: &BaseProvider,
-    of: impl Fn(&'static ProviderType) -> Option<&'static str>,
+    of: impl Fn(ProviderType) -> Option<&'static str>,
     usual: &[&'static str],
 ) -> Option<&'static str> {
-    let names = Catalogue::field_names(&provider.api, &provider.kind, of);
+    let names = base.era.releases.field_names(&provider.api, &provider.kind, of);
     names.chain(usual.iter().copied()).find(|name| provider.config.get(name).is_some())
 }
 
@@ -157,7 +153,7 @@ impl Entry {
                 let settings = self.fields.get("settings").and_then(|settings| settings.get(key));
                 let before = settings.unwrap_or(&provider.config[key.as_str()]);
                 let text = value.as_str().unwrap_or_default();
-                let value = substituted(before, variable, text, base.era.coerces_variables());
+                let value = substituted(before, variable, text, base.era.layout.coerces_variables);
                 ("settings", value, Some(key))
             }
         };

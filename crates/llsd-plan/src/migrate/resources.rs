@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::uses::{Base, Place};
-use crate::config::substitution::EffectiveId;
+use crate::substitution::EffectiveId;
 
 /// What a custom variable asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

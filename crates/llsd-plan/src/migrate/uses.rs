@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::era::{self, Era};
-use crate::config::substitution::{EffectiveId, references};
-use crate::distributions::{self, Distribution};
+use crate::releases::{Era, Releases, detect};
+use crate::substitution::{EffectiveId, references};
 
 /// The configuration that a named distribution runs.
 pub(super) struct Base {
@@ -49,9 +48,10 @@ pub(super) enum Place {
 impl Base {
     /// The configuration behind a name; nothing for a name that is not known.
     pub(super) fn of(name: &str) -> Option<Self> {
-        let distribution = Distribution::all().get(name)?;
-        let (document, _) = distributions::already_read(distribution.base())?;
-        let era = era::detect(document, Some(&distribution.release)).ok()?;
+        let releases = Releases::shipped();
+        let distribution = releases.distributions.get(name)?;
+        let (document, _) = distribution.document();
+        let era = detect(releases, document, Some(&distribution.release)).ok()?;
         let title = format!("{name} {}", distribution.release);
         Some(Self { title, era, document, providers: providers(document) })
     }

@@ -6,7 +6,8 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use llsd_api::v1alpha2::AutoscalingSpec;
 
-use super::{Blueprint, names, owner};
+use super::blueprint::Blueprint;
+use super::names;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// Percent of the requested CPU to aim for where the resource names no target.
@@ -28,7 +29,7 @@ pub(super) fn autoscaler(
         return None;
     };
     Some(HorizontalPodAutoscaler {
-        metadata: owner::owned(blueprint, names::autoscaler(blueprint.name)),
+        metadata: blueprint.owned(names::autoscaler(blueprint.name)),
         spec: Some(HorizontalPodAutoscalerSpec {
             scale_target_ref: CrossVersionObjectReference {
                 api_version: Some("apps/v1".into()),

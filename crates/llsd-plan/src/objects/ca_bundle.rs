@@ -1,18 +1,197 @@
-//! The ConfigMap with the certificate authorities that the server trusts beside the image's own.
-//! [`crate::objects::certificates`] puts them together.
+//! The ConfigMap with the certificate authorities that a server trusts beside its image's own: those
+//! of the resource first, then those that OpenShift AI gives to the namespace.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use llsd_api::v1alpha2::{CaBundleSpec, LlamaStackDistributionSpec};
+use regex_lite::Regex;
 
-use super::{Blueprint, labels, names, owner};
+use super::blueprint::Blueprint;
+use super::{labels, names};
+use crate::facts::{ConfigMapFacts, Facts};
 use crate::paths::CA_BUNDLE_KEY;
+use crate::problem::{FieldPath, Findings, Reason};
+
+/// The ConfigMap that OpenShift AI puts into every namespace.
+pub const OPENSHIFT_AI_BUNDLE: &str = "odh-trusted-ca-bundle";
+
+const MAX_CERTIFICATES: usize = 1000;
+/// What a ConfigMap holds at most, so that the bundle fits into one. v0.9 allows ten times as
+/// much, and then the API server refuses it.
+const MAX_BYTES: usize = 1024 * 1024;
+
+static KEY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$").expect("a constant")
+});
+
+/// The name under which [`Facts`] hold the ConfigMap of `caBundle`.
+pub fn fact_name(bundle: &CaBundleSpec, namespace: &str) -> String {
+    let elsewhere = bundle.config_map_namespace.as_deref();
+    match elsewhere.filter(|elsewhere| !elsewhere.is_empty() && *elsewhere != namespace) {
+        Some(elsewhere) => format!("{elsewhere}/{}", bundle.config_map_name),
+        None => bundle.config_map_name.clone(),
+    }
+}
 
 pub(super) fn ca_bundle(blueprint: &Blueprint) -> Option<ConfigMap> {
     let text = blueprint.ca_bundle.as_ref()?;
-    let mut metadata = owner::owned(blueprint, names::ca_bundle(blueprint.name));
+    let mut metadata = blueprint.owned(names::ca_bundle(blueprint.name));
     metadata.labels = Some(labels::of_component(blueprint.name, "ca-bundle"));
     Some(ConfigMap {
         metadata,
         data: Some([(CA_BUNDLE_KEY.into(), text.clone())].into()),
         ..Default::default()
     })
+}
+
+/// The bundle as one PEM text; `None` where nobody asks for one.
+pub fn text(
+    spec: &LlamaStackDistributionSpec,
+    namespace: &str,
+    facts: &Facts,
+) -> (Option<String>, Findings) {
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    let mut collected = Collected::new(facts);
+    let explicit = tls.and_then(|tls| tls.ca_bundle.as_ref());
+    if let Some(explicit) = explicit {
+        collected.explicit(explicit, namespace);
+    }
+    collected.of_openshift_ai();
+    collected.finish(explicit.is_some())
+}
+
+struct Collected<'a> {
+    facts: &'a Facts,
+    /// The certificates in DER, each once.
+    certificates: Vec<Vec<u8>>,
+    /// Comments that stand for what only the cluster knows.
+    unknown: Vec<String>,
+    findings: Findings,
+}
+
+impl<'a> Collected<'a> {
+    fn new(facts: &'a Facts) -> Self {
+        Self { facts, certificates: vec![], unknown: vec![], findings: Findings::default() }
+    }
+
+    fn explicit(&mut self, bundle: &CaBundleSpec, namespace: &str) {
+        let name = fact_name(bundle, namespace);
+        let given = bundle.config_map_keys.as_deref().filter(|keys| !keys.is_empty());
+        let default = [CA_BUNDLE_KEY.to_owned()];
+        match self.facts.config_maps.get(&name) {
+            Some(ConfigMapFacts { missing: false, data }) => {
+                for (index, key) in given.unwrap_or(&default).iter().enumerate() {
+                    let keys = path().key("configMapKeys");
+                    let path = if given.is_some() { keys.index(index) } else { keys };
+                    self.explicit_key(&name, data, key, &path);
+                }
+            }
+            // Offline, what is not mentioned is assumed to exist.
+            None if !self.facts.complete => {
+                let keys = given.unwrap_or(&default).join(", ");
+                self.unknown.push(format!("# The certificates of ConfigMap {name}: {keys}\n"));
+            }
+            _ => self.findings.problem(
+                &path().key("configMapName"),
+                Reason::ConfigMapNotFound,
+                format!("ConfigMap not found: {name}"),
+                "create the ConfigMap, or name another",
+            ),
+        }
+    }
+
+    fn explicit_key(
+        &mut self,
+        name: &str,
+        data: &BTreeMap<String, String>,
+        key: &str,
+        path: &FieldPath,
+    ) {
+        let mut refuse = |reason, message: String, remedy: &str| {
+            self.findings.problem(path, reason, message, remedy);
+        };
+        if !is_key(key) {
+            let message = format!("`{key}` cannot be a key of a ConfigMap");
+            return refuse(Reason::Invalid, message, "name a key of the ConfigMap");
+        }
+        let Some(text) = data.get(key) else {
+            let message = format!("ConfigMap {name} has no key `{key}`");
+            return refuse(Reason::NotFound, message, "add the key, or name one that is there");
+        };
+        match llsd_pem::certificates(text) {
+            Ok(found) if found.is_empty() && !text.trim().is_empty() => refuse(
+                Reason::Invalid,
+                format!("the key `{key}` of ConfigMap {name} holds no certificate"),
+                "put PEM certificates there",
+            ),
+            Ok(found) => self.add(found),
+            Err(why) => refuse(
+                Reason::Invalid,
+                format!("the key `{key}` of ConfigMap {name}: {why}"),
+                "mend or remove the certificate",
+            ),
+        }
+    }
+
+    /// Nobody named this ConfigMap, so what is wrong with it is no reason to refuse a resource.
+    fn of_openshift_ai(&mut self) {
+        let known = self.facts.config_maps.get(OPENSHIFT_AI_BUNDLE);
+        let Some(ConfigMapFacts { missing: false, data }) = known else { return };
+        for (key, text) in data {
+            match llsd_pem::certificates(text) {
+                Ok(found) => self.add(found),
+                Err(why) => self.findings.warning(
+                    &path(),
+                    Reason::Ignored,
+                    format!(
+                        "the key `{key}` of ConfigMap {OPENSHIFT_AI_BUNDLE} is left out: {why}"
+                    ),
+                    "mend or remove the certificate",
+                ),
+            }
+        }
+    }
+
+    fn add(&mut self, found: Vec<Vec<u8>>) {
+        for certificate in found {
+            if !self.certificates.contains(&certificate) {
+                self.certificates.push(certificate);
+            }
+        }
+    }
+
+    fn finish(mut self, asked_for: bool) -> (Option<String>, Findings) {
+        let mut text: String =
+            self.certificates.iter().map(|certificate| llsd_pem::written(certificate)).collect();
+        text.extend(self.unknown);
+        let mut refuse = |reason, message: String, remedy: &str| {
+            self.findings.problem(&path(), reason, message, remedy);
+        };
+        if self.certificates.len() > MAX_CERTIFICATES {
+            let message = format!("there are {} certificates", self.certificates.len());
+            refuse(Reason::Invalid, message, "keep at most 1000");
+        } else if text.len() > MAX_BYTES {
+            let message = format!("the certificates take {} bytes", text.len());
+            refuse(
+                Reason::Invalid,
+                message,
+                "keep at most 1048576, which is what a ConfigMap holds",
+            );
+        } else if asked_for && text.is_empty() && self.findings.problems.is_empty() {
+            let message = "there is no certificate in any key".to_owned();
+            self.findings.problem(&path(), Reason::Invalid, message, "put PEM certificates there");
+        }
+        (Some(text).filter(|text| !text.is_empty()), self.findings)
+    }
+}
+
+fn path() -> FieldPath {
+    FieldPath::spec().key("networking").key("tls").key("caBundle")
+}
+
+/// The rules of v0.9: v1alpha1's schema does not check them.
+fn is_key(key: &str) -> bool {
+    key.len() <= 253 && !key.contains("..") && KEY.is_match(key)
 }

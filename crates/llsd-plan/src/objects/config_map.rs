@@ -4,7 +4,8 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::{Blueprint, ConfigSource, labels, owner};
+use super::blueprint::{Blueprint, ConfigSource};
+use super::labels;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// The key, and so the file's name.
@@ -46,7 +47,7 @@ pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Opti
             "register fewer resources, or shorten the settings",
         );
     }
-    let mut metadata = owner::owned(blueprint, generated_name(blueprint)?);
+    let mut metadata = blueprint.owned(generated_name(blueprint)?);
     metadata.labels = Some(labels::of_component(blueprint.name, "config"));
     metadata.annotations = Some([(labels::CONFIG_HASH.into(), hash.clone())].into());
     Some(ConfigMap {

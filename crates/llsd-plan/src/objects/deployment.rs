@@ -5,11 +5,12 @@ use k8s_openapi::api::apps::v1::{
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{Blueprint, labels, names, owner, pod};
+use super::blueprint::Blueprint;
+use super::{labels, names, pod};
 use crate::problem::Findings;
 
 pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Deployment {
-    let mut metadata = owner::owned(blueprint, names::deployment(blueprint.name));
+    let mut metadata = blueprint.owned(names::deployment(blueprint.name));
     let mut annotations = pod::hashes(blueprint);
     let planned_for = blueprint.planned_for.iter().cloned();
     annotations.extend(planned_for.map(|state| (labels::PLANNED_FOR.to_owned(), state)));

@@ -4,7 +4,8 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use llsd_api::rules::ONE_DISRUPTION_BOUND;
 
-use super::{Blueprint, labels, names, owner};
+use super::blueprint::Blueprint;
+use super::{labels, names};
 use crate::problem::{FieldPath, Findings, Reason};
 
 pub(super) fn disruption_budget(
@@ -27,7 +28,7 @@ pub(super) fn disruption_budget(
     }
     let one_at_a_time = given.min_available.is_none().then_some(IntOrString::Int(1));
     Some(PodDisruptionBudget {
-        metadata: owner::owned(blueprint, names::disruption_budget(blueprint.name)),
+        metadata: blueprint.owned(names::disruption_budget(blueprint.name)),
         spec: Some(PodDisruptionBudgetSpec {
             min_available: given.min_available,
             max_unavailable: given.max_unavailable.or(one_at_a_time),

@@ -11,8 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use regex_lite::Regex;
 
+use super::blueprint::Blueprint;
 use super::exposure::{self, ROUTE_API, Via};
-use super::{Blueprint, labels, names, owner};
+use super::{labels, names};
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// Where v0.9 is installed, for an operator that does not know its own namespace.
@@ -48,7 +49,7 @@ pub(super) fn network_policy(
     check_allowed(blueprint, findings);
     warn_of_locked_out_controller(blueprint, findings);
     Some(NetworkPolicy {
-        metadata: owner::owned(blueprint, names::network_policy(blueprint.name)),
+        metadata: blueprint.owned(names::network_policy(blueprint.name)),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(labels::selecting_pods(blueprint.name)),
             policy_types: Some(vec!["Ingress".into()]),

@@ -12,11 +12,11 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::blueprint::Blueprint;
 use super::kind::ObjectKind;
 use super::{
-    Blueprint, autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure,
-    http_route, ingress, network_policy, route, service, service_account, storage_secret,
-    volume_claim,
+    autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
+    service, service_account, storage_secret, volume_claim,
 };
 use crate::problem::Findings;
 
@@ -54,9 +54,9 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         deployment: deployment::deployment(blueprint, &mut findings),
         disruption_budget: disruption_budget::disruption_budget(blueprint, &mut findings),
         autoscaler: autoscaler::autoscaler(blueprint, &mut findings),
-        ingress: ingress::ingress(blueprint),
-        http_route: http_route::http_route(blueprint),
-        route: route::route(blueprint),
+        ingress: exposure::ingress(blueprint),
+        http_route: exposure::http_route(blueprint),
+        route: exposure::route(blueprint),
     };
     (objects, findings)
 }

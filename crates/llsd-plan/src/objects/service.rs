@@ -3,7 +3,8 @@
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{Blueprint, labels, names, owner};
+use super::blueprint::Blueprint;
+use super::{labels, names};
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// The port's name, also with TLS: Routes and NetworkPolicies that users made name it.
@@ -28,7 +29,7 @@ pub(super) fn service(blueprint: &Blueprint, findings: &mut Findings) -> Service
         );
     }
     Service {
-        metadata: owner::owned(blueprint, names::service(blueprint.name)),
+        metadata: blueprint.owned(names::service(blueprint.name)),
         spec: Some(ServiceSpec {
             type_: Some("ClusterIP".into()),
             selector: Some(labels::selector(blueprint.name)),

@@ -3,7 +3,8 @@
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 
-use super::{Blueprint, names, owner};
+use super::blueprint::Blueprint;
+use super::names;
 
 /// The name that the resource gives, or that of the one we make.
 pub(super) fn name(blueprint: &Blueprint) -> String {
@@ -15,7 +16,7 @@ pub(super) fn service_account(blueprint: &Blueprint) -> Option<ServiceAccount> {
         return None;
     }
     Some(ServiceAccount {
-        metadata: owner::owned(blueprint, names::service_account(blueprint.name)),
+        metadata: blueprint.owned(names::service_account(blueprint.name)),
         automount_service_account_token: Some(false),
         ..Default::default()
     })

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 
-use super::{Blueprint, labels, names, owner};
+use super::blueprint::Blueprint;
+use super::{labels, names};
 use crate::wiring::Database;
 
 /// What stands for a value that only the cluster knows. It is clear text, so that nobody takes it
@@ -26,7 +27,7 @@ pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
             (BTreeMap::new(), unknown.collect())
         }
     };
-    let mut metadata = owner::owned(blueprint, names::storage_secret(blueprint.name));
+    let mut metadata = blueprint.owned(names::storage_secret(blueprint.name));
     metadata.labels = Some(labels::of_component(blueprint.name, "storage"));
     Some(Secret {
         metadata,

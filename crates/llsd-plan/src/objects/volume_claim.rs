@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use llsd_api::v1alpha2::DeletionPolicy;
 
-use super::{Blueprint, names, owner};
+use super::blueprint::Blueprint;
+use super::names;
 use crate::problem::{FieldPath, Findings, Reason};
 
 const DEFAULT_SIZE: &str = "10Gi";
@@ -20,8 +21,8 @@ pub(super) fn volume_claim(
     warn_of_shared_use(blueprint, findings);
     let name = names::volume_claim(blueprint.name);
     let metadata = match volume.deletion_policy.unwrap_or_default() {
-        DeletionPolicy::Retain => owner::kept(blueprint, name),
-        DeletionPolicy::Delete => owner::owned(blueprint, name),
+        DeletionPolicy::Retain => blueprint.lasting(name),
+        DeletionPolicy::Delete => blueprint.owned(name),
     };
     let size = volume.size.clone().filter(|size| !size.0.is_empty());
     let size = size.unwrap_or_else(|| Quantity(DEFAULT_SIZE.into()));

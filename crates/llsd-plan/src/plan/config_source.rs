@@ -4,8 +4,8 @@
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
 use super::external_installs;
-use crate::distributions::Resolved;
 use crate::facts::{BaseFacts, Facts};
+use crate::image::RequestedImage;
 use crate::objects::ConfigSource;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::sha256;
@@ -14,7 +14,7 @@ use crate::sha256;
 /// needs a base; without one nothing is chosen.
 pub(super) fn choose(
     spec: &LlamaStackDistributionSpec,
-    image: &Resolved,
+    image: &RequestedImage,
     facts: &Facts,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,
@@ -110,7 +110,7 @@ fn override_config(
 
 /// The base configuration: the image's own, else the one embedded for the table's own images.
 fn base(
-    image: &Resolved,
+    image: &RequestedImage,
     facts: &Facts,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,

@@ -15,16 +15,16 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::era::{self, Server};
 use crate::config::{self, Generated};
-use crate::distributions::{self, Resolved};
 use crate::document;
 use crate::facts::{BaseFacts, Facts};
+use crate::image::{self, RequestedImage};
 use crate::objects::{
-    Blueprint, ConfigSource, ObjectKind, Objects, PlannedObject, certificates, labels, names,
-    objects, service,
+    Blueprint, ConfigSource, ObjectKind, Objects, PlannedObject, ca_bundle, labels, names, objects,
+    service,
 };
 use crate::problem::{Findings, Problem};
+use crate::releases::{Server, detect, server_of};
 use crate::secrets;
 use crate::sha256;
 use crate::validate::validate_stored;
@@ -34,7 +34,7 @@ use crate::wiring::{ExternalInstall, Variable, VariableValue};
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub objects: Objects,
-    pub image: Resolved,
+    pub image: RequestedImage,
     /// The generated configuration; none with `overrideConfig` or the image's own.
     pub generated: Option<Generated>,
     /// Where the base of a generated configuration was found.
@@ -111,8 +111,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
     let namespace = metadata.namespace.as_deref().filter(|name| !name.is_empty());
     let namespace = namespace.unwrap_or(DEFAULT_NAMESPACE);
     let mut unavailable = Vec::new();
-    let Some(image) = distributions::resolve(&spec.distribution, &facts.operator, &mut findings)
-    else {
+    let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
     let (source, base) =
@@ -132,7 +131,7 @@ pub fn plan(resource: &Value, facts: &Facts) -> Outcome {
         .as_ref()
         .and_then(|generated| generated.database)
         .and_then(|form| secret_references::database(&spec, facts, form, &mut findings));
-    let (ca_bundle, remarks) = certificates::bundle(&spec, namespace, facts);
+    let (ca_bundle, remarks) = ca_bundle::text(&spec, namespace, facts);
     findings.extend(remarks);
     let config = match (&generated, source) {
         (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
@@ -212,7 +211,7 @@ pub fn account(resource: &Value, facts: &Facts) -> Option<PlannedObject> {
 
 /// The server's name with its release: the one that the file was generated for, else the one said.
 fn named_server(of_file: Option<&str>, server: Server, said: Option<&str>) -> Option<String> {
-    let said = said.filter(|said| era::server_of(said).is_some());
+    let said = said.filter(|said| server_of(said).is_some());
     match server {
         Server::Ogx => Some(match of_file.or(said.and_then(|said| said.strip_prefix("ogx-"))) {
             Some(release) => format!("OGX {}", release.trim_start_matches("OGX ")),
@@ -225,11 +224,11 @@ fn named_server(of_file: Option<&str>, server: Server, said: Option<&str>) -> Op
 /// The server inside an image whose configuration is not generated: as its release says, else as a
 /// file of the user's own shows.
 fn server(config: &ConfigSource, facts: &Facts, release: Option<&str>) -> Server {
-    let said = release.and_then(era::server_of);
+    let said = release.and_then(server_of);
     let shown = || {
         let ConfigSource::Override { config_map, key, .. } = config else { return None };
         let text = facts.config_maps.get(config_map)?.data.get(key)?;
-        let era = era::detect(&document::read(text).ok()?, release).ok()?;
+        let era = detect(facts.operator.releases, &document::read(text).ok()?, release).ok()?;
         Some(era.server())
     };
     said.or_else(shown).unwrap_or_default()

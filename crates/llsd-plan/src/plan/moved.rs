@@ -6,10 +6,10 @@ use llsd_api::v1alpha2::{KvType, LlamaStackDistributionSpec, SqlType};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::era::{Server, server_of};
-use crate::distributions;
 use crate::facts::OperatorFacts;
+use crate::image;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::releases::{Server, server_of};
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
 
@@ -19,7 +19,7 @@ pub fn moved(resource: &Value) -> Vec<Problem> {
     let mut findings = Findings::default();
     if let Ok(spec) = LlamaStackDistributionSpec::deserialize(&resource["spec"])
         && let Some(image) =
-            distributions::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
+            image::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
         && let Some(server) = image.release(None).as_deref().and_then(server_of)
     {
         remark(resource, &spec, server, &mut findings);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use llsd_api::conversion::up;
-use llsd_plan::distributions::Distribution;
 use llsd_plan::migrate::{Kind, migrate};
+use llsd_plan::releases::Distribution;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::{Config, TestRunner};

@@ -60,7 +60,7 @@ fn the_source_of_the_configuration_is_told(
 #[case("Labels")]
 #[case("Layer")]
 fn an_image_is_told_with_its_digest_and_the_hash_of_its_configuration(#[case] source: &str) {
-    let base = llsd_plan::distributions::Distribution::all()["starter"].base();
+    let base = llsd_plan::releases::Distribution::all()["starter"].base();
     let scene = Scene::vllm()
         .with_facts(json!({ "image": {
             "digest": DIGEST, "release": "0.7.3", "base": { "text": base, "source": source },

@@ -1,6 +1,7 @@
 //! Reading from a repository: manifests and blobs, with the digest that was asked for.
 
 use bytes::Bytes;
+use llsd_image::Verifier;
 use reqwest::{Method, Response};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     Digest, Error,
-    digest::Verifier,
     transport::{BlobStream, body},
 };
 

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use llsd_image::layer::{Below, Pass, Verdict, plain_path};
+
 use super::{Part, Published};
 use crate::{
     Digest, Error, Repository,
-    layer::{Below, Pass, Verdict, plain_path},
     unpacking::{Layers, Unpacking},
 };
 

@@ -1,19 +1,15 @@
 //! An image as its registry holds it, whole: the index, every platform's manifest and configuration.
 //! What showing it needs, and writing it again with other labels.
 
-mod document;
 mod find;
 mod rewrite;
 mod write;
 
+use llsd_image::document::Document;
+use llsd_image::manifest::{digest_of, is_image, platform_name};
 use oci_spec::image::{Descriptor, ImageManifest};
 
-use crate::{
-    Digest, Error, Manifest, Reference, Repository,
-    client::{digest_of, is_image, platform_name},
-    labels::Labels,
-};
-use document::Document;
+use crate::{Digest, Error, Manifest, Reference, Repository, labels::Labels};
 pub use find::FoundFile;
 pub use rewrite::Rewritten;
 pub use write::Pushed;

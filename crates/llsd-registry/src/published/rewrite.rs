@@ -1,7 +1,9 @@
 //! The same image with other labels: new configurations, the manifests that name them, and the index
 //! that names those. Nothing is written here.
 
-use super::{Published, document::Document};
+use llsd_image::document::Document;
+
+use super::Published;
 use crate::{Digest, Error, labels::Change};
 
 /// An image that is ready to be written.

@@ -3,8 +3,10 @@
 
 use std::{future::Future, pin::Pin};
 
-use super::{Layer, document::Document, rewrite::Rewritten};
-use crate::{Digest, Error, Manifest, Placed, Repository, client::digest_of};
+use llsd_image::{document::Document, manifest::digest_of};
+
+use super::{Layer, rewrite::Rewritten};
+use crate::{Digest, Error, Manifest, Placed, Repository};
 
 /// An index may list indexes, but not for ever.
 const DEPTH: usize = 3;

@@ -1,10 +1,11 @@
 //! A blob on its way, counted and hashed as it comes.
 
 use bytes::Bytes;
+use llsd_image::Verifier;
 use reqwest::Response;
 
 use super::{explain, host_of};
-use crate::{Digest, Error, digest::Verifier};
+use crate::{Digest, Error};
 
 /// A blob on its way.
 pub struct BlobStream {

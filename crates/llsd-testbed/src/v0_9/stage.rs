@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodFate};
+use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
@@ -74,7 +74,7 @@ impl Stage {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let routes = definitions::routes(&cluster.client()).await;
         let namespaces = specs()
             .into_iter()

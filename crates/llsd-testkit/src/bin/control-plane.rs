@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use llsd_testkit::{Binary, ControlPlane, Kubernetes, PodFate, locate};
+use llsd_testkit::{Binary, ControlPlane, Kubernetes, PodState, locate};
 
 const USAGE: &str = "\
 usage: control-plane fetch [--kubernetes 1.36]   find, download or build the programs
@@ -44,7 +44,7 @@ fn fetch(kubernetes: Kubernetes) -> anyhow::Result<()> {
 async fn serve(kubernetes: Kubernetes) -> anyhow::Result<()> {
     let cluster =
         ControlPlane::builder().kubernetes(kubernetes).with_controller_manager().start().await?;
-    let _kubelet = cluster.kubelet(|_| PodFate::Ready).await?;
+    let _kubelet = cluster.kubelet(|_| PodState::Ready).await?;
     println!("Kubernetes {kubernetes} at {}", cluster.url());
     println!("logs and certificates in {}", cluster.dir().display());
     println!("export KUBECONFIG={}", cluster.kubeconfig_path().display());

@@ -12,10 +12,11 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    announce, go_toolchain,
+    go_toolchain,
     version::{Binary, Kubernetes, go_line},
 };
 use crate::{
+    announce::{CONTROL_PLANE, announce},
     cache::{Cache, CacheLock},
     process::last_lines,
 };
@@ -49,9 +50,12 @@ fn run_go_build(
 ) -> anyhow::Result<()> {
     let log = made.with_extension("log");
     let started = Instant::now();
-    announce(&format!(
-        "building {what} from source; the first of them takes about ten minutes on two cores"
-    ));
+    announce(
+        CONTROL_PLANE,
+        &format!(
+            "building {what} from source; the first of them takes about ten minutes on two cores"
+        ),
+    );
     let mut build = Command::new(go)
         .current_dir(binary.go_module_dir(kubernetes))
         .args(["build", "-trimpath", "-buildvcs=false", "-ldflags"])
@@ -85,13 +89,16 @@ fn run_go_build(
         }
         if shown.elapsed() >= SHOW_EVERY {
             shown = Instant::now();
-            announce(&format!("building {what}: {} s so far", started.elapsed().as_secs()));
+            announce(
+                CONTROL_PLANE,
+                &format!("building {what}: {} s so far", started.elapsed().as_secs()),
+            );
         }
         thread::sleep(Duration::from_millis(100));
     };
     if !status.success() {
         bail!("go build of {what} failed:\n{}", last_lines(&log, 15));
     }
-    announce(&format!("built {what} in {} s", started.elapsed().as_secs()));
+    announce(CONTROL_PLANE, &format!("built {what} in {} s", started.elapsed().as_secs()));
     Ok(())
 }

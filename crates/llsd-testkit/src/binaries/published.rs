@@ -10,11 +10,13 @@ use std::{
 };
 
 use super::{
-    announce,
     download::{check_sha512, download},
     version::{Binary, Kubernetes},
 };
-use crate::cache::{Cache, CacheLock};
+use crate::{
+    announce::{CONTROL_PLANE, announce},
+    cache::{Cache, CacheLock},
+};
 use anyhow::{Context, anyhow, bail, ensure};
 
 const INDEX: &str =
@@ -25,7 +27,9 @@ const RELEASES: &str = "https://dl.k8s.io/release";
 static INDEX_ANSWER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     download(INDEX, file.path())
-        .inspect_err(|_| announce("no network to download from: building from source"))
+        .inspect_err(|_| {
+            announce(CONTROL_PLANE, "no network to download from: building from source")
+        })
         .map_err(|error| format!("{error:#}"))?;
     fs::read_to_string(file.path()).map_err(|error| error.to_string())
 });
@@ -97,7 +101,7 @@ fn unpack(archive: &Archive, into: &Path, lock: &CacheLock) -> anyhow::Result<()
     }
     let staging = Cache::staging(&target, lock)?;
     let file = staging.path().join("archive.tar.gz");
-    announce(&format!("downloading {}", archive.url));
+    announce(CONTROL_PLANE, &format!("downloading {}", archive.url));
     download(&archive.url, &file)?;
     check_sha512(&file, &archive.sha512)?;
     let unpacked = Command::new("tar")
@@ -128,7 +132,7 @@ fn controller_manager(
         Binary::ControllerManager.file_name(),
     );
     let (file, sum) = (staging.path().join("program"), staging.path().join("sum"));
-    announce(&format!("downloading {url}"));
+    announce(CONTROL_PLANE, &format!("downloading {url}"));
     download(&format!("{url}.sha512"), &sum)?;
     download(&url, &file)?;
     check_sha512(&file, fs::read_to_string(&sum)?.trim())?;

@@ -21,9 +21,8 @@ use super::{
 };
 use crate::{
     announce::announce,
-    binaries::Unobtainable,
     cache::{Cache, CacheLock},
-    skip,
+    skip::{Unobtainable, skip},
 };
 
 const SUBJECT: &str = "llama-stack";
@@ -90,7 +89,7 @@ impl Release {
     pub fn install_or_skip(self) -> bool {
         let installed = self.install();
         if let Err(why) = &installed {
-            skip::skip(&why.to_string());
+            skip(&why.to_string());
         }
         installed.is_ok()
     }

@@ -4,8 +4,8 @@ use anyhow::{Context, ensure};
 use reqwest::{RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
 
 use super::{
-    RegistryServer, TestImage,
-    image::{INDEX, digest, index},
+    image::{INDEX, TestImage, digest, index},
+    server::RegistryServer,
 };
 use crate::loopback_client;
 

@@ -27,7 +27,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use super::User;
+use super::user::User;
 
 pub(super) const SERVICE: &str = "test-registry";
 pub(super) const ISSUER: &str = "test-tokens";

@@ -14,7 +14,7 @@ use kube::{
     Api, Client,
     api::{DeleteParams, ListParams, PostParams},
 };
-use llsd_testkit::{ControlPlane, PodFate};
+use llsd_testkit::{ControlPlane, PodState};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -25,7 +25,7 @@ async fn a_deployment_becomes_available_and_its_service_has_endpoints() {
         return;
     };
     let client = cluster.client();
-    let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+    let _kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
     create::<Deployment>(&client, "default", deployment("web", 2)).await;
     create::<Service>(
         &client,
@@ -62,7 +62,7 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
         return;
     };
     let client = cluster.client();
-    let kubelet = cluster.kubelet(|_| PodFate::crash_loop("no such model")).await.unwrap();
+    let kubelet = cluster.kubelet(|_| PodState::crash_loop("no such model")).await.unwrap();
     create::<Deployment>(&client, "default", deployment("web", 1)).await;
 
     let pods: Api<Pod> = Api::namespaced(client.clone(), "default");
@@ -83,7 +83,7 @@ async fn a_crashing_pod_is_shown_failing_until_its_fate_changes() {
     })
     .await;
 
-    kubelet.decide(|_| PodFate::Ready);
+    kubelet.decide(|_| PodState::Ready);
     until("the deployment is available after all", async || {
         let status = deployments.get("web").await.unwrap().status?;
         (status.available_replicas == Some(1)).then_some(())
@@ -102,10 +102,10 @@ async fn each_pod_has_a_fate_of_its_own_without_any_controller() {
     };
     let kubelet = cluster
         .kubelet(|pod| match pod.metadata.name.as_deref() {
-            Some("good") => PodFate::Ready,
-            Some("done") => PodFate::Succeeded,
-            Some("absent") => PodFate::ImagePull { message: "no such image".into() },
-            _ => PodFate::NeverReady,
+            Some("good") => PodState::Ready,
+            Some("done") => PodState::Succeeded,
+            Some("absent") => PodState::ImagePull { message: "no such image".into() },
+            _ => PodState::NeverReady,
         })
         .await
         .unwrap();
@@ -147,7 +147,7 @@ async fn deletion_finishes() {
         return;
     };
     let client = cluster.client();
-    let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+    let _kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
     let namespace = cluster.namespace("deletion").await.unwrap();
     create::<Deployment>(&client, &namespace, deployment("web", 1)).await;
     let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);

@@ -5,4 +5,3 @@ mod control_plane;
 mod databases;
 mod kubelet;
 mod llama_stack;
-mod running_kubelet;

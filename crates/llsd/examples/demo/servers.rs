@@ -6,9 +6,9 @@ use anyhow::{Context, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use llsd::manifests::names;
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{
-    ControlPlane, ImageStandIn, Kubelet, OpenAiStub, PodFate, RegistryServer, Release,
-    RunningKubelet, TestImage,
+    ControlPlane, Kubelet, OpenAiStub, PodState, RegistryServer, Release, TestImage,
 };
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ impl Servers {
             Err(why) => return Self::pretend(cluster, say, &why.to_string()).await,
         };
         let image = ImageStandIn::server(&venv);
-        let kubelet = match cluster.running_kubelet(move |_| Some(image.clone())).await {
+        let kubelet = match RunningKubelet::start(cluster, move |_| Some(image.clone())).await {
             Ok(kubelet) => kubelet,
             Err(why) => return Self::pretend(cluster, say, &format!("{why:#}")).await,
         };
@@ -71,7 +71,7 @@ impl Servers {
     async fn pretend(cluster: &ControlPlane, say: &Narrator, why: &str) -> anyhow::Result<Self> {
         say.detail(&format!("not possible on this machine: {why}"));
         say.detail("pods are only said to run; everything but the server itself is real");
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await?;
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await?;
         Ok(Self::Pretended { _kubelet: kubelet })
     }
 

@@ -48,8 +48,8 @@ impl FactsFlags {
             && let Some(image) = read.file(file, image_config::read)?
         {
             let source = read.files.last().cloned().unwrap_or_default();
-            let looked_into = image_config::look_into(image, self.base.is_none());
-            match looked_into {
+            let described = image_config::describe(image, self.base.is_none());
+            match described {
                 Ok(found) => found.add_to(&mut read.facts.image),
                 Err(finding) => read.remark(source, finding),
             }
@@ -96,7 +96,7 @@ impl Read {
 }
 
 fn release(text: &str) -> Result<String, String> {
-    if llsd_plan::config::era::is_known(text) {
+    if llsd_plan::releases::is_known(text) {
         Ok(text.to_owned())
     } else {
         Err("known are llama-stack up to 0.7, for example 0.7.3, and OGX 1.0 to 1.5, for example \

@@ -60,7 +60,7 @@ pub(super) fn read(_: &str, text: &str) -> Result<Image, Finding> {
 
 /// What is to be known of the image.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ImageDescription {
     variables: BTreeSet<String>,
     release: Option<String>,
     base: Option<BaseFacts>,
@@ -68,9 +68,9 @@ pub(super) struct Found {
 }
 
 /// Without `base_wanted` the labels of the configuration are passed over: it comes from elsewhere.
-pub(super) fn look_into(image: Image, base_wanted: bool) -> Result<Found, Finding> {
+pub(super) fn describe(image: Image, base_wanted: bool) -> Result<ImageDescription, Finding> {
     let labels = &image.labels;
-    let mut found = Found {
+    let mut found = ImageDescription {
         variables: image.variables,
         release: labels::release(labels),
         base: None,
@@ -97,7 +97,7 @@ pub(super) fn look_into(image: Image, base_wanted: bool) -> Result<Found, Findin
     Ok(found)
 }
 
-impl Found {
+impl ImageDescription {
     /// What an earlier fact says of the same image gives way.
     pub(super) fn add_to(self, image: &mut ImageFacts) {
         if self.release.is_some() {

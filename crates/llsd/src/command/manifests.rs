@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use llsd_install::{File, cluster_wide, files, namespaced};
 
 use super::Printout;
-use crate::manifests::{File, cluster_wide, files, namespaced};
 
 /// Print the install files of the operator
 #[derive(Debug, Args)]

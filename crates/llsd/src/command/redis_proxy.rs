@@ -113,19 +113,19 @@ impl fmt::Debug for Unread {
     }
 }
 
-fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr = text.parse().map_err(|_| "must be IP:PORT".to_owned())?;
+fn loopback(text: &str) -> Result<SocketAddr, &'static str> {
+    let address: SocketAddr = text.parse().map_err(|_| "must be IP:PORT")?;
     if address.ip().to_canonical().is_loopback() {
         Ok(address)
     } else {
         // Whoever can connect is signed in.
-        Err("must be an address of loopback".to_owned())
+        Err("must be an address of loopback")
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+fn duration(text: &str) -> Result<Duration, &'static str> {
     let signed: SignedDuration = text.parse().map_err(|_| "must be a duration, such as 10s")?;
-    Duration::try_from(signed).map_err(|_| "must not be negative".to_owned())
+    Duration::try_from(signed).map_err(|_| "must not be negative")
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {

@@ -1,6 +1,5 @@
 //! The operator: what `llsd run` starts and keeps running.
 
-pub mod config;
 pub mod controller;
 pub mod health;
 pub mod leadership;
@@ -8,3 +7,5 @@ pub mod shutdown;
 pub mod storage_migration;
 pub mod telemetry;
 pub mod webhook;
+
+pub use llsd_install::config;

@@ -71,7 +71,7 @@ fn the_head_names_the_base_and_its_digest() {
 
 #[test]
 fn an_unchanged_file_is_printed_as_it_is_below_one_comment() {
-    let starter = llsd_plan::distributions::Distribution::all()["starter"].base();
+    let starter = llsd_plan::releases::Distribution::all()["starter"].base();
     let default = explain(&resource("demo", "a"), &[]);
     assert_eq!(default.code, 0);
     let (head, rest) = default.stdout.split_once('\n').unwrap();

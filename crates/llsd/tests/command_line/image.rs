@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 use llsd_registry::mirrors::{HostPattern, Registries};
 use llsd_registry::{BaseConfig, Config, Credential, Image, Reference, Registry};
 use llsd_testkit::{RegistryServer, User, debian_program};

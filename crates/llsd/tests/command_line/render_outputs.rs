@@ -45,7 +45,7 @@ fn an_unchanged_default_is_printed_byte_for_byte() {
     let given = render(&resource("demo", "a"), &["-o", "config", "--base", &base]);
     assert_eq!((given.code, given.stdout.as_str()), (0, text));
     let embedded = render(&resource("demo", "a"), &["-o", "config"]);
-    let starter = llsd_plan::distributions::Distribution::all()["starter"].base();
+    let starter = llsd_plan::releases::Distribution::all()["starter"].base();
     assert_eq!((embedded.code, embedded.stdout.as_str()), (0, starter));
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, ImageStandIn, RegistryServer, Release, RunningKubelet};
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
+use llsd_testkit::{ControlPlane, RegistryServer, Release};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -31,7 +32,8 @@ async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() 
     let Some(cluster) = builder.start_or_skip().await else { return };
     let user = install(&cluster).await;
     let image = ImageStandIn::server(&RELEASE.install().unwrap());
-    let Some(kubelet) = cluster.running_kubelet_or_skip(move |_| Some(image.clone())).await else {
+    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
+    else {
         return;
     };
     let registry = RegistryServer::builder().start().await.unwrap();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use llsd_testkit::PodFate;
+use llsd_testkit::PodState;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -33,8 +33,8 @@ async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
         let arguments = ["--resync", "2", "--server-url-template", &template];
         let bed = Bed::start(&arguments).await?;
         bed.kubelet.decide(|pod| match &pod.metadata.namespace {
-            Some(namespace) if namespace.starts_with("crash") => PodFate::crash_loop(LAST_WORDS),
-            _ => PodFate::Ready,
+            Some(namespace) if namespace.starts_with("crash") => PodState::crash_loop(LAST_WORDS),
+            _ => PodState::Ready,
         });
         Some(World { bed, server })
     });

@@ -8,9 +8,8 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use llsd::manifests::names;
-use llsd_testkit::{
-    ControlPlane, ImageStandIn, OpenAiStub, RegistryServer, Release, RunningKubelet, TestImage,
-};
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
+use llsd_testkit::{ControlPlane, OpenAiStub, RegistryServer, Release, TestImage};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
@@ -48,7 +47,8 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     let Some(cluster) = builder.start_or_skip().await else { return };
     let user = install(&cluster).await;
     let image = ImageStandIn::server(&venv);
-    let Some(kubelet) = cluster.running_kubelet_or_skip(move |_| Some(image.clone())).await else {
+    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
+    else {
         return;
     };
     let stub = OpenAiStub::start_with_key(&[MODEL], KEY).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     namespace.distribution("real", spec(&image, &json!([provider("first")]))).await;
     let ready = ready_with(&namespace, &kubelet, 1, "first").await;
     assert_eq!(ready["status"]["version"]["llamaStackServerVersion"], "0.7.3");
-    let url = format!("{}/{}/real-service", kubelet.front(), namespace.name);
+    let url = format!("{}/{}/real-service", kubelet.proxy_url(), namespace.name);
     assert_eq!(inference_of_status(&ready), inference(&url).await);
     assert!(inference(&url).await.contains("first"));
     assert_eq!(complete(&url).await, "stub reply");

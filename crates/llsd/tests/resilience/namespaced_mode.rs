@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use llsd_testkit::{ControlPlane, PodFate};
+use llsd_testkit::{ControlPlane, PodState};
 use serde_json::json;
 
 use llsd_testbed::access::eventually;
@@ -16,7 +16,7 @@ use llsd_testbed::operator::Operator;
 async fn an_operator_of_one_namespace_works_there_and_looks_nowhere_else() {
     let builder = ControlPlane::builder().with_controller_manager();
     let Some(cluster) = builder.start_or_skip().await else { return };
-    let _kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+    let _kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
     let home = Namespace { cluster: &cluster, name: cluster.namespace("home").await.unwrap() };
     let other = Namespace { cluster: &cluster, name: cluster.namespace("other").await.unwrap() };
     let user = install_namespaced(&cluster, &home.name).await;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use llsd_testkit::{ControlPlane, Kubelet, PodFate, Requests};
+use llsd_testkit::{ControlPlane, Kubelet, PodState, Requests};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -33,7 +33,7 @@ impl Scene {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let arguments: Vec<String> = [
             format!("--resync={RESYNC}"),
             format!("--secret-refresh={REFRESH}"),

@@ -2,7 +2,7 @@
 //! nobody does; and a replica that is asked to end finishes what it has begun.
 
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodFate};
+use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::json;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -25,7 +25,7 @@ impl Scene {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
         let user = install(&cluster).await;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let servers =
             format!("--server-url-template=http://{}", StubServer::of_all_servers().address());
         Some(Self { _kubelet: kubelet, cluster, user, servers })

@@ -9,10 +9,9 @@ use std::path::Path;
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_cases::files::starter_base;
 use llsd_cases::samples::{facts_of, samples};
-use llsd_plan::config::catalogue::{Catalogue, ProviderType};
-use llsd_plan::distributions::Distribution;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
 use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::releases::{Catalogue, Distribution, ProviderType, Releases};
 use llsd_testkit::{Candidate, Release, skip};
 use serde_json::{Map, Value, json};
 
@@ -73,19 +72,19 @@ fn candidate(name: &str, plan: &Plan) -> Candidate {
 }
 
 /// A provider of the given type with everything that it can be given.
-fn provider(provider_type: &str, known: &ProviderType) -> Value {
+fn provider(provider_type: &str, known: ProviderType) -> Value {
     let mut entry = json!({"id": "under-test", "provider": provider_type});
-    if known.endpoint.is_some() {
+    if known.endpoint().is_some() {
         entry["endpoint"] = json!("http://backend.example.com:8000");
     }
-    if known.key.is_some() {
+    if known.key().is_some() {
         entry["apiKey"] = json!({"name": "creds", "key": "token"});
     }
     let mut settings = Map::new();
-    for field in &known.required {
-        let given = known.endpoint.as_ref() == Some(field) || known.key.as_ref() == Some(field);
-        if !given && !known.fill.contains_key(field) {
-            settings.insert(field.clone(), json!("a-value"));
+    for field in known.required() {
+        let given = known.endpoint() == Some(field) || known.key() == Some(field);
+        if !given && known.fill().all(|(filled, _)| filled != field) {
+            settings.insert(field.to_owned(), json!("a-value"));
         }
     }
     if !settings.is_empty() {
@@ -105,7 +104,7 @@ fn field_of(api: &str) -> String {
     name
 }
 
-fn every_provider_type(catalogue: &Catalogue) -> Vec<(String, Value)> {
+fn every_provider_type(catalogue: Catalogue) -> Vec<(String, Value)> {
     let mut cases = Vec::new();
     // What only OGX has comes with the base.
     let configurable = |api: &&str| PROVIDER_APIS.contains(&field_of(api).as_str());
@@ -118,14 +117,14 @@ fn every_provider_type(catalogue: &Catalogue) -> Vec<(String, Value)> {
     cases
 }
 
-fn every_api_disabled(catalogue: &Catalogue) -> Vec<(String, Value)> {
+fn every_api_disabled(catalogue: Catalogue) -> Vec<(String, Value)> {
     catalogue
         .apis()
         .map(|api| (format!("without {api}"), json!({"disabled": [field_of(api)]})))
         .collect()
 }
 
-fn everything_else(catalogue: &Catalogue) -> Vec<(String, Value)> {
+fn everything_else(catalogue: Catalogue) -> Vec<(String, Value)> {
     let vllm = json!({"provider": "vllm", "endpoint": "http://vllm:8000"});
     let guard = json!([{"name": "guard", "provider": "llama-guard", "model": "vllm/guard"}]);
     let shields = if catalogue.has_api("safety") { guard } else { json!([]) };
@@ -183,7 +182,7 @@ fn everything_else(catalogue: &Catalogue) -> Vec<(String, Value)> {
             json!({"providers": {"inference": vllm}, "disabled": ["vectorIo", "safety"]}),
         ),
     ];
-    if catalogue.release != "0.2.12" {
+    if catalogue.release.takes_external_packages {
         cases.push((
             "an external provider".to_owned(),
             json!({"externalProviders": {"inference": [
@@ -191,7 +190,7 @@ fn everything_else(catalogue: &Catalogue) -> Vec<(String, Value)> {
             ]}}),
         ));
     }
-    if !["0.2.12", "0.2.24", "0.3.5"].contains(&catalogue.release.as_str()) {
+    if catalogue.release.knows_rerank_models {
         let rerank = json!([{"name": "rerank", "modelType": "rerank"}]);
         cases.push((
             "a rerank model".to_owned(),
@@ -214,13 +213,13 @@ fn judges() -> Vec<Release> {
 #[test]
 fn the_servers_own_models_accept_every_generated_configuration() {
     for release in judges() {
-        let catalogue = Catalogue::of(release.name()).expect("a catalogue of each release");
+        let catalogue = Releases::shipped().catalogue(release.name()).expect("a known release");
         let mut cases = every_provider_type(catalogue);
         cases.extend(every_api_disabled(catalogue));
         cases.extend(everything_else(catalogue));
         let candidates: Vec<Candidate> = cases
             .iter()
-            .map(|(name, spec)| candidate(name, &planned(&catalogue.release, name, spec)))
+            .map(|(name, spec)| candidate(name, &planned(&catalogue.release.name, name, spec)))
             .collect();
         let judgements = match release.check(&candidates) {
             Ok(judgements) => judgements,
@@ -354,7 +353,8 @@ fn the_servers_own_models_accept_every_sample() {
     }
     assert!(names.len() > 15, "{names:?}");
     for release in judges() {
-        let name = Catalogue::of(release.name()).map_or("", |catalogue| &catalogue.name);
+        let known = Releases::shipped().catalogue(release.name());
+        let name = known.map_or("", |catalogue| &catalogue.release.title);
         let Some(candidates) = by_release.get(name) else { continue };
         match release.check(candidates) {
             Err(error) => return skip(&error.to_string()),

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use llsd_plan::distributions::Distribution;
 use llsd_plan::objects::LAUNCH;
+use llsd_plan::releases::Distribution;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release, free_port};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use http::Method;
 use llsd::manifests::{cluster_wide, files, names};
-use llsd_testkit::{ControlPlane, Kubelet, PodFate, free_port};
+use llsd_testkit::{ControlPlane, Kubelet, PodState, free_port};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -59,7 +59,7 @@ impl Upgraded {
     async fn make() -> Option<Self> {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
-        let kubelet = cluster.kubelet(|_| PodFate::Ready).await.unwrap();
+        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let definition = llsd_testbed::v0_9::definition::definition().to_string();
         let args = ["apply", "--server-side", "-f", "-"];
         cluster.kubectl(&args, Some(&definition)).await.unwrap().expect_success();

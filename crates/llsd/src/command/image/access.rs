@@ -10,7 +10,7 @@ use llsd_registry::{Attempt, Client, Config, Credential, Error, Image, Limits, P
 use llsd_registry::{Pushed, Reference, Registry, Rewritten};
 
 use super::docker_login::DockerLogin;
-use super::{Failure, Remarks};
+use super::failure::{Failure, Remarks};
 
 /// What `--plain-http` without a host means.
 const EVERY_HOST: &str = "*";

@@ -9,8 +9,8 @@ use llsd_registry::credentials::pull_secret::Reason;
 use llsd_registry::credentials::{Credential, Keyring, PullSecret};
 use serde_json::{Map, Value};
 
-use super::Remarks;
 use super::credential_helper;
+use super::failure::Remarks;
 
 /// The name under which docker keeps the login of Docker Hub.
 const DOCKER_HUB_LOGIN: &str = "https://index.docker.io/v1/";

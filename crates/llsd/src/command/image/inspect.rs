@@ -2,14 +2,15 @@
 //! operator would use.
 
 use clap::{Args, ValueEnum};
-use llsd_plan::distributions::{Distribution, release_of};
 use llsd_plan::facts::{BaseFacts, BaseSource};
+use llsd_plan::releases::{Distribution, release_of};
 use llsd_registry::{Image, Reference, Source};
 
 use super::access::{Access, Connection, Opened};
-use super::judge::judge;
-use super::report::{Configuration, Platform, Problem, Report, label};
-use super::{Exit, Failure, Remarks};
+use super::failure::{Failure, Remarks};
+use super::inspection::{Configuration, Inspection, Platform, Problem, label};
+use super::usable::assess;
+use crate::command::Exit;
 
 /// Show an image's configuration labels, and what the operator would use
 #[derive(Debug, Args)]
@@ -43,23 +44,23 @@ pub(super) async fn run(
     // Pinned, so that both readings are of the same image.
     let pinned = arguments.image.pinned(opened.image.digest.clone());
     let read = Box::pin(access.look_up(&pinned, opened.credential.as_ref())).await?;
-    let report = report(&arguments.image, &opened, &read);
-    let exit = if report.problems.is_empty() { Exit::Fine } else { Exit::Problems };
+    let inspection = inspection(&arguments.image, &opened, &read);
+    let exit = if inspection.problems.is_empty() { Exit::Fine } else { Exit::Problems };
     match arguments.output {
-        Format::Json => Ok((report.to_json(), exit)),
+        Format::Json => Ok((inspection.to_json(), exit)),
         Format::Text => {
-            for warning in &report.warnings {
-                remarks.warn(&format!("{}: {warning}", report.image));
+            for warning in &inspection.warnings {
+                remarks.warn(&format!("{}: {warning}", inspection.image));
             }
-            for problem in &report.problems {
-                remarks.problem(&report.image, &problem.message, &problem.remedy);
+            for problem in &inspection.problems {
+                remarks.problem(&inspection.image, &problem.message, &problem.remedy);
             }
-            Ok((report.to_text(), exit))
+            Ok((inspection.to_text(), exit))
         }
     }
 }
 
-fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
+fn inspection(reference: &Reference, opened: &Opened, read: &Image) -> Inspection {
     let name = reference.to_string();
     let release = release_of(&name, read.release().as_deref());
     let platforms = opened.image.parts().iter().map(|part| Platform {
@@ -68,7 +69,7 @@ fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
         size: part.size(),
         layers: part.layer_count(),
     });
-    let mut report = Report {
+    let mut inspection = Inspection {
         digest: opened.image.digest.to_string(),
         is_index: opened.image.is_index(),
         platforms: platforms.collect(),
@@ -84,25 +85,29 @@ fn report(reference: &Reference, opened: &Opened, read: &Image) -> Report {
         image: name.clone(),
     };
     match &read.base {
-        Err(error) => report.problems.push(Problem {
+        Err(error) => inspection.problems.push(Problem {
             reason: "UnsupportedBase".to_owned(),
             message: error.to_string(),
             remedy: "write the labels anew with llsd image label".to_owned(),
         }),
-        Ok(base) => judged(&mut report, release.as_deref(), base.as_ref()),
+        Ok(base) => assessed(&mut inspection, release.as_deref(), base.as_ref()),
     }
-    if !report.differing_platforms.is_empty() {
-        report.warnings.push(format!(
+    if !inspection.differing_platforms.is_empty() {
+        inspection.warnings.push(format!(
             "{} holds another configuration than {}, which is the one that is used",
-            report.differing_platforms.join(", "),
-            report.read_platform
+            inspection.differing_platforms.join(", "),
+            inspection.read_platform
         ));
     }
-    report
+    inspection
 }
 
 /// What the operator makes of the image's own configuration, or of there being none.
-fn judged(report: &mut Report, release: Option<&str>, base: Option<&llsd_registry::BaseConfig>) {
+fn assessed(
+    inspection: &mut Inspection,
+    release: Option<&str>,
+    base: Option<&llsd_registry::BaseConfig>,
+) {
     let facts = base.map(|base| BaseFacts {
         text: base.text.clone(),
         source: match base.source {
@@ -111,9 +116,9 @@ fn judged(report: &mut Report, release: Option<&str>, base: Option<&llsd_registr
         },
         found_in: Some(base.label.clone()),
     });
-    match (judge(&report.image, release, facts), base) {
+    match (assess(&inspection.image, release, facts), base) {
         (Ok(usable), Some(base)) => {
-            report.configuration = Some(Configuration {
+            inspection.configuration = Some(Configuration {
                 source: format!("{:?}", base.source),
                 label: base.label.clone(),
                 size: base.text.len(),
@@ -123,12 +128,12 @@ fn judged(report: &mut Report, release: Option<&str>, base: Option<&llsd_registr
         }
         (Ok(_), None) => {}
         // A resource that names the distribution has the operator's own configuration of it.
-        (Err(problems), None) if !report.embedded_for.is_empty() => {
+        (Err(problems), None) if !inspection.embedded_for.is_empty() => {
             let messages = problems.into_iter().map(|problem| problem.message);
-            report.warnings.extend(messages);
+            inspection.warnings.extend(messages);
         }
         (Err(problems), _) => {
-            report.problems.extend(problems.into_iter().map(|problem| Problem {
+            inspection.problems.extend(problems.into_iter().map(|problem| Problem {
                 reason: format!("{:?}", problem.reason),
                 message: problem.message,
                 remedy: problem.remedy,
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn such_an_image_needs_no_labels_where_it_is_named() {
         let image = "docker.io/llamastack/distribution-starter:0.7.3";
-        let mut report = Report {
+        let mut inspection = Inspection {
             image: image.to_owned(),
             digest: String::new(),
             is_index: false,
@@ -182,12 +187,16 @@ mod tests {
             problems: Vec::new(),
             warnings: Vec::new(),
         };
-        judged(&mut report, None, None);
-        assert!(report.problems.is_empty());
-        assert!(report.warnings[0].contains("missing config labels"), "{:?}", report.warnings);
-        assert!(report.to_text().contains("that name the distribution starter"));
-        report.embedded_for.clear();
-        judged(&mut report, None, None);
-        assert_eq!(report.problems[0].reason, "MissingConfigLabels");
+        assessed(&mut inspection, None, None);
+        assert!(inspection.problems.is_empty());
+        assert!(
+            inspection.warnings[0].contains("missing config labels"),
+            "{:?}",
+            inspection.warnings
+        );
+        assert!(inspection.to_text().contains("that name the distribution starter"));
+        inspection.embedded_for.clear();
+        assessed(&mut inspection, None, None);
+        assert_eq!(inspection.problems[0].reason, "MissingConfigLabels");
     }
 }

@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_plan::distributions::release_of;
 use llsd_plan::facts::{BaseFacts, BaseSource};
+use llsd_plan::releases::release_of;
 use llsd_registry::labels::{Change, INLINE, INLINE_BELOW, LAYER, PATH, release};
 use llsd_registry::{FoundFile, Limits, Part, Pushed, Reference};
 
 use super::access::{Access, Connection, Opened};
-use super::judge::{Usable, judge};
-use super::report::{bytes, counted};
-use super::{Exit, Failure, Remarks};
-use crate::command::inputs;
+use super::failure::{Failure, Remarks};
+use super::inspection::{bytes, counted};
+use super::usable::{Usable, assess};
+use crate::command::{Exit, inputs};
 
 /// Write a configuration into the labels of an image, where the operator finds it
 #[derive(Debug, Args)]
@@ -75,12 +75,12 @@ pub(super) async fn run(
     let rewritten = opened.image.relabelled(&changes)?;
     let is_same_place = target.name() == image.name() && target.tag() == image.tag();
     if rewritten.is_unchanged() && is_same_place {
-        remarks.say(&format!("{image} says so already: nothing was written"));
+        remarks.line(&format!("{image} says so already: nothing was written"));
         return Ok((format!("{}\n", opened.image.digest), Exit::Fine));
     }
     let source = (image, opened.credential.as_ref());
     let pushed = access.push(&rewritten, source, &target, remarks).await?;
-    tell(&opened, &pushed, &target, remarks);
+    summarise(&opened, &pushed, &target, remarks);
     Ok((format!("{}\n", pushed.digest), Exit::Fine))
 }
 
@@ -140,11 +140,11 @@ fn check(
         source: BaseSource::File,
         found_in: Some(from.to_owned()),
     };
-    let usable = judge(&image, release.as_deref(), Some(base)).map_err(|problems| {
+    let usable = assess(&image, release.as_deref(), Some(base)).map_err(|problems| {
         for problem in problems {
             remarks.problem(from, &problem.message, &problem.remedy);
         }
-        Failure::Told
+        Failure::Remarked
     })?;
     match arguments.version_label.as_deref().map(str::trim) {
         Some(expected) if expected != usable.version.to_string() => Err(Failure::Problem {
@@ -168,7 +168,7 @@ fn change(
     let size = text.len();
     let what = format!("{size} bytes, version {version}, llama-stack {}", usable.server);
     if size < INLINE_BELOW {
-        remarks.say(&format!("{}: {from} ({what}) goes into {INLINE}", part.platform));
+        remarks.line(&format!("{}: {from} ({what}) goes into {INLINE}", part.platform));
         return Ok(Change::inline(text, &version));
     }
     let most = Limits::default().layer;
@@ -187,7 +187,7 @@ fn change(
             })
         }
         Configured::InLayer(FoundFile { layer, path, .. }) => {
-            remarks.say(&format!(
+            remarks.line(&format!(
                 "{}: {from} ({what}) stays in layer {layer}; {LAYER} and {PATH} point there",
                 part.platform
             ));
@@ -204,7 +204,7 @@ fn change(
     }
 }
 
-fn tell(opened: &Opened, pushed: &Pushed, target: &Reference, remarks: &mut Remarks) {
+fn summarise(opened: &Opened, pushed: &Pushed, target: &Reference, remarks: &mut Remarks) {
     let others = opened.image.others().len();
     if others > 0 {
         remarks.warn(&format!(
@@ -214,11 +214,11 @@ fn tell(opened: &Opened, pushed: &Pushed, target: &Reference, remarks: &mut Rema
         ));
     }
     if pushed.mounted > 0 {
-        remarks.say(&format!("{} taken over", counted(pushed.mounted, "blob", "blobs")));
+        remarks.line(&format!("{} taken over", counted(pushed.mounted, "blob", "blobs")));
     }
     if pushed.copied > 0 {
         let blobs = counted(pushed.copied, "blob", "blobs");
-        remarks.say(&format!("{blobs} copied, {}", bytes(pushed.copied_bytes)));
+        remarks.line(&format!("{blobs} copied, {}", bytes(pushed.copied_bytes)));
     }
-    remarks.say(&format!("{target} is now {}, made from {}", pushed.digest, opened.image.digest));
+    remarks.line(&format!("{target} is now {}, made from {}", pushed.digest, opened.image.digest));
 }

@@ -1,4 +1,4 @@
-//! What `llsd run` is told: its flags and variables, and what they mean for the parts of the
+//! What `llsd run` is called with: its flags and variables, and what they mean for the parts of the
 //! operator.
 
 use std::path::PathBuf;
@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 use kube::Config;
+use llsd_install::names::{HEALTH_PORT, METRICS_PORT};
 use llsd_registry::credentials::ProviderPlugins;
 use llsd_registry::credentials::provider_plugin::PluginConfig;
 
-use super::{GRACE, webhook_flags};
+use super::failure::{PluginProblems, StartFailure};
+use super::webhook_flags::{self, NoCertificates};
 use crate::operator::controller::{Scope, Settings};
 use crate::operator::health::BindAddress;
 use crate::operator::telemetry::logs;
 
+/// How long the process may take to end.
+pub(super) const GRACE: Duration = Duration::from_secs(20);
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// The longest that one reconcile may take; a lookup in a slow registry alone may take two minutes.
 const TIME_LIMIT: Duration = Duration::from_secs(150);
@@ -40,11 +44,11 @@ pub(in crate::command) struct Arguments {
     pod_name: Option<String>,
 
     /// Where metrics are served; 0 switches them off
-    #[arg(long, default_value = ":8080", value_name = "ADDRESS")]
+    #[arg(long, default_value_t = BindAddress::Everywhere(METRICS_PORT), value_name = "ADDRESS")]
     pub(super) metrics_bind_address: BindAddress,
 
     /// Where /healthz and /readyz are served; 0 switches them off
-    #[arg(long, default_value = ":8081", value_name = "ADDRESS")]
+    #[arg(long, default_value_t = BindAddress::Everywhere(HEALTH_PORT), value_name = "ADDRESS")]
     pub(super) health_probe_bind_address: BindAddress,
 
     /// Whether one of several replicas leads; without it this one works at once
@@ -113,7 +117,7 @@ impl Arguments {
     }
 
     /// Whether and how webhooks are served; what is wrong with the flags, otherwise.
-    pub(super) fn webhooks(&self) -> Result<Option<webhook_flags::Plan>, String> {
+    pub(super) fn webhooks(&self) -> Result<Option<webhook_flags::Plan>, NoCertificates> {
         // A kubeconfig wins over the pod's own account, here as in kube.
         let in_a_cluster = std::env::var_os("KUBECONFIG").is_none()
             && std::path::Path::new(NAMESPACE_FILE).exists();
@@ -153,7 +157,7 @@ impl Arguments {
     }
 
     /// The credential plugins; what is wrong with them, otherwise.
-    pub(super) fn plugins(&self) -> Result<ProviderPlugins, String> {
+    pub(super) fn plugins(&self) -> Result<ProviderPlugins, StartFailure> {
         let (Some(config), Some(programs)) =
             (&self.image_credential_provider_config, &self.image_credential_provider_bin_dir)
         else {
@@ -161,9 +165,6 @@ impl Arguments {
         };
         let read =
             PluginConfig::read(config).and_then(|config| ProviderPlugins::new(config, programs));
-        read.map_err(|problems| {
-            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            problems.join("; ")
-        })
+        read.map_err(|problems| StartFailure::Plugins(PluginProblems(problems)))
     }
 }

@@ -2,6 +2,7 @@
 //! watched, work begins with leadership, and a signal ends it within a deadline.
 
 mod arguments;
+mod failure;
 mod webhook_flags;
 mod webhooks;
 
@@ -16,16 +17,16 @@ use tokio::task::JoinSet;
 
 use super::{Exit, Printout};
 use crate::operator::controller::{self, Context, Settings};
-use crate::operator::health::{Alive, BindError, Health, Listeners, Ready};
+use crate::operator::health::{Alive, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
 use crate::operator::shutdown::Shutdown;
 use crate::operator::storage_migration::{self, Migrated};
 use crate::operator::telemetry::{self, Metrics, logs};
 
 pub(super) use arguments::Arguments;
+use arguments::GRACE;
+use failure::StartFailure;
 
-/// How long the process may take to end.
-const GRACE: Duration = Duration::from_secs(20);
 /// How soon a term that could not begin is tried again.
 const RETRY: Duration = Duration::from_secs(2);
 /// How soon a storage migration that did not succeed is tried again.
@@ -35,36 +36,17 @@ const STUCK: Duration = Duration::from_secs(30);
 /// How long calls of webhooks that are under way may take to end, when the work has ended.
 const LAST_CALLS: Duration = Duration::from_secs(8);
 
-/// Why the operator cannot start.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error("there is no cluster to work in: {0}")]
-    NoCluster(#[source] Box<kube::Error>),
-    #[error("there is no cluster to work in: {0}")]
-    NoConfig(#[source] Box<kube::config::InferConfigError>),
-    #[error("the credential plugins cannot be used: {0}")]
-    Plugins(String),
-    #[error("health and metrics cannot be served: {0}")]
-    Address(#[from] BindError),
-    #[error("webhooks cannot be served: {0}")]
-    WebhookAddress(#[source] BindError),
-    #[error("webhooks cannot be served: {0}")]
-    Tls(#[from] tokio_rustls::rustls::Error),
-    #[error("no runtime: {0}")]
-    Runtime(#[from] std::io::Error),
-}
-
 pub(super) fn run(arguments: &Arguments) -> ExitCode {
     let webhooks = match arguments.webhooks() {
         Ok(webhooks) => webhooks,
-        Err(why) => return Printout::usage(&why).deliver(),
+        Err(error) => return Printout::usage(&error.to_string()).deliver(),
     };
     if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level) {
         return Printout::usage(&error.to_string()).deliver();
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let ended = runtime.map_err(Failure::from).and_then(|runtime| {
+    let ended = runtime.map_err(StartFailure::from).and_then(|runtime| {
         let ended = runtime.block_on(operate(arguments, webhooks));
         // What still hangs must not keep the process.
         runtime.shutdown_timeout(Duration::from_secs(1));
@@ -82,18 +64,18 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 async fn operate(
     arguments: &Arguments,
     webhooks: Option<webhook_flags::Plan>,
-) -> Result<(), Failure> {
+) -> Result<(), StartFailure> {
     let (_trigger, shutdown) = Shutdown::on_signals(GRACE)?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
     let mut background = JoinSet::new();
     let ready = Ready::default();
     serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
-    let config = Config::infer().await.map_err(|error| Failure::NoConfig(Box::new(error)))?;
+    let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;
     let namespace = arguments.operator_namespace(&config);
-    let client =
-        telemetry::client(config, &metrics).map_err(|error| Failure::NoCluster(Box::new(error)))?;
+    let client = telemetry::client(config, &metrics)
+        .map_err(|error| StartFailure::NoCluster(Box::new(error)))?;
     let settings = arguments.settings(&namespace);
-    let plugins = arguments.plugins().map_err(Failure::Plugins)?;
+    let plugins = arguments.plugins()?;
     tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
     let mut calls = JoinSet::new();
     let mut certificates = None;
@@ -156,7 +138,7 @@ async fn serve(
     ready: &Ready,
     shutdown: &Shutdown,
     background: &mut JoinSet<()>,
-) -> Result<(), Failure> {
+) -> Result<(), StartFailure> {
     let probes = &arguments.health_probe_bind_address;
     let listeners = Listeners::bind(probes, &arguments.metrics_bind_address).await?;
     tracing::info!(probes = ?listeners.probes(), metrics = ?listeners.metrics(), "serving");
@@ -176,7 +158,7 @@ async fn serve(
     Ok(())
 }
 
-/// One term of leadership: everything is read anew, as another replica may have worked meanwhile.
+/// One term of leadership: everything is read again, as another replica may have worked meanwhile.
 async fn term(
     client: &kube::Client,
     settings: &Settings,

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use llsd_install::names::WEBHOOK_PORT;
+use thiserror::Error;
 
 use crate::operator::controller::Scope;
 use crate::operator::health::BindAddress;
 use crate::operator::webhook::certificates::{AUTHORITY_LIFETIME, LEAF_LIFETIME, Times};
-
-const PORT: u16 = 9443;
 
 #[derive(Debug, Args)]
 pub(super) struct Flags {
@@ -48,12 +48,16 @@ pub(super) struct WebhookUrl {
     pub host: String,
 }
 
-impl FromStr for WebhookUrl {
-    type Err = String;
+#[derive(Debug, Error)]
+#[error("`{0}` is not https://HOST:PORT")]
+pub(super) struct NoWebhookUrl(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for WebhookUrl {
+    type Err = NoWebhookUrl;
+
+    fn from_str(text: &str) -> Result<Self, NoWebhookUrl> {
         let text = text.strip_suffix('/').unwrap_or(text);
-        let wrong = || format!("`{text}` is not https://HOST:PORT");
+        let wrong = || NoWebhookUrl(text.to_owned());
         let url: http::Uri = text.parse().map_err(|_| wrong())?;
         let host = url.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
         let is_bare = url.path_and_query().is_none_or(|rest| rest.as_str() == "/");
@@ -81,23 +85,29 @@ pub(super) enum Source {
     Files(PathBuf),
 }
 
+#[derive(Debug, Error)]
+#[error(
+    "an operator of some namespaces serves webhooks only with --webhook-cert-dir; give it, or leave \
+     out --webhook-url and --webhook-bind-address"
+)]
+pub(super) struct NoCertificates;
+
 impl Flags {
     /// Nothing, if webhooks are not served.
-    pub(super) fn plan(&self, scope: &Scope, in_a_cluster: bool) -> Result<Option<Plan>, String> {
+    pub(super) fn plan(
+        &self,
+        scope: &Scope,
+        in_a_cluster: bool,
+    ) -> Result<Option<Plan>, NoCertificates> {
         let asked_for = self.url.is_some() || self.bind_address.is_some();
-        let address = self.bind_address.clone().unwrap_or(BindAddress::Everywhere(PORT));
+        let address = self.bind_address.clone().unwrap_or(BindAddress::Everywhere(WEBHOOK_PORT));
         if address == BindAddress::Nowhere {
             return Ok(None);
         }
         let certificates = match &self.cert_dir {
             Some(folder) => Source::Files(folder.clone()),
-            // With rights in some namespaces the operator cannot tell the API server whom to trust.
-            None if *scope != Scope::Cluster && asked_for => {
-                return Err("an operator of some namespaces serves webhooks only with \
-                            --webhook-cert-dir; give it, or leave out --webhook-url and \
-                            --webhook-bind-address"
-                    .to_owned());
-            }
+            // With rights in some namespaces the operator cannot register with the API server whom to trust.
+            None if *scope != Scope::Cluster && asked_for => return Err(NoCertificates),
             None if *scope != Scope::Cluster || !(in_a_cluster || asked_for) => return Ok(None),
             None => Source::Own(Times::new(
                 Duration::from_secs(self.certificate_lifetime),
@@ -123,7 +133,7 @@ mod tests {
     fn plan(flags: &[&str], scope: &str, in_a_cluster: bool) -> Result<Option<Plan>, String> {
         let line = ["llsd"].iter().chain(flags);
         let flags = Line::try_parse_from(line).map_err(|error| error.to_string())?.flags;
-        flags.plan(&Scope::parse(scope), in_a_cluster)
+        flags.plan(&Scope::parse(scope), in_a_cluster).map_err(|error| error.to_string())
     }
 
     #[test]

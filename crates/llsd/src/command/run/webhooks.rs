@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use kube::Client;
-use llsd_api::crd::WEBHOOK_SERVICE;
+use llsd_install::names::webhook_hosts;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::Failure;
+use super::failure::StartFailure;
 use super::webhook_flags::{Plan, Source};
 use crate::operator::health;
 use crate::operator::leadership::Leadership;
@@ -44,8 +44,8 @@ pub(super) async fn start(
     plan: Plan,
     site: Site,
     calls: &mut JoinSet<()>,
-) -> Result<Option<Certificates>, Failure> {
-    let listener = health::bind(&plan.address).await.map_err(Failure::WebhookAddress)?;
+) -> Result<Option<Certificates>, StartFailure> {
+    let listener = health::bind(&plan.address).await.map_err(StartFailure::WebhookAddress)?;
     let Some(listener) = listener else { return Ok(None) };
     let mut certificates = prepare(&plan, &site);
     tokio::select! {
@@ -78,13 +78,13 @@ fn prepare(plan: &Plan, site: &Site) -> Certificates {
     match &plan.certificates {
         Source::Own(times) => {
             let host = url.map(|url| url.host.as_str());
-            let names = certificates::names(WEBHOOK_SERVICE, &site.namespace, host);
+            let names = webhook_hosts(&site.namespace, host);
             let keeper = Keeper::new(&site.client, &site.namespace, names, *times, confirmed);
             let installer = Some(install(keeper.bundle()));
             Certificates { keeper: Kept::Own(Box::new(keeper)), installer }
         }
-        // Whoever makes the files also tells the API server whom to trust; only an address has to
-        // be told by us.
+        // Whoever makes the files also registers whom to trust; only an address has to be
+        // registered by us.
         Source::Files(folder) => {
             let files = Files::new(folder);
             let installer = url.map(|_| install(files.bundle()));

@@ -9,7 +9,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use llsd_plan::facts::Facts;
 use llsd_plan::fingerprint::FIELD_MANAGER;
-use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
+use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{PlannedObject, labels};
 use llsd_plan::plan::{Outcome, plan};
 use llsd_registry::credentials::ProviderPlugins;

@@ -10,7 +10,7 @@ use kube::core::{ApiResource, PartialObjectMeta};
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
-use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
+use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::labels;
 use tokio::task::JoinSet;
 

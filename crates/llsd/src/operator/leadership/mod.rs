@@ -20,9 +20,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use campaign::campaign;
 pub use decide::{Step, decide};
-
-/// The Lease of release 0.9.
-pub const LEASE_NAME: &str = "54e06e98.llamastack.io";
+pub use llsd_install::names::LEASE as LEASE_NAME;
 
 /// Who stands for election, on which Lease, and how patiently.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use llsd_api::{GROUP, PLURAL};
+use llsd_install::names::DEFINITION;
 use serde_json::{Value, json};
 
 use super::error::{MigrationError, explained};
@@ -25,13 +25,9 @@ fn api(client: &Client) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::from_gvk(&kind))
 }
 
-fn name() -> String {
-    format!("{PLURAL}.{GROUP}")
-}
-
 impl Definition {
     pub(super) async fn read(client: &Client) -> Result<Self, MigrationError> {
-        let found = api(client).get_opt(&name()).await;
+        let found = api(client).get_opt(DEFINITION).await;
         let object = found
             .map_err(|error| explained(&error, "get", "customresourcedefinitions"))?
             .ok_or(MigrationError::NotInstalled)?;
@@ -70,7 +66,7 @@ impl Definition {
                 "status": {"storedVersions": [self.storage]},
             });
             let params = PatchParams { dry_run, ..PatchParams::default() };
-            match api(client).patch_status(&name(), &params, &Patch::Merge(patch)).await {
+            match api(client).patch_status(DEFINITION, &params, &Patch::Merge(patch)).await {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     let now = Self::read(client).await?;

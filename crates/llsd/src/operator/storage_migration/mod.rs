@@ -18,17 +18,7 @@ use serde::Serialize;
 
 use definition::Definition;
 pub use error::{MigrationError, Refusal};
-
-/// How far a migration is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// These versions may be in storage; all objects are written as `storage`.
-    Begun { stored: Vec<String>, storage: String },
-    /// This many objects were written; about as many remain, where the API server says so.
-    Written { objects: usize, remaining: Option<i64> },
-    /// The API server refused to take an object back; the others go on.
-    Refused(Refusal),
-}
+pub use objects::Progress;
 
 /// What a migration came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -57,11 +47,6 @@ pub async fn rehearse(
     progress: impl Fn(Progress),
 ) -> Result<Migrated, MigrationError> {
     migrate(client, true, &progress).await
-}
-
-/// Whether an older version is in the list of stored versions.
-pub async fn is_needed(client: &Client) -> Result<bool, MigrationError> {
-    Ok(!Definition::read(client).await?.older().is_empty())
 }
 
 async fn migrate(

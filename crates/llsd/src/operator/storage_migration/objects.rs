@@ -5,15 +5,25 @@ use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
 use kube::{Api, Client, ResourceExt};
 use llsd_api::{GROUP, KIND, PLURAL};
 
-use super::Progress;
 use super::error::{MigrationError, Refusal, explained};
 
 /// Objects that are held in memory at once.
 const PAGE: u32 = 100;
 /// Every attempt but the last was overtaken by somebody else's write, which is rare.
 const ATTEMPTS: usize = 20;
-/// The API server forgets where a long list stands; it is then begun anew.
+/// The API server forgets where a long list stands; it is then begun again.
 const LISTS: usize = 5;
+
+/// How far a migration is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// These versions may be in storage; all objects are written as `storage`.
+    Begun { stored: Vec<String>, storage: String },
+    /// This many objects were written; about as many remain, where the API server says so.
+    Written { objects: usize, remaining: Option<i64> },
+    /// The API server refused to take an object back; the others go on.
+    Refused(Refusal),
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Written {

@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::outcome::{Call, Generation, Lookup, PHASES, Reconcile, phase_name};
+use super::results::{Call, Generation, Lookup, PHASES, Reconcile, phase_name};
 
 /// What [`Metrics::text`] is, for the answer's header.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -96,7 +96,7 @@ impl Metrics {
         all
     }
 
-    /// A rate can be told only of a counter that was there before its first event.
+    /// A rate is known only of a counter that was there before its first event.
     fn show_zeros(&self) {
         for result in Reconcile::ALL {
             let _ = self.reconciles.get_or_create(&label("result", result.name()));

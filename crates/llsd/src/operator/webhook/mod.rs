@@ -2,22 +2,22 @@
 //! both from its start, whoever leads; nothing here is needed to read or write the stored version.
 
 mod admit;
+mod answer;
 mod body;
 pub mod certificates;
 mod connections;
-mod convert;
 pub mod install;
-pub mod server;
+mod serve;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use llsd_plan::distributions::Distribution;
+use llsd_plan::releases::Distribution;
 
 use crate::operator::telemetry::Metrics;
 
-pub use server::serve;
+pub use serve::serve;
 
 /// The names that `distribution.name` may have at this moment.
 pub type DistributionNames = Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>;
@@ -26,13 +26,13 @@ pub type DistributionNames = Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Webhooks {
     pub metrics: Metrics,
-    /// For a look whether what a resource refers to exists; without it nothing is said of that.
+    /// To see whether what a resource refers to exists; without it there are no warnings about that.
     pub client: Option<kube::Client>,
     pub distributions: DistributionNames,
 }
 
 impl Webhooks {
-    /// With the names that every operator knows, and without a look into the cluster.
+    /// With the names that every operator knows, and without asking the cluster.
     pub fn new(metrics: Metrics) -> Self {
         let distributions = Arc::new(|| Distribution::all().keys().cloned().collect());
         Self { metrics, client: None, distributions }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use llsd_plan::facts::ConfigMapFacts;
-use llsd_plan::objects::certificates::OPENSHIFT_AI_BUNDLE;
+use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::references::References;
 
 use crate::operator::controller::bundles::Bundles;

@@ -1,8 +1,8 @@
 //! What the registry says of a resource's image. While nothing about the resource changes, the image
 //! that runs is the one that is looked at, whatever its tag points to by now.
 
-use llsd_plan::distributions::Resolved;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, ImageFacts};
+use llsd_plan::image::RequestedImage;
 use llsd_registry::credentials::Keyring;
 use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Source};
 
@@ -29,7 +29,7 @@ pub enum Running {
 
 impl Running {
     /// What runs, if it is the image that the resource still asks for.
-    pub fn of(live: Option<&str>, wanted: &Resolved) -> Option<Self> {
+    pub fn of(live: Option<&str>, wanted: &RequestedImage) -> Option<Self> {
         let live = live?;
         if live == wanted.image {
             return Some(Self::Unpinned);
@@ -71,7 +71,7 @@ impl Asking<'_> {
     /// same while nothing about the resource changed.
     pub async fn image(
         &self,
-        wanted: &Resolved,
+        wanted: &RequestedImage,
         running: Option<&Running>,
         live: Option<&Running>,
     ) -> Learnt {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_runs_counts_only_while_the_resource_asks_for_the_same_image() {
-        let wanted = |image: &str| Resolved { image: image.into(), name: None, embedded: false };
+        let wanted = |image: &str| RequestedImage::by_itself(image);
         let running = |live, image| Running::of(Some(live), &wanted(image));
         assert_eq!(running("r/a:1@sha256:0", "r/a:1"), Some(Running::Pinned("sha256:0".into())));
         assert_eq!(running("r/a:1", "r/a:1"), Some(Running::Unpinned));

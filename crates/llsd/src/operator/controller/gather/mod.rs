@@ -7,8 +7,8 @@ mod pull_credentials;
 mod secrets;
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
-use llsd_plan::distributions;
 use llsd_plan::facts::{AdoptedFacts, Facts};
+use llsd_plan::image::resolve;
 use llsd_plan::plan::state_of;
 use llsd_plan::problem::Findings;
 use llsd_plan::references::{self, References};
@@ -119,7 +119,7 @@ async fn learn(
     let mut external = External::new();
     let Some(spec) = spec else { return Ok((Learnt::default(), external)) };
     let mut ignored = Findings::default();
-    let wanted = distributions::resolve(&spec.distribution, &facts.operator, &mut ignored);
+    let wanted = resolve(&spec.distribution, &facts.operator, &mut ignored);
     let Some(wanted) = wanted else { return Ok((Learnt::default(), external)) };
     let operator = context.operator();
     let keyring =

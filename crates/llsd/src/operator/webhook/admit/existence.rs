@@ -1,6 +1,6 @@
-//! One short look whether what a resource mentions exists. It only leads to warnings: Secrets and
-//! ConfigMaps may come after the resource, as in one `kubectl apply` of several files. No value is
-//! read, only names and keys, and whoever may not be asked is not spoken of.
+//! Asks once and briefly whether what a resource mentions exists. That only leads to warnings: Secrets
+//! and ConfigMaps may come after the resource, as in one `kubectl apply` of several files. No value is
+//! read, only names and keys, and what may not be read is left out.
 #![allow(
     clippy::zero_sized_map_values,
     reason = "keys are read from a map, and its values passed over"
@@ -30,30 +30,31 @@ const AT_MOST: usize = 20;
 
 /// The keys of an object; `None` if it does not exist.
 type Keys = Option<BTreeSet<String>>;
-type Place<'m> = (Kind, &'m str, &'m str);
+type Address<'m> = (Kind, &'m str, &'m str);
 
 /// Warnings about what is missing, in the fields of the resource's version.
-pub(super) async fn look(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
+pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
     let version = Version::of(&resource);
     let mentions = mentioned::by(&convert(resource, Version::V1Alpha2));
-    let places: BTreeSet<Place<'_>> =
-        mentions.iter().filter_map(|mention| place(mention, namespace)).take(AT_MOST).collect();
-    let asked = places.into_iter().map(async |place| Some((place, ask(client, place).await?)));
+    let addresses: BTreeSet<Address<'_>> =
+        mentions.iter().filter_map(|mention| address(mention, namespace)).take(AT_MOST).collect();
+    let asked =
+        addresses.into_iter().map(async |address| Some((address, ask(client, address).await?)));
     let Ok(found) = timeout(PATIENCE, join_all(asked)).await else { return Vec::new() };
-    let found: BTreeMap<Place<'_>, Keys> = found.into_iter().flatten().collect();
+    let found: BTreeMap<Address<'_>, Keys> = found.into_iter().flatten().collect();
     let own = |problem: Problem| match version {
         Some(Version::V1Alpha1) => Problem { path: v1alpha1_path(&problem.path), ..problem },
         _ => problem,
     };
     mentions
         .iter()
-        .filter_map(|mention| missing(mention, found.get(&place(mention, namespace)?)?))
+        .filter_map(|mention| missing(mention, found.get(&address(mention, namespace)?)?))
         .map(own)
         .collect()
 }
 
 /// Where to ask. A name that no object can have would lead elsewhere within a URL.
-fn place<'m>(mention: &'m Mention, namespace: &'m str) -> Option<Place<'m>> {
+fn address<'m>(mention: &'m Mention, namespace: &'m str) -> Option<Address<'m>> {
     let namespace = mention.namespace.as_deref().unwrap_or(namespace);
     let possible = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -78,7 +79,7 @@ struct Object {
 }
 
 /// `None` where there is no answer.
-async fn ask(client: &Client, (kind, namespace, name): Place<'_>) -> Option<Keys> {
+async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Keys> {
     let plural = match kind {
         Kind::Secret => "secrets",
         Kind::ConfigMap => "configmaps",

@@ -1,5 +1,5 @@
 //! What to do about the certificates, purely: from the time, what the Secret holds, and who asks.
-//! The protocol that these steps make up is told in the module above.
+//! The module above describes the protocol that these steps make up.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Times;
-use super::material::{Authority, Found, Leaf, Trusted};
+use super::certificate::{Authority, Leaf, Trusted};
+use super::material::Material;
 
 /// Certificates begin so long before they are made, for clocks that are behind.
 pub(super) const BACKDATED: Duration = Duration::from_mins(5);
@@ -55,7 +56,7 @@ pub enum Step {
     Tidy,
 }
 
-pub fn decide(now: Timestamp, found: &Found, own: &Own<'_>, times: &Times) -> Step {
+pub fn decide(now: Timestamp, found: &Material, own: &Own<'_>, times: &Times) -> Step {
     if own.standing == Standing::Following {
         return Step::Keep;
     }
@@ -138,7 +139,7 @@ mod tests {
     /// The Secret, the clock, and one replica after the other.
     struct Scene {
         now: Timestamp,
-        found: Found,
+        found: Material,
         names: BTreeSet<String>,
         times: Times,
     }
@@ -147,7 +148,7 @@ mod tests {
         fn new() -> Self {
             let now = Timestamp::from_second(1_800_000_000).unwrap();
             let names = ["webhooks.home.svc".to_owned()].into();
-            Self { now, found: Found::default(), names, times: Times::default() }
+            Self { now, found: Material::default(), names, times: Times::default() }
         }
 
         fn started() -> Self {
@@ -174,7 +175,7 @@ mod tests {
                 let text = secrecy::ExposeSecret::expose_secret(&text).as_bytes().to_vec();
                 (field.to_owned(), k8s_openapi::ByteString(text))
             });
-            self.found = Found::read(&data.collect());
+            self.found = Material::read(&data.collect());
             assert_eq!(self.found.flaws, Vec::<String>::new());
             step
         }
@@ -239,7 +240,7 @@ mod tests {
         let mut scene = Scene::started();
         let served = scene.authority();
         for standing in [Standing::Following, LEADING, Standing::Starting] {
-            scene.found = Found::default();
+            scene.found = Material::default();
             let expected =
                 if standing == Standing::Following { Step::Keep } else { Step::MakeAnew };
             assert_eq!(scene.decide(standing, Some(&served)), expected);
@@ -277,7 +278,7 @@ mod tests {
     fn a_replica_waits_with_a_certificate_whose_authority_it_has_just_seen() {
         let mut scene = Scene::started();
         let (leaf, served) = (scene.found.leaf.clone().unwrap(), scene.authority());
-        scene.found = Found::default();
+        scene.found = Material::default();
         scene.step(Standing::Starting, None);
         let new = scene.found.authority.clone().unwrap();
         let may =

@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::certificate::Leaf;
 use super::keep::Bundle;
-use super::material::Leaf;
 use super::served::Served;
 
-/// The kubelet brings a changed Secret within a minute or two; looking costs next to nothing.
-const LOOK: Duration = Duration::from_secs(2);
+/// The kubelet brings a changed Secret within a minute or two; reading costs next to nothing.
+const POLL: Duration = Duration::from_secs(2);
 
 /// `tls.crt`, `tls.key` and, if it is there, `ca.crt`.
 #[derive(Debug)]
@@ -47,22 +47,22 @@ impl Files {
 
     /// Returns once there is something to serve.
     pub async fn obtain(&mut self) {
-        while !self.look() {
-            sleep(LOOK).await;
+        while !self.refresh() {
+            sleep(POLL).await;
         }
     }
 
     /// Takes what changes, as long as it is polled.
     pub async fn keep(mut self) {
         loop {
-            sleep(LOOK).await;
-            self.look();
+            sleep(POLL).await;
+            self.refresh();
         }
     }
 
     /// Whether there is something to serve. A pair that does not match is one that is just being
     /// replaced: what is served stays.
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         match self.read() {
             Ok(leaf) => {
                 self.last_failure = None;

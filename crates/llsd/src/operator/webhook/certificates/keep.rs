@@ -1,5 +1,5 @@
 //! One replica's part in keeping the certificates: it reads the Secret at intervals, writes what was
-//! decided, serves what it may, and tells which authorities are to be trusted.
+//! decided, serves what it may, and publishes which authorities are to be trusted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,14 +10,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::Times;
+use super::certificate::{Leaf, Trusted};
 use super::decide::{Own, Standing, Step, decide, may_serve};
-use super::make::carry_out;
-use super::material::{Found, Leaf, Trusted};
+use super::make::{MakeError, carry_out};
+use super::material::Material;
 use super::secret::{Error, Read, Store};
 use super::served::Served;
 use crate::operator::leadership::Leadership;
 
-/// Steps of one turn; each is followed by another look.
+/// Steps of one turn; after each the Secret is considered again.
 const STEPS: usize = 5;
 
 /// Certificates of authorities as one PEM text, which is what a `caBundle` holds.
@@ -29,6 +30,15 @@ pub struct Bundle(pub String);
 pub struct Confirmed {
     pub bundle: Bundle,
     pub since: Instant,
+}
+
+/// Why the certificates could not be brought up to date.
+#[derive(Debug, thiserror::Error)]
+enum KeepError {
+    #[error(transparent)]
+    Secret(#[from] Error),
+    #[error(transparent)]
+    Make(#[from] MakeError),
 }
 
 /// Keeps the certificates of this replica.
@@ -134,12 +144,12 @@ impl Keeper {
                 self.last_failure = None;
                 self.see(&read.found);
                 if matches!(standing, Standing::Leading { .. }) && read.found.authority.is_some() {
-                    self.tell(Bundle(read.found.bundle()));
+                    self.publish(Bundle(read.found.bundle()));
                 }
                 self.serve_if_possible(&read.found);
             }
-            Err(failure) => {
-                let name = self.store.name();
+            Err(error) => {
+                let (name, failure) = (self.store.name(), error.to_string());
                 if self.last_failure.as_ref() != Some(&failure) {
                     tracing::warn!(secret = name, failure, "no certificates of the webhooks");
                     self.last_failure = Some(failure);
@@ -148,8 +158,8 @@ impl Keeper {
         }
     }
 
-    async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, String> {
-        let mut read = self.store.read().await.map_err(|error| error.to_string())?;
+    async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, KeepError> {
+        let mut read = self.store.read().await?;
         for _ in 0..STEPS {
             let now = Timestamp::now();
             // What was confirmed may be something else than what there is now.
@@ -163,17 +173,14 @@ impl Keeper {
             if step == Step::Keep {
                 break;
             }
-            let content = carry_out(&step, now, &read.found, &own, &self.times);
-            let content = content.map_err(|error| error.to_string())?;
+            let content = carry_out(&step, now, &read.found, &own, &self.times)?;
             match self.store.write(&content, &read).await {
                 Ok(written) => {
                     self.log(&step, &read);
                     read = written;
                 }
-                Err(Error::Stale) => {
-                    read = self.store.read().await.map_err(|error| error.to_string())?;
-                }
-                Err(error) => return Err(error.to_string()),
+                Err(Error::Stale) => read = self.store.read().await?,
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(read)
@@ -198,7 +205,7 @@ impl Keeper {
         tracing::info!(secret, "certificates of the webhooks: {done}");
     }
 
-    fn see(&mut self, found: &Found) {
+    fn see(&mut self, found: &Material) {
         self.seen.retain(|(seen, _)| found.trusted().any(|trusted| trusted == seen));
         for trusted in found.trusted() {
             if !self.seen.iter().any(|(seen, _)| seen == trusted) {
@@ -207,7 +214,7 @@ impl Keeper {
         }
     }
 
-    fn tell(&self, bundle: Bundle) {
+    fn publish(&self, bundle: Bundle) {
         self.bundle.send_if_modified(|now| {
             let changed = now.as_ref() != Some(&bundle);
             *now = Some(bundle);
@@ -215,7 +222,7 @@ impl Keeper {
         });
     }
 
-    fn serve_if_possible(&mut self, found: &Found) {
+    fn serve_if_possible(&mut self, found: &Material) {
         let (Some(authority), Some(leaf)) = (&found.authority, &found.leaf) else { return };
         let now = Timestamp::now();
         let serving = self.serving.as_ref().map(|(leaf, trusted)| (leaf, trusted));

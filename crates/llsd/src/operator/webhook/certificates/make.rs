@@ -12,8 +12,9 @@ use rcgen::{
 use secrecy::ExposeSecret;
 
 use super::Times;
+use super::certificate::{self, Authority, Leaf};
 use super::decide::{BACKDATED, Own, Step};
-use super::material::{self, Authority, Found, Leaf};
+use super::material::Material;
 
 /// Why no certificate could be made; never because of a user.
 #[derive(Debug, thiserror::Error)]
@@ -30,21 +31,21 @@ pub enum MakeError {
 pub(super) fn carry_out(
     step: &Step,
     now: Timestamp,
-    found: &Found,
+    found: &Material,
     own: &Own<'_>,
     times: &Times,
-) -> Result<Found, MakeError> {
-    let mut made = Found { flaws: Vec::new(), ..found.clone() };
+) -> Result<Material, MakeError> {
+    let mut made = Material { flaws: Vec::new(), ..found.clone() };
     let still_served = own.serving.filter(|serving| now < serving.until).cloned();
     match step {
         Step::Keep | Step::Tidy => {}
         Step::MakeAnew => {
             let authority = authority(now, times)?;
-            made = Found {
+            made = Material {
                 leaf: Some(leaf(now, &authority, own.names, times)?),
                 authority: Some(authority),
                 previous: still_served.into_iter().collect(),
-                ..Found::default()
+                ..Material::default()
             };
         }
         Step::MakeLeaf => {
@@ -75,7 +76,7 @@ pub(super) fn authority(now: Timestamp, times: &Times) -> Result<Authority, Make
     valid(&mut params, now, now + times.authority);
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?;
-    let made = material::authority(Some(&certificate.pem()), Some(&key.serialize_pem()));
+    let made = certificate::authority(Some(&certificate.pem()), Some(&key.serialize_pem()));
     made.map_err(MakeError::Unreadable)
 }
 

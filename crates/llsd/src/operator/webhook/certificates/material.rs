@@ -1,18 +1,12 @@
-//! What the Secret holds, read and checked: certificates that are what they say, and keys that
-//! belong to them. Keys are shown to nobody. Nothing is asked or decided here.
+//! What the Secret holds, or shall hold: authorities and the certificate that is served. Nothing is
+//! asked or decided here.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use k8s_openapi::ByteString;
-use rcgen::{KeyPair, PublicKeyData};
-use secrecy::{ExposeSecret, SecretString};
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::GeneralName;
-use x509_parser::prelude::FromDer;
+use secrecy::SecretString;
+
+use super::certificate::{Authority, Leaf, Trusted, all_trusted, authority, leaf};
 
 const AUTHORITY: [&str; 2] = ["ca.crt", "ca.key"];
 const NEXT: [&str; 2] = ["next-ca.crt", "next-ca.key"];
@@ -22,34 +16,9 @@ const LEAF: [&str; 2] = ["tls.crt", "tls.key"];
 pub(super) const FIELDS: [&str; 7] =
     [AUTHORITY[0], AUTHORITY[1], NEXT[0], NEXT[1], PREVIOUS, LEAF[0], LEAF[1]];
 
-/// The certificate of an authority.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trusted {
-    pub pem: String,
-    pub from: Timestamp,
-    pub until: Timestamp,
-}
-
-/// An authority that can sign.
-#[derive(Clone, Debug)]
-pub struct Authority {
-    pub trusted: Trusted,
-    pub(super) key: SecretString,
-}
-
-/// A certificate to serve.
-#[derive(Clone, Debug)]
-pub struct Leaf {
-    pub pem: String,
-    pub(super) key: SecretString,
-    pub from: Timestamp,
-    pub until: Timestamp,
-    pub names: BTreeSet<String>,
-}
-
-/// What was found in the Secret, or shall be.
+/// The content of the Secret.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct Material {
     /// Who signs.
     pub authority: Option<Authority>,
     /// Who will sign.
@@ -62,34 +31,34 @@ pub struct Found {
     pub flaws: Vec<String>,
 }
 
-impl Found {
+impl Material {
     pub fn read(data: &BTreeMap<String, ByteString>) -> Self {
-        let mut found = Self::default();
+        let mut material = Self::default();
         let mut flaws = Vec::new();
         let text = |field: &str| text(data, field);
         match authority(text(AUTHORITY[0]), text(AUTHORITY[1])) {
-            Ok(authority) => found.authority = Some(authority),
+            Ok(authority) => material.authority = Some(authority),
             Err(flaw) => flaws.push(format!("{}, {}: {flaw}", AUTHORITY[0], AUTHORITY[1])),
         }
-        let issuer = found.authority.as_ref().map(|authority| &authority.trusted);
+        let issuer = material.authority.as_ref().map(|authority| &authority.trusted);
         match leaf(text(LEAF[0]), text(LEAF[1]), issuer) {
-            Ok(leaf) => found.leaf = Some(leaf),
+            Ok(leaf) => material.leaf = Some(leaf),
             Err(flaw) => flaws.push(format!("{}, {}: {flaw}", LEAF[0], LEAF[1])),
         }
         if NEXT.iter().any(|field| data.contains_key(*field)) {
             match authority(text(NEXT[0]), text(NEXT[1])) {
-                Ok(authority) => found.next = Some(authority),
+                Ok(authority) => material.next = Some(authority),
                 Err(flaw) => flaws.push(format!("{}, {}: {flaw}", NEXT[0], NEXT[1])),
             }
         }
         if data.contains_key(PREVIOUS) {
             match text(PREVIOUS).ok_or("is no text").and_then(all_trusted) {
-                Ok(previous) => found.previous = previous,
+                Ok(previous) => material.previous = previous,
                 Err(flaw) => flaws.push(format!("{PREVIOUS}: {flaw}")),
             }
         }
-        found.flaws = flaws;
-        found
+        material.flaws = flaws;
+        material
     }
 
     /// As the Secret shall hold it.
@@ -127,103 +96,15 @@ fn bundle<'a>(trusted: impl Iterator<Item = &'a Trusted>) -> String {
     trusted.map(|trusted| trusted.pem.as_str()).collect()
 }
 
-impl Leaf {
-    /// A certificate and its key that somebody else made, of whatever authority.
-    pub(super) fn foreign(pem: &str, key: &SecretString) -> Result<Self, &'static str> {
-        leaf(Some(pem), Some(key.expose_secret()), None)
-    }
-}
-
 fn text<'a>(data: &'a BTreeMap<String, ByteString>, field: &str) -> Option<&'a str> {
     std::str::from_utf8(&data.get(field)?.0).ok()
 }
 
-pub(super) fn authority(
-    certificate: Option<&str>,
-    key: Option<&str>,
-) -> Result<Authority, &'static str> {
-    let pem = certificate.ok_or("the certificate is missing")?;
-    let key = key.ok_or("the key is missing")?;
-    let trusted = match all_trusted(pem)?.as_slice() {
-        [trusted] => trusted.clone(),
-        _ => return Err("not exactly one certificate"),
-    };
-    let der = first_certificate(pem)?;
-    let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| "no certificate")?;
-    let pair = KeyPair::from_pem(key).map_err(|_| "the key is none")?;
-    if pair.der_bytes() != &*parsed.public_key().subject_public_key.data {
-        return Err("the key belongs to another certificate");
-    }
-    Ok(Authority { trusted, key: key.into() })
-}
-
-fn all_trusted(pem: &str) -> Result<Vec<Trusted>, &'static str> {
-    const END: &str = "-----END CERTIFICATE-----";
-    let (certificates, rest) = pem.rsplit_once(END).ok_or("no certificate")?;
-    if !rest.trim().is_empty() {
-        return Err("something behind the certificate");
-    }
-    let each = certificates.split(END).map(|text| {
-        let pem = format!("{}\n{END}\n", text.trim());
-        let der = first_certificate(&pem)?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| "no certificate")?;
-        if !parsed.is_ca() {
-            return Err("a certificate that is no authority's");
-        }
-        let (from, until) = validity(&parsed)?;
-        Ok(Trusted { pem, from, until })
-    });
-    each.collect()
-}
-
-fn leaf(
-    certificate: Option<&str>,
-    key: Option<&str>,
-    issuer: Option<&Trusted>,
-) -> Result<Leaf, &'static str> {
-    let pem = certificate.ok_or("the certificate is missing")?;
-    let key = key.ok_or("the key is missing")?;
-    let der = first_certificate(pem)?;
-    let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| "no certificate")?;
-    if let Some(issuer) = issuer {
-        let issuer = first_certificate(&issuer.pem)?;
-        let (_, issuer) = X509Certificate::from_der(&issuer).map_err(|_| "no certificate")?;
-        let signed = parsed.verify_signature(Some(issuer.public_key()));
-        signed.map_err(|_| "the certificate is of another authority")?;
-    }
-    let (from, until) = validity(&parsed)?;
-    let mut names = BTreeSet::new();
-    if let Ok(Some(alternatives)) = parsed.subject_alternative_name() {
-        names.extend(alternatives.value.general_names.iter().filter_map(name));
-    }
-    let leaf = Leaf { pem: pem.to_owned(), key: key.into(), from, until, names };
-    super::served::certified(&leaf).map(|_| leaf)
-}
-
-fn name(name: &GeneralName<'_>) -> Option<String> {
-    match name {
-        GeneralName::DNSName(name) => Some((*name).to_owned()),
-        GeneralName::IPAddress(bytes) => {
-            let four = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
-            let address = four.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from));
-            address.ok().map(|address| address.to_string())
-        }
-        _ => None,
-    }
-}
-
-fn first_certificate(pem: &str) -> Result<CertificateDer<'static>, &'static str> {
-    CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|_| "no certificate")
-}
-
-fn validity(parsed: &X509Certificate<'_>) -> Result<(Timestamp, Timestamp), &'static str> {
-    let validity = parsed.validity();
-    let time = |seconds| Timestamp::from_second(seconds).map_err(|_| "no time of validity");
-    Ok((time(validity.not_before.timestamp())?, time(validity.not_after.timestamp())?))
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use secrecy::ExposeSecret;
+
     use super::super::{Times, make};
     use super::*;
 
@@ -232,7 +113,7 @@ mod tests {
         let authority = make::authority(now, &times).unwrap();
         let names = ["webhooks.home.svc".to_owned(), "::1".to_owned()].into();
         let leaf = make::leaf(now, &authority, &names, &times).unwrap();
-        let found = Found {
+        let found = Material {
             previous: vec![authority.trusted.clone(), authority.trusted.clone()],
             next: Some(make::authority(now, &times).unwrap()),
             leaf: Some(leaf),
@@ -245,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let found = Found::read(&whole());
+        let found = Material::read(&whole());
         assert_eq!(found.flaws, Vec::<String>::new());
         assert_eq!(found.trusted().count(), 4);
         let names = &found.leaf.unwrap().names;
@@ -263,7 +144,7 @@ mod tests {
             {
                 let mut data = whole();
                 data.insert(field.to_owned(), ByteString(content.into()));
-                let found = Found::read(&data);
+                let found = Material::read(&data);
                 let [flaw, ..] = found.flaws.as_slice() else { panic!("{field}: no flaw") };
                 assert!(flaw.contains(field) && !flaw.contains("password"), "{flaw}");
                 assert_eq!(found.authority.is_none(), field.starts_with("ca."), "{field}");
@@ -278,14 +159,14 @@ mod tests {
         for field in ["ca.crt", "ca.key", "tls.crt", "tls.key", "next-ca.key"] {
             let mut data = whole();
             data.insert(field.to_owned(), other[field].clone());
-            assert!(!Found::read(&data).flaws.is_empty(), "{field}");
+            assert!(!Material::read(&data).flaws.is_empty(), "{field}");
         }
     }
 
     #[test]
     fn keys_are_shown_to_nobody() {
         let data = whole();
-        let shown = format!("{:?}", Found::read(&data));
+        let shown = format!("{:?}", Material::read(&data));
         for field in ["ca.key", "next-ca.key", "tls.key"] {
             let key = String::from_utf8(data[field].0.clone()).unwrap();
             let line = key.lines().nth(1).unwrap();

@@ -19,7 +19,7 @@
 //!   it the authority, the old one *previous* (its key is gone), and holds a new certificate.
 //!   [`Times::retire`] after that, when every replica has read the Secret a hundred times, the
 //!   previous one leaves the Secret and the `caBundle`.
-//! - **A lost or broken Secret** is made anew, and then there was no *next*. So a replica that serves
+//! - **A lost or broken Secret** is made again, and then there was no *next*. So a replica that serves
 //!   goes on with what it has until it has seen the new authority for [`Times::settle`]: time
 //!   enough for the leader to add it to the `caBundle`. The leader puts the authority that it still
 //!   serves under back among the previous ones, so that nobody's certificate is distrusted
@@ -27,6 +27,7 @@
 //!
 //! No step depends on what a leader remembers: a new one waits once more at worst.
 
+mod certificate;
 mod decide;
 mod files;
 mod keep;
@@ -35,18 +36,18 @@ mod material;
 mod secret;
 mod served;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
+pub use certificate::{Authority, Leaf, Trusted};
 pub use decide::{Own, Standing, Step, decide};
 pub use files::Files;
 pub use keep::{Bundle, Confirmed, Keeper};
-pub use material::{Authority, Found, Leaf, Trusted};
+pub use material::Material;
 pub use served::{Served, server_config};
 
-/// How long a certificate of our own lives unless it is told otherwise.
+/// How long a certificate of our own lives unless somebody says otherwise.
 pub const LEAF_LIFETIME: Duration = Duration::from_hours(90 * 24);
-/// How long an authority of our own lives unless it is told otherwise.
+/// How long an authority of our own lives unless somebody says otherwise.
 pub const AUTHORITY_LIFETIME: Duration = Duration::from_hours(365 * 24);
 
 /// When something is done. All follow from the two lifetimes.
@@ -79,10 +80,4 @@ impl Default for Times {
     fn default() -> Self {
         Self::new(LEAF_LIFETIME, AUTHORITY_LIFETIME)
     }
-}
-
-/// The names that the API server calls a Service by, and the host of an address, if there is one.
-pub fn names(service: &str, namespace: &str, host: Option<&str>) -> BTreeSet<String> {
-    let of_service = [format!("{service}.{namespace}.svc"), format!("{service}.{namespace}")];
-    of_service.into_iter().chain(host.map(str::to_owned)).collect()
 }

@@ -7,18 +7,17 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use llsd_install::names::{WEBHOOK_FIELD_MANAGER, WEBHOOK_SECRET as NAME};
 use llsd_plan::objects::labels;
 use secrecy::ExposeSecret;
 use secrecy::zeroize::Zeroize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::material::{FIELDS, Found};
-use crate::manifests::names::WEBHOOK_SECRET as NAME;
+use super::material::{FIELDS, Material};
 
 /// The longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-const FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
 
 /// Why a request about the Secret had no effect that we know of.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +38,7 @@ pub(super) struct Store {
 /// What was read, and which version of it; none where there is no Secret.
 #[derive(Default)]
 pub(super) struct Read {
-    pub found: Found,
+    pub found: Material,
     version: Option<String>,
 }
 
@@ -66,7 +65,7 @@ impl Store {
     }
 
     /// Creates the Secret, or changes exactly the version that was read.
-    pub async fn write(&self, content: &Found, before: &Read) -> Result<Read, Error> {
+    pub async fn write(&self, content: &Material, before: &Read) -> Result<Read, Error> {
         let data = content.write();
         let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
         let labels = [(labels::MANAGED_BY, labels::OPERATOR)];
@@ -79,8 +78,10 @@ impl Store {
                 })
                 .collect();
             let patch = json!({"metadata": {"resourceVersion": version}, "data": fields});
-            let parameters =
-                PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..Default::default() };
+            let parameters = PatchParams {
+                field_manager: Some(WEBHOOK_FIELD_MANAGER.into()),
+                ..Default::default()
+            };
             bounded(self.api.patch(NAME, &parameters, &Patch::Merge(&patch))).await
         } else {
             let mut secret = Secret::default();
@@ -91,8 +92,10 @@ impl Store {
             let fields = data.iter();
             let fields = fields.map(|(key, text)| ((*key).into(), bytes(text.expose_secret())));
             secret.data = Some(fields.collect());
-            let parameters =
-                PostParams { field_manager: Some(FIELD_MANAGER.into()), ..Default::default() };
+            let parameters = PostParams {
+                field_manager: Some(WEBHOOK_FIELD_MANAGER.into()),
+                ..Default::default()
+            };
             bounded(self.api.create(&parameters, &secret)).await
         };
         written.map(read).map_err(Error::or_stale)
@@ -101,7 +104,7 @@ impl Store {
 
 fn read(secret: Secret) -> Read {
     let mut data = secret.data.unwrap_or_default();
-    let found = Found::read(&data);
+    let found = Material::read(&data);
     for ByteString(bytes) in data.values_mut() {
         bytes.zeroize();
     }

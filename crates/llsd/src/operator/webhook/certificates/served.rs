@@ -4,15 +4,12 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use secrecy::ExposeSecret;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{ClientHello, ResolvesServerCert};
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{self, ServerConfig};
 
-use super::material::Leaf;
+use super::certificate::{Leaf, certified};
 
 /// What is served now; nothing at first, and then handshakes fail.
 #[derive(Default)]
@@ -53,17 +50,4 @@ pub fn server_config(served: Arc<Served>) -> Result<ServerConfig, rustls::Error>
         .with_cert_resolver(served);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
-}
-
-/// As rustls takes it, and proof that the key belongs to the certificate.
-pub(super) fn certified(leaf: &Leaf) -> Result<CertifiedKey, &'static str> {
-    let chain: Result<Vec<CertificateDer<'static>>, _> =
-        CertificateDer::pem_slice_iter(leaf.pem.as_bytes()).collect();
-    let chain = chain.map_err(|_| "no certificate")?;
-    let key = PrivateKeyDer::from_pem_slice(leaf.key.expose_secret().as_bytes());
-    let key = key.map_err(|_| "the key is none")?;
-    let key = aws_lc_rs::sign::any_supported_type(&key).map_err(|_| "the key is of no use")?;
-    let certified = CertifiedKey::new(chain, key);
-    certified.keys_match().map_err(|_| "the key belongs to another certificate")?;
-    Ok(certified)
 }

@@ -2,7 +2,7 @@
 //! there. The smallest change is what is asked for, because what is written is owned.
 
 use k8s_openapi::ByteString;
-use llsd_api::crd::WEBHOOK_SERVICE;
+use llsd_install::names::{WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT};
 use serde_json::{Value, json};
 
 use crate::operator::webhook::certificates::Bundle;
@@ -26,8 +26,8 @@ pub enum Verdict {
     NotOurs(String),
 }
 
-/// Judges the `clientConfig` of the webhook at `path`.
-pub fn judge(found: &Value, target: &Target, path: &str, bundle: &Bundle) -> Verdict {
+/// Decides about the `clientConfig` of the webhook at `path`.
+pub fn decide(found: &Value, target: &Target, path: &str, bundle: &Bundle) -> Verdict {
     let trusted = json!(ByteString(bundle.0.clone().into_bytes()));
     let is_trusted = found["caBundle"] == trusted;
     match target {
@@ -40,7 +40,8 @@ pub fn judge(found: &Value, target: &Target, path: &str, bundle: &Bundle) -> Ver
         }
         Target::Service { namespace } if found["url"].is_string() => {
             let service = json!({
-                "namespace": namespace, "name": WEBHOOK_SERVICE, "path": path, "port": 443,
+                "namespace": namespace, "name": WEBHOOK_SERVICE, "path": path,
+                "port": WEBHOOK_SERVICE_PORT,
             });
             Verdict::Change(json!({"url": null, "service": service, "caBundle": trusted}))
         }
@@ -81,7 +82,7 @@ mod tests {
     }
 
     fn changed(mut found: Value, target: &Target) -> Value {
-        let Verdict::Change(change) = judge(&found, target, "/convert", &bundle()) else {
+        let Verdict::Change(change) = decide(&found, target, "/convert", &bundle()) else {
             panic!("nothing to change");
         };
         for (field, value) in change.as_object().unwrap() {
@@ -90,20 +91,20 @@ mod tests {
                 value => found[field] = value.clone(),
             }
         }
-        assert_eq!(judge(&found, target, "/convert", &bundle()), Verdict::AsItShould);
+        assert_eq!(decide(&found, target, "/convert", &bundle()), Verdict::AsItShould);
         found
     }
 
     #[test]
     fn behind_its_service_only_the_authorities_are_written() {
-        let change = judge(&service("home"), &ours(), "/convert", &bundle());
+        let change = decide(&service("home"), &ours(), "/convert", &bundle());
         assert_eq!(change, Verdict::Change(json!({"caBundle": "Y2VydGlmaWNhdGU="})));
         changed(service("home"), &ours());
     }
 
     #[test]
     fn the_service_of_another_operator_is_left_alone() {
-        let verdict = judge(&service("elsewhere"), &ours(), "/convert", &bundle());
+        let verdict = decide(&service("elsewhere"), &ours(), "/convert", &bundle());
         assert!(matches!(verdict, Verdict::NotOurs(why) if why.contains("elsewhere")));
     }
 

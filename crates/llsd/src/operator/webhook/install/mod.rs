@@ -1,4 +1,4 @@
-//! Tells the API server where the webhooks are and whom to trust there: `caBundle`, and the address
+//! Registers with the API server where the webhooks are and whom to trust there: `caBundle`, and the address
 //! of an operator outside of the cluster, in the resource's definition and in the validating
 //! webhook. Only the leader does this. It writes nothing else of these two objects, and nothing at
 //! all when nothing changed.
@@ -14,15 +14,12 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-pub use client_config::{Target, Verdict, judge};
+pub use client_config::{Target, Verdict, decide};
+pub use llsd_install::names::WEBHOOK_FIELD_MANAGER as FIELD_MANAGER;
 
 use super::certificates::{Bundle, Confirmed};
 use crate::operator::leadership::Leadership;
 use registration::{Definition, Registration, ValidatingWebhook};
-
-/// The owner of what is written here, and of nothing else: whoever applies the install files again
-/// owns the rest, and neither takes the other's away.
-pub const FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
 
 /// How soon a write that failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -42,7 +39,7 @@ impl std::fmt::Debug for Installer {
 }
 
 impl Installer {
-    /// Registers `target` with whatever `bundle` tells, and tells `confirmed` what is registered.
+    /// Registers `target` with whatever `bundle` holds, and sends `confirmed` what is registered.
     pub fn new(
         client: Client,
         target: Target,

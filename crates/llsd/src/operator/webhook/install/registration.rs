@@ -10,20 +10,23 @@ use kube::core::{ApiResource, GroupVersionKind, Object};
 use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource};
+use llsd_install::names::{
+    CONVERT_PATH, DEFINITION, VALIDATE_PATH, VALIDATING_WEBHOOK, WEBHOOK_FIELD_MANAGER,
+    WEBHOOK_NAME,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::client_config::{Target, Verdict, judge};
-use super::{Bundle, FIELD_MANAGER};
-use crate::manifests::names::{DEFINITION, VALIDATING_WEBHOOK, WEBHOOK_NAME};
+use super::client_config::{Target, Verdict, decide};
+use crate::operator::webhook::certificates::Bundle;
 
 /// The longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One kind of object that names webhooks.
-pub(super) trait Kind {
+pub(super) trait NamesWebhooks {
     type Object: Resource<DynamicType = ApiResource>
         + Clone
         + std::fmt::Debug
@@ -52,11 +55,11 @@ pub(super) struct Conversion {
     conversion: Value,
 }
 
-impl Kind for Definition {
+impl NamesWebhooks for Definition {
     type Object = Object<Conversion, Ignored>;
     const NAME: &'static str = DEFINITION;
     const WHAT: &'static str = "the resource's definition";
-    const PATH: &'static str = "/convert";
+    const PATH: &'static str = CONVERT_PATH;
 
     fn resource() -> ApiResource {
         let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
@@ -86,11 +89,11 @@ pub(super) struct Ignored {}
 #[derive(Clone, Debug)]
 pub(super) struct ValidatingWebhook;
 
-impl Kind for ValidatingWebhook {
+impl NamesWebhooks for ValidatingWebhook {
     type Object = DynamicObject;
     const NAME: &'static str = VALIDATING_WEBHOOK;
     const WHAT: &'static str = "the validating webhook";
-    const PATH: &'static str = "/validate";
+    const PATH: &'static str = VALIDATE_PATH;
 
     fn resource() -> ApiResource {
         let group = "admissionregistration.k8s.io";
@@ -120,7 +123,7 @@ impl Kind for ValidatingWebhook {
 pub(super) struct Unwritten;
 
 /// One object as it was last seen.
-pub(super) struct Registration<K: Kind> {
+pub(super) struct Registration<K: NamesWebhooks> {
     api: Api<K::Object>,
     target: Target,
     seen: Option<K::Object>,
@@ -128,7 +131,7 @@ pub(super) struct Registration<K: Kind> {
     kind: PhantomData<K>,
 }
 
-impl<K: Kind> Registration<K> {
+impl<K: NamesWebhooks> Registration<K> {
     pub fn new(client: &Client, target: &Target) -> Self {
         Self {
             api: Api::all_with(client.clone(), &K::resource()),
@@ -139,7 +142,7 @@ impl<K: Kind> Registration<K> {
         }
     }
 
-    /// Everything that becomes of the object. Never ends; failures are told in the log.
+    /// Everything that becomes of the object. Never ends; failures are logged.
     pub fn watch(client: &Client) -> impl Stream<Item = Event<K::Object>> + use<K> {
         let api: Api<K::Object> = Api::all_with(client.clone(), &K::resource());
         let config = Config::default().fields(&format!("metadata.name={}", K::NAME));
@@ -162,14 +165,14 @@ impl<K: Kind> Registration<K> {
     }
 
     /// Whether the object, as far as it is known, has what it should; writes it otherwise. An error
-    /// is worth another try; one that only somebody else can mend is not.
+    /// is worth another try; one that only somebody else can fix is not.
     pub async fn register(&mut self, bundle: &Bundle) -> Result<bool, Unwritten> {
         let Some(seen) = &self.seen else { return Ok(false) };
         let config = match K::client_config(seen) {
             Ok(config) => config,
             Err(why) => return Ok(self.not_ours(why)),
         };
-        let change = match judge(&config, &self.target, K::PATH, bundle) {
+        let change = match decide(&config, &self.target, K::PATH, bundle) {
             Verdict::AsItShould => {
                 self.last_failure = None;
                 return Ok(true);
@@ -178,8 +181,10 @@ impl<K: Kind> Registration<K> {
             Verdict::Change(change) => change,
         };
         let version = seen.meta().resource_version.clone().unwrap_or_default();
-        let parameters =
-            PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
+        let parameters = PatchParams {
+            field_manager: Some(WEBHOOK_FIELD_MANAGER.to_owned()),
+            ..Default::default()
+        };
         let patch = K::patch(&change, &version);
         match timeout(PATIENCE, self.api.patch(K::NAME, &parameters, &patch)).await {
             Ok(Ok(written)) => {
@@ -192,7 +197,7 @@ impl<K: Kind> Registration<K> {
                 self.last_failure = None;
                 Ok(true)
             }
-            // The watch will tell what it is now.
+            // The watch will bring what it is now.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => Ok(false),
             Ok(Err(error)) => {
                 self.failed(error.to_string());

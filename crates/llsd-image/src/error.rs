@@ -1,0 +1,82 @@
+//! Everything that can go wrong between a reference and its configuration, as data. No variant
+//! carries a credential, a token, a response body or a signed address.
+
+use std::time::Duration;
+
+use crate::{Digest, digest::InvalidDigest};
+
+/// Why an image's configuration could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Says what is wrong but not the text itself, which may hold a password before an `@`.
+    #[error("not an image reference: {0}")]
+    InvalidReference(&'static str),
+    #[error("{at}: the registry accepts none of the credentials, and no anonymous access")]
+    Unauthorised { at: String },
+    #[error("{at}: the registry does not let these credentials push there")]
+    MayNotPush { at: String },
+    #[error("{at}: not found in the registry")]
+    NotFound { at: String },
+    #[error("{what} is larger than the limit of {limit} bytes")]
+    TooLarge { what: String, limit: u64 },
+    #[error("{what} is not what its digest names: expected {expected}, got {actual}")]
+    WrongDigest { what: String, expected: Digest, actual: Digest },
+    #[error("{at}: the image index lists no platform that can be used")]
+    NoPlatform { at: String },
+    #[error("{host} cannot be reached: {reason}")]
+    Unreachable { host: String, reason: String },
+    #[error("{host} did not answer in time ({what})")]
+    TimedOut { host: String, what: &'static str },
+    #[error("{host} is busy or failing (HTTP {status})")]
+    Busy { host: String, status: u16, retry_after: Option<Duration> },
+    #[error("{host} answered unexpectedly (HTTP {status})")]
+    Unexpected { host: String, status: u16 },
+    #[error("{what} cannot be understood: {reason}")]
+    Malformed { what: String, reason: String },
+    #[error("{host} leads to an address that is not allowed ({address})")]
+    ForbiddenAddress { host: String, address: String },
+    #[error("{host} would have to be spoken to without encryption ({why})")]
+    NotEncrypted { host: String, why: &'static str },
+    #[error("{host} redirects more than {limit} times")]
+    TooManyRedirects { host: String, limit: usize },
+    #[error("the label {label} is not usable: {reason}")]
+    InvalidLabel { label: String, reason: &'static str },
+    #[error("the layer holds no file {path}")]
+    NotInLayer { path: String },
+    #[error("no layer of the image holds a file {path}")]
+    NotInImage { path: String },
+    #[error("the layer deletes {path}")]
+    DeletedInLayer { path: String },
+    #[error("{path} in the layer is not a regular file")]
+    NotAFile { path: String },
+    #[error("{path} in the layer is a link that leads outside of it, or nowhere")]
+    BadLink { path: String },
+    #[error("{at}: the operator's configuration has no mirror for it and forbids its source")]
+    Blocked { at: String },
+    #[error("the registry configuration is not usable: {0}")]
+    Configuration(String),
+}
+
+impl From<InvalidDigest> for Error {
+    fn from(InvalidDigest(reason): InvalidDigest) -> Self {
+        Self::InvalidReference(reason)
+    }
+}
+
+impl Error {
+    /// Whether the same request may succeed later without anyone changing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::TimedOut { .. }
+                | Self::Busy { .. }
+                | Self::Unexpected { .. }
+        )
+    }
+
+    pub fn malformed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+        Self::Malformed { what: what.into(), reason: format!("{reason}") }
+    }
+}

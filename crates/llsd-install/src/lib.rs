@@ -1,0 +1,17 @@
+//! The installation of the operator: the names that the install files and the running operator must
+//! agree on, the files under `deploy/`, made from code so that they never differ from it, and what the
+//! operator's ConfigMap says. No I/O.
+
+pub mod config;
+mod file;
+mod files;
+mod manager;
+pub mod names;
+mod roles;
+mod rules;
+mod secret_policy;
+mod variants;
+mod webhook;
+
+pub use file::File;
+pub use files::{cluster_wide, files, namespaced};

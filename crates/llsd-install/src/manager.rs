@@ -1,0 +1,157 @@
+//! The operator's own Deployment and what stands around it. It meets the `restricted` Pod Security
+//! Standard and names no user id, because OpenShift picks one; the image names its own.
+
+use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
+use serde_json::{Value, json};
+
+use crate::names::{
+    DISRUPTION_BUDGET, HEALTH_PORT, METRICS_PORT, METRICS_SERVICE, OPERATOR, WEBHOOK_PORT, selector,
+};
+use crate::roles::Scope;
+
+const REPLICAS: u32 = 2;
+
+/// The namespace of the operator. It only warns of pods that are not `restricted`: pods of servers
+/// that v0.9 left in it must still be allowed to start.
+pub(crate) fn namespace(name: &str) -> Value {
+    let mut labels = selector();
+    labels["pod-security.kubernetes.io/warn"] = json!("restricted");
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": labels},
+    })
+}
+
+pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
+    vec![deployment(namespace, scope), disruption_budget(namespace), metrics_service(namespace)]
+}
+
+fn deployment(namespace: &str, scope: Scope) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(OPERATOR, namespace),
+        "spec": {
+            "replicas": REPLICAS,
+            "selector": {"matchLabels": selector()},
+            "template": {
+                "metadata": {
+                    "annotations": {"kubectl.kubernetes.io/default-container": "manager"},
+                    "labels": selector(),
+                },
+                "spec": {
+                    "serviceAccountName": OPERATOR,
+                    "securityContext": {
+                        "runAsNonRoot": true,
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                    },
+                    "containers": [container(scope)],
+                    "terminationGracePeriodSeconds": 30,
+                    "topologySpreadConstraints": [
+                        spread("topology.kubernetes.io/zone"),
+                        spread("kubernetes.io/hostname"),
+                    ],
+                },
+            },
+        },
+    })
+}
+
+fn container(scope: Scope) -> Value {
+    let mut container = json!({
+        "name": "manager",
+        "image": DEFAULT_OPERATOR_IMAGE,
+        // The image starts it by itself, but v0.9's Deployment names another program here.
+        "command": ["llsd"],
+        "args": ["run", "--leader-elect"],
+        "env": environment(scope),
+        "ports": ports(scope),
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", "port": "health"},
+            "periodSeconds": 20,
+        },
+        "readinessProbe": {
+            "httpGet": {"path": "/readyz", "port": "health"},
+            "periodSeconds": 5,
+        },
+        "resources": {
+            "requests": {"cpu": "10m", "memory": "32Mi"},
+            "limits": {"memory": "256Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+        },
+    });
+    if scope == Scope::Cluster {
+        // Calls go on coming until every node knows that this replica ends. The image has no
+        // program that sleeps, and needs none.
+        container["lifecycle"] = json!({"preStop": {"sleep": {"seconds": 5}}});
+    }
+    container
+}
+
+fn ports(scope: Scope) -> Vec<Value> {
+    let mut ports = vec![
+        json!({"name": "metrics", "containerPort": METRICS_PORT}),
+        json!({"name": "health", "containerPort": HEALTH_PORT}),
+    ];
+    if scope == Scope::Cluster {
+        ports.push(json!({"name": "webhooks", "containerPort": WEBHOOK_PORT}));
+    }
+    ports
+}
+
+fn environment(scope: Scope) -> Vec<Value> {
+    let mut variables = vec![
+        of_the_pod("POD_NAME", "metadata.name"),
+        of_the_pod("OPERATOR_NAMESPACE", "metadata.namespace"),
+        json!({"name": "OPERATOR_IMAGE", "value": DEFAULT_OPERATOR_IMAGE}),
+    ];
+    if scope == Scope::Namespace {
+        variables.push(of_the_pod("WATCH_NAMESPACE", "metadata.namespace"));
+    }
+    variables
+}
+
+fn of_the_pod(name: &str, field: &str) -> Value {
+    json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}})
+}
+
+/// One replica each, as far as there are places. Those of the revision before do not count.
+fn spread(topology: &str) -> Value {
+    json!({
+        "maxSkew": 1,
+        "topologyKey": topology,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": selector()},
+        "matchLabelKeys": ["pod-template-hash"],
+    })
+}
+
+fn disruption_budget(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata(DISRUPTION_BUDGET, namespace),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector()}},
+    })
+}
+
+fn metrics_service(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(METRICS_SERVICE, namespace),
+        "spec": {
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+            "selector": selector(),
+        },
+    })
+}
+
+pub(crate) fn metadata(name: &str, namespace: &str) -> Value {
+    json!({"name": name, "namespace": namespace, "labels": selector()})
+}

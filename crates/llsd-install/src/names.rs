@@ -1,0 +1,95 @@
+//! The names, paths and ports of an installation, as the install files and the operator know them.
+//! Names are v0.9's, so that installing over it replaces it: the same Deployment, the same roles, the
+//! same lease.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+/// Where the operator runs unless somebody says otherwise.
+pub use llsd_api::crd::OPERATOR_NAMESPACE as NAMESPACE;
+/// Of the webhooks: the Service in front of them with its port, and the path of conversion.
+pub use llsd_api::crd::{CONVERT_PATH, WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT};
+
+/// The Deployment and the ServiceAccount of the operator.
+pub const OPERATOR: &str = "llama-stack-k8s-operator-controller-manager";
+/// The lease that says which replica works.
+pub const LEASE: &str = "54e06e98.llamastack.io";
+/// The ConfigMap that the operator is configured with, in its own namespace.
+pub const CONFIG_MAP: &str = "llama-stack-operator-config";
+/// The Secret with the key of the hashes by which a changed value is noticed, in the operator's
+/// own namespace.
+pub const KEY_SECRET: &str = "llama-stack-operator-key";
+
+/// The Secret with the certificates of the webhooks, in the operator's own namespace.
+pub const WEBHOOK_SECRET: &str = "llama-stack-operator-webhook-certificates";
+/// The definition of the resource.
+pub const DEFINITION: &str = "llamastackdistributions.llamastack.io";
+/// The configuration of the validating webhook, and the one webhook in it.
+pub const VALIDATING_WEBHOOK: &str = "llama-stack-k8s-operator-validating-webhook";
+pub const WEBHOOK_NAME: &str = "llamastackdistributions.llamastack.io";
+/// The path of admission.
+pub const VALIDATE_PATH: &str = "/validate";
+/// The owner of what the operator writes about its webhooks, and of nothing else: whoever applies the
+/// install files again owns the rest, and neither takes the other's away.
+pub const WEBHOOK_FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
+
+/// The ports of the operator's pod.
+pub const METRICS_PORT: u16 = 8080;
+pub const HEALTH_PORT: u16 = 8081;
+pub const WEBHOOK_PORT: u16 = 9443;
+
+/// The role for what the operator does to resources, and its binding.
+pub(crate) const ROLE: [&str; 2] =
+    ["llama-stack-k8s-operator-manager-role", "llama-stack-k8s-operator-manager-rolebinding"];
+/// The role for what the operator does for itself, and its binding.
+pub(crate) const OWN_ROLE: [&str; 2] = [
+    "llama-stack-k8s-operator-leader-election-role",
+    "llama-stack-k8s-operator-leader-election-rolebinding",
+];
+/// The role for the opt-in watch, and its binding.
+pub(crate) const SECRET_WATCH: [&str; 2] = [
+    "llama-stack-k8s-operator-secret-watch-role",
+    "llama-stack-k8s-operator-secret-watch-rolebinding",
+];
+/// The role for the storage migration, and its binding.
+pub(crate) const STORAGE_MIGRATION: [&str; 2] = [
+    "llama-stack-k8s-operator-storage-migration-role",
+    "llama-stack-k8s-operator-storage-migration-rolebinding",
+];
+/// The role for registering the webhooks, and its binding.
+pub(crate) const WEBHOOK_ROLE: [&str; 2] =
+    ["llama-stack-k8s-operator-webhook-role", "llama-stack-k8s-operator-webhook-rolebinding"];
+pub(crate) const EDITOR: &str = "llama-stack-k8s-operator-llsd-editor-role";
+pub(crate) const VIEWER: &str = "llama-stack-k8s-operator-llsd-viewer-role";
+pub(crate) const METRICS_SERVICE: &str =
+    "llama-stack-k8s-operator-controller-manager-metrics-service";
+pub(crate) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
+/// The Secret with certificates of the webhooks that somebody else makes.
+pub(crate) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
+pub(crate) const SECRET_POLICY: &str = "llama-stack-k8s-operator-secrets";
+
+/// The name under which the API server knows an operator that runs in `namespace`.
+pub fn user(namespace: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{OPERATOR}")
+}
+
+/// What the API server calls the webhooks by: their Service, and the host of an address, if there is
+/// one.
+pub fn webhook_hosts(namespace: &str, host: Option<&str>) -> BTreeSet<String> {
+    let service = format!("{WEBHOOK_SERVICE}.{namespace}");
+    [format!("{service}.svc"), service].into_iter().chain(host.map(str::to_owned)).collect()
+}
+
+/// The label of every object of the installation.
+pub(crate) fn labels() -> Value {
+    json!({"app.kubernetes.io/name": "llama-stack-k8s-operator"})
+}
+
+/// What the Deployment selects its pods by; a selector can never change.
+pub(crate) fn selector() -> Value {
+    json!({
+        "app.kubernetes.io/name": "llama-stack-k8s-operator",
+        "control-plane": "controller-manager",
+    })
+}

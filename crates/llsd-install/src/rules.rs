@@ -1,0 +1,121 @@
+//! What the operator may do, as rules of a role. Who gets them, and where they hold, is said
+//! elsewhere.
+
+use serde_json::{Value, json};
+
+use crate::names::{CONFIG_MAP, DEFINITION, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET};
+
+const READ: [&str; 3] = ["get", "list", "watch"];
+/// Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
+const OWN: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+
+/// What is done in the namespaces of resources.
+pub(crate) fn of_resources() -> Vec<Value> {
+    vec![
+        rule("llamastack.io", &["llamastackdistributions"], &READ),
+        rule("llamastack.io", &["llamastackdistributions/status"], &["get", "patch"]),
+        // Owner references that block the owner's deletion need it where that is enforced.
+        rule("llamastack.io", &["llamastackdistributions/finalizers"], &["update"]),
+        rule("", &["configmaps", "serviceaccounts", "services"], &OWN),
+        // Data is never deleted by the operator; a claim that is owned goes with its owner.
+        rule("", &["persistentvolumeclaims"], &["get", "list", "watch", "create", "patch"]),
+        rule("", &["secrets"], &["get", "create", "patch", "delete"]),
+        // To say why a server does not start.
+        rule("", &["pods"], &["list"]),
+        rule("apps", &["replicasets"], &["list"]),
+        rule("apps", &["deployments"], &OWN),
+        rule("autoscaling", &["horizontalpodautoscalers"], &OWN),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
+        rule("gateway.networking.k8s.io", &["httproutes"], &OWN),
+        rule("networking.k8s.io", &["ingresses", "networkpolicies"], &OWN),
+        rule("policy", &["poddisruptionbudgets"], &OWN),
+        rule("route.openshift.io", &["routes"], &OWN),
+        // A host name of the user's choice counts as a right of its own there.
+        rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
+    ]
+}
+
+/// What a whole cluster has only once: where OpenShift says its mirrors are.
+pub(crate) fn of_the_cluster() -> Vec<Value> {
+    vec![
+        rule("config.openshift.io", &["imagedigestmirrorsets", "imagetagmirrorsets"], &READ),
+        rule("operator.openshift.io", &["imagecontentsourcepolicies"], &READ),
+    ]
+}
+
+/// What the operator does for itself, in its own namespace.
+pub(crate) fn of_the_operator() -> Vec<Value> {
+    vec![
+        // What is created has no name yet that a rule could ask for.
+        rule("coordination.k8s.io", &["leases"], &["create"]),
+        named("coordination.k8s.io", "leases", LEASE, &["get", "update", "patch"]),
+        named("", "configmaps", CONFIG_MAP, &READ),
+        rule("", &["secrets"], &["create"]),
+        named("", "secrets", KEY_SECRET, &["get", "patch"]),
+    ]
+}
+
+/// What the webhooks need in the operator's own namespace: their certificates.
+pub(crate) fn of_certificates() -> Vec<Value> {
+    vec![named("", "secrets", WEBHOOK_SECRET, &["get", "patch"])]
+}
+
+/// What registers the webhooks: their authorities, in two objects and no others. A watch of one
+/// object by its name begins with a list of it.
+pub(crate) fn of_registration() -> Vec<Value> {
+    let verbs = ["list", "watch", "patch"];
+    vec![
+        named("apiextensions.k8s.io", "customresourcedefinitions", DEFINITION, &verbs),
+        named(
+            "admissionregistration.k8s.io",
+            "validatingwebhookconfigurations",
+            VALIDATING_WEBHOOK,
+            &verbs,
+        ),
+    ]
+}
+
+/// Writing every resource back as it is, and saying that v1alpha1 is no longer stored.
+pub(crate) fn of_storage_migration() -> Vec<Value> {
+    let (group, definitions) = ("apiextensions.k8s.io", "customresourcedefinitions");
+    vec![
+        named(group, definitions, DEFINITION, &["get"]),
+        named(group, &format!("{definitions}/status"), DEFINITION, &["patch"]),
+        rule("llamastack.io", &["llamastackdistributions"], &["get", "list", "update"]),
+    ]
+}
+
+/// The opt-in watch. RBAC knows no right to the metadata alone.
+pub(crate) fn of_secret_watch() -> Vec<Value> {
+    vec![rule("", &["secrets"], &["list", "watch"])]
+}
+
+/// For people who write resources.
+pub(crate) fn of_editors() -> Vec<Value> {
+    let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    vec![
+        rule("llamastack.io", &["llamastackdistributions"], &verbs),
+        rule("llamastack.io", &["llamastackdistributions/status"], &["get"]),
+    ]
+}
+
+/// For people who look at resources.
+pub(crate) fn of_viewers() -> Vec<Value> {
+    vec![
+        rule("llamastack.io", &["llamastackdistributions"], &READ),
+        rule("llamastack.io", &["llamastackdistributions/status"], &["get"]),
+    ]
+}
+
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
+    json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
+}
+
+fn named(group: &str, resource: &str, name: &str, verbs: &[&str]) -> Value {
+    json!({
+        "apiGroups": [group],
+        "resources": [resource],
+        "resourceNames": [name],
+        "verbs": verbs,
+    })
+}

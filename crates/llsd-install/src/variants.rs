@@ -1,0 +1,146 @@
+//! Installs in which somebody else makes the certificates of the webhooks: cert-manager, or the
+//! service CA of OpenShift. Each is a component for kustomize that changes the install for the
+//! whole cluster, and takes away the operator's right to register its own.
+
+use serde_json::{Value, json};
+
+use crate::file::{File, yaml};
+use crate::names::{
+    DEFINITION, FOREIGN_CERTIFICATES, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE,
+    WEBHOOK_SERVICE, labels, webhook_hosts,
+};
+
+const FOLDER: &str = "/var/run/webhook-certificates";
+const CERTIFICATE: &str = "llama-stack-k8s-operator-webhook";
+
+pub(crate) fn files(namespace: &str) -> Vec<File> {
+    vec![
+        File {
+            name: "cert-manager/kustomization.yaml",
+            purpose: "A component: webhook certificates of cert-manager.",
+            objects: vec![cert_manager(namespace)],
+        },
+        File {
+            name: "cert-manager/certificate.yaml",
+            purpose: "The webhooks' certificate, and the authority that signs it.",
+            objects: issued(namespace),
+        },
+        File {
+            name: "openshift/kustomization.yaml",
+            purpose: "A component: webhook certificates of OpenShift's service CA.",
+            objects: vec![openshift()],
+        },
+    ]
+}
+
+fn cert_manager(namespace: &str) -> Value {
+    let inject = ("cert-manager.io/inject-ca-from", format!("{namespace}/{CERTIFICATE}"));
+    let patches = vec![
+        annotated("CustomResourceDefinition", DEFINITION, &inject),
+        annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
+    ];
+    component(&["certificate.yaml"], patches)
+}
+
+fn openshift() -> Value {
+    let inject = ("service.beta.openshift.io/inject-cabundle", "true".to_owned());
+    let secret = FOREIGN_CERTIFICATES.to_owned();
+    let serve = ("service.beta.openshift.io/serving-cert-secret-name", secret);
+    let patches = vec![
+        annotated("CustomResourceDefinition", DEFINITION, &inject),
+        annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
+        annotated("Service", WEBHOOK_SERVICE, &serve),
+    ];
+    component(&[], patches)
+}
+
+fn component(resources: &[&str], mut patches: Vec<Value>) -> Value {
+    patches.push(with_files());
+    let [role, binding] = WEBHOOK_ROLE;
+    patches.push(without("ClusterRole", role));
+    patches.push(without("ClusterRoleBinding", binding));
+    let mut component = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "kind": "Component",
+        "patches": patches,
+    });
+    if !resources.is_empty() {
+        component["resources"] = json!(resources);
+    }
+    component
+}
+
+fn annotated(kind: &str, name: &str, (annotation, value): &(&str, String)) -> Value {
+    let patch = json!([{
+        "op": "add", "path": "/metadata/annotations", "value": {*annotation: value},
+    }]);
+    patched(kind, name, &patch)
+}
+
+/// The certificates as files, and the flag that names them.
+fn with_files() -> Value {
+    let container = "/spec/template/spec/containers/0";
+    let patch = json!([
+        {"op": "add", "path": format!("{container}/args/-"),
+         "value": format!("--webhook-cert-dir={FOLDER}")},
+        {"op": "add", "path": format!("{container}/volumeMounts"),
+         "value": [{"name": "webhook-certificates", "mountPath": FOLDER, "readOnly": true}]},
+        {"op": "add", "path": "/spec/template/spec/volumes",
+         "value": [{"name": "webhook-certificates",
+                    "secret": {"secretName": FOREIGN_CERTIFICATES}}]},
+    ]);
+    patched("Deployment", OPERATOR, &patch)
+}
+
+fn without(kind: &str, name: &str) -> Value {
+    let patch = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind,
+        "metadata": {"name": name}, "$patch": "delete",
+    });
+    patched(kind, name, &patch)
+}
+
+fn patched(kind: &str, name: &str, patch: &Value) -> Value {
+    json!({"target": {"kind": kind, "name": name}, "patch": yaml(patch)})
+}
+
+/// An authority of its own, because a certificate that signs itself cannot be renewed while the old
+/// one is still served: the bundle would hold one of the two.
+fn issued(namespace: &str) -> Vec<Value> {
+    let api = "cert-manager.io/v1";
+    let authority = format!("{CERTIFICATE}-ca");
+    let metadata = |name: &str| json!({"name": name, "namespace": namespace, "labels": labels()});
+    let issuer = |name: &str| json!({"kind": "Issuer", "name": name});
+    let own = format!("{CERTIFICATE}-selfsigned");
+    vec![
+        json!({"apiVersion": api, "kind": "Issuer", "metadata": metadata(&own),
+               "spec": {"selfSigned": {}}}),
+        json!({
+            "apiVersion": api,
+            "kind": "Certificate",
+            "metadata": metadata(&authority),
+            "spec": {
+                "isCA": true,
+                "commonName": authority,
+                "secretName": authority,
+                // Renewing it is the one moment in which calls may fail.
+                "duration": "87600h",
+                "privateKey": {"algorithm": "ECDSA", "size": 256},
+                "issuerRef": issuer(&own),
+            },
+        }),
+        json!({"apiVersion": api, "kind": "Issuer", "metadata": metadata(CERTIFICATE),
+               "spec": {"ca": {"secretName": authority}}}),
+        json!({
+            "apiVersion": api,
+            "kind": "Certificate",
+            "metadata": metadata(CERTIFICATE),
+            "spec": {
+                "secretName": FOREIGN_CERTIFICATES,
+                "dnsNames": webhook_hosts(NAMESPACE, None),
+                "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+                "issuerRef": issuer(CERTIFICATE),
+            },
+        }),
+    ]
+}

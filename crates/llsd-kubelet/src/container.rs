@@ -1,0 +1,202 @@
+//! The life of one container: started, probed, started again when it ends, and stopped with its pod.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::{api::core::v1::Container, jiff::Timestamp};
+use tokio::time::sleep;
+
+use crate::{
+    context::RETRY,
+    environment::invocation,
+    objects::Objects,
+    prepared::PreparedPod,
+    probe::{ProbeResult, Prober},
+    process::{Process, Spec},
+    refusal::Refusal,
+    snapshot::{ContainerSnapshot, Ended, START_ERROR, State},
+    stop::{Stop, Stopping, stopped},
+};
+
+/// A kubelet waits ten times as long, up to five minutes.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// One that has run for so long has not crashed at its start.
+const LONG_RUN: Duration = Duration::from_mins(1);
+/// The policy by which the end of the log becomes a part of the pod's status.
+const FALLBACK_TO_LOGS: &str = "FallbackToLogsOnError";
+
+/// When a container that has ended is started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restart {
+    Always,
+    OnFailure,
+    Never,
+}
+
+impl Restart {
+    fn after(self, code: i32) -> bool {
+        match self {
+            Self::Always => true,
+            Self::OnFailure => code != 0,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Ends a process; a pod that is deleted once more, or abandoned, has no longer the time that it
+/// had.
+async fn bring_to_end(process: &mut Process, mut stop: Stop, stopping: &mut Stopping) -> i32 {
+    loop {
+        let hurried = async {
+            let hurried = stopping.wait_for(|now| *now != Some(stop)).await.map(|now| *now);
+            hurried.ok().flatten().unwrap_or(Stop::Abandoned)
+        };
+        tokio::select! {
+            code = process.stop(stop.grace()) => return code,
+            hurry = hurried, if stop.grace() > Duration::ZERO => stop = hurry,
+        }
+    }
+}
+
+/// A container in its pod.
+pub(crate) struct Life<'a> {
+    pub(crate) pod: &'a PreparedPod,
+    pub(crate) container: &'a Container,
+    /// Among all containers of the pod, the init containers first.
+    pub(crate) index: usize,
+}
+
+/// How one run of a container ended.
+enum End {
+    Itself(i32),
+    Unhealthy(String),
+    Stopped(Stop),
+}
+
+impl Life<'_> {
+    /// Returns the exit code of a container that need not run again, `None` of one that was
+    /// stopped.
+    pub(crate) async fn live(&self, restart: Restart, mut stopping: Stopping) -> Option<i32> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let (mut process, spec) = tokio::select! {
+                started = self.start() => started,
+                _ = stopped(&mut stopping) => return None,
+            };
+            let (since, clock) = (Timestamp::now(), Instant::now());
+            self.update(|snapshot| snapshot.state = State::Running { since });
+            let end = tokio::select! {
+                code = process.wait() => End::Itself(code),
+                why = self.probe(&spec) => End::Unhealthy(why),
+                stop = stopped(&mut stopping) => End::Stopped(stop),
+            };
+            self.update(|snapshot| snapshot.ready = false);
+            let (code, message) = match &end {
+                End::Itself(code) => (*code, self.message(*code, &process)),
+                End::Unhealthy(why) => (process.stop(self.pod.grace()).await, why.clone()),
+                End::Stopped(stop) => {
+                    let code = bring_to_end(&mut process, *stop, &mut stopping).await;
+                    (code, self.message(code, &process))
+                }
+            };
+            let ended = Ended { code, message, started: since, finished: Timestamp::now() };
+            self.update(|snapshot| {
+                snapshot.started = false;
+                snapshot.state = State::Ended(ended.clone());
+            });
+            if matches!(end, End::Stopped(_)) {
+                return None;
+            }
+            if !restart.after(code) {
+                return Some(code);
+            }
+            if clock.elapsed() > LONG_RUN {
+                pause = FIRST_PAUSE;
+            }
+            let name = &self.container.name;
+            let message =
+                format!("back-off {}s restarting failed container={name}", pause.as_secs());
+            self.update(|snapshot| {
+                snapshot.state = State::Waiting(Refusal { reason: "CrashLoopBackOff", message });
+                snapshot.last = Some(ended);
+                snapshot.restarts += 1;
+            });
+            tokio::select! {
+                () = sleep(pause) => {}
+                _ = stopped(&mut stopping) => return None,
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+
+    /// What the pod's status shows of the container's output: the reason why it could not be
+    /// started, and its own last output only where its policy asks for that. The file that a
+    /// container could write instead is not looked at.
+    fn message(&self, code: i32, process: &Process) -> String {
+        let policy = self.container.termination_message_policy.as_deref();
+        let shown = code == START_ERROR || (code != 0 && policy == Some(FALLBACK_TO_LOGS));
+        if shown { process.last_output() } else { String::new() }
+    }
+
+    /// Tries until everything that the container needs is there.
+    async fn start(&self) -> (Process, Spec) {
+        loop {
+            match self.try_start().await {
+                Ok(started) => return started,
+                Err(refusal) => self.update(|snapshot| snapshot.state = State::Waiting(refusal)),
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    async fn try_start(&self) -> Result<(Process, Spec), Refusal> {
+        let PreparedPod { kubelet, pod, ip, .. } = self.pod;
+        let name = self.container.image.as_deref().unwrap_or_default();
+        let image = (kubelet.images)(name).ok_or_else(|| Refusal::image(name))?;
+        let spec = pod.spec.as_ref().ok_or_else(|| Refusal::create("the pod has no spec"))?;
+        let objects = Objects::read(&kubelet.client, &self.pod.namespace, spec).await;
+        let objects = objects.map_err(|error| Refusal::configuration(error.to_string()))?;
+        let invocation = invocation(pod, ip, self.container, &image, &objects)?;
+        let spec = self.pod.files().spec(pod, self.container, &image, invocation)?;
+        let log = self.pod.record.log_file(&self.container.name);
+        let started = Process::start(
+            &kubelet.namespaces,
+            &kubelet.container_script,
+            (self.pod.sandbox.id, kubelet.group),
+            &spec,
+            &log,
+        );
+        let process = started.await.map_err(|error| Refusal::create(format!("{error:#}")))?;
+        Ok((process, spec))
+    }
+
+    async fn probe(&self, spec: &Spec) -> String {
+        let kubelet = &self.pod.kubelet;
+        let prober = Prober {
+            container: self.container,
+            network: &self.pod.sandbox.network,
+            client: &kubelet.http,
+            namespaces: &kubelet.namespaces,
+            sandbox: self.pod.sandbox.id,
+            pid_file: &spec.pid_file,
+            env: &spec.env,
+            identity: &spec.identity,
+        };
+        let record = |result| {
+            self.update(|snapshot| match result {
+                ProbeResult::Started => snapshot.started = true,
+                ProbeResult::Ready(ready) => snapshot.ready = ready,
+            });
+        };
+        prober.watch(record).await
+    }
+
+    fn update(&self, change: impl FnOnce(&mut ContainerSnapshot)) {
+        self.pod.record.snapshot.send_if_modified(|snapshot| {
+            let container = &mut snapshot.containers[self.index];
+            let before = container.clone();
+            change(container);
+            *container != before
+        });
+    }
+}

@@ -1,0 +1,203 @@
+//! Probes of one running container: asked at their pace, counted as a kubelet counts.
+
+use std::{collections::BTreeMap, convert::Infallible, path::Path, process::Stdio, time::Duration};
+
+use futures::future::pending;
+use k8s_openapi::{
+    api::core::v1::{Container, ExecAction, HTTPGetAction, Probe},
+    apimachinery::pkg::util::intstr::IntOrString,
+};
+use reqwest::{Client, redirect::Policy};
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
+
+use crate::{
+    namespaces::Namespaces,
+    network::Network,
+    process::{Identity, first_process},
+};
+
+/// What a container's probes have found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProbeResult {
+    Started,
+    Ready(bool),
+}
+
+/// Whom and how the probes of a container ask.
+pub(crate) struct Prober<'a> {
+    pub(crate) container: &'a Container,
+    pub(crate) network: &'a Network,
+    pub(crate) client: &'a Client,
+    pub(crate) namespaces: &'a Namespaces,
+    pub(crate) sandbox: u32,
+    pub(crate) pid_file: &'a Path,
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) identity: &'a Identity,
+}
+
+/// A client that takes any certificate and follows no redirect, as the kubelet's.
+pub(crate) fn client() -> anyhow::Result<Client> {
+    llsd_testkit::install_crypto_provider();
+    // Each request finds its pod again.
+    let client = Client::builder().no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0);
+    Ok(client.tls_danger_accept_invalid_certs(true).build()?)
+}
+
+impl Prober<'_> {
+    /// Tells of every change, and returns when the container must be restarted, with the reason.
+    pub(crate) async fn watch(&self, record: impl Fn(ProbeResult)) -> String {
+        let Container { startup_probe, readiness_probe, liveness_probe, .. } = self.container;
+        if let Some(probe) = startup_probe
+            && !self.next_verdict(probe, &mut Tally::default(), true).await
+        {
+            return "Container failed startup probe, will be restarted".into();
+        }
+        record(ProbeResult::Started);
+        let readiness = async {
+            let Some(probe) = readiness_probe else {
+                record(ProbeResult::Ready(true));
+                return pending::<Infallible>().await;
+            };
+            let mut tally = Tally::default();
+            let mut first = true;
+            loop {
+                record(ProbeResult::Ready(self.next_verdict(probe, &mut tally, first).await));
+                first = false;
+            }
+        };
+        let liveness = async {
+            let Some(probe) = liveness_probe else { return pending().await };
+            let mut tally = Tally::default();
+            let mut first = true;
+            while self.next_verdict(probe, &mut tally, first).await {
+                first = false;
+            }
+        };
+        tokio::select! {
+            never = readiness => match never {},
+            () = liveness => "Container failed liveness probe, will be restarted".into(),
+        }
+    }
+
+    /// Asks until one of the thresholds is reached.
+    async fn next_verdict(&self, probe: &Probe, tally: &mut Tally, first: bool) -> bool {
+        let period = seconds(probe.period_seconds, 10);
+        let delay = seconds(probe.initial_delay_seconds, 0);
+        sleep(if first { delay } else { period }).await;
+        loop {
+            let patience = seconds(probe.timeout_seconds, 1);
+            let answered = timeout(patience, self.ask(probe)).await.unwrap_or(false);
+            if let Some(verdict) = tally.note(answered, probe) {
+                return verdict;
+            }
+            sleep(period).await;
+        }
+    }
+
+    async fn ask(&self, probe: &Probe) -> bool {
+        if let Some(get) = &probe.http_get {
+            self.get(get).await
+        } else if let Some(exec) = &probe.exec {
+            self.exec(exec).await
+        } else if let Some(tcp) = &probe.tcp_socket {
+            match port(self.container, &tcp.port) {
+                Some(port) => self.network.connect(port).await.is_ok(),
+                None => false,
+            }
+        } else {
+            // gRPC alone is left, which nothing here speaks.
+            false
+        }
+    }
+
+    async fn get(&self, get: &HTTPGetAction) -> bool {
+        let address = port(self.container, &get.port).map(|port| self.network.address(port));
+        let Some(Ok(address)) = address else { return false };
+        let https = get.scheme.as_deref() == Some("HTTPS");
+        let scheme = if https { "https" } else { "http" };
+        let path = get.path.as_deref().unwrap_or("/").trim_start_matches('/');
+        let mut request = self.client.get(format!("{scheme}://{address}/{path}"));
+        for header in get.http_headers.iter().flatten() {
+            request = request.header(&header.name, &header.value);
+        }
+        let answer = request.send().await;
+        answer.is_ok_and(|answer| (200..400).contains(&answer.status().as_u16()))
+    }
+
+    async fn exec(&self, exec: &ExecAction) -> bool {
+        let Some(first) = first_process(self.pid_file) else { return false };
+        let mut command = Command::from(self.namespaces.in_container(self.sandbox, first));
+        if self.identity.may_be_anybody {
+            let groups: Vec<String> =
+                self.identity.groups.iter().map(ToString::to_string).collect();
+            let groups = if groups.is_empty() {
+                "--clear-groups".into()
+            } else {
+                format!("--groups={}", groups.join(","))
+            };
+            command.args(["setpriv", "--reuid", &self.identity.user.to_string()]);
+            command.args(["--regid", &self.identity.group.to_string(), &groups]);
+        }
+        command.args(exec.command.iter().flatten()).env_clear().envs(self.env);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let done = command.kill_on_drop(true).status().await;
+        done.is_ok_and(|status| status.success())
+    }
+}
+
+/// Named ports are those of the container.
+pub(crate) fn port(container: &Container, port: &IntOrString) -> Option<u16> {
+    match port {
+        IntOrString::Int(number) => u16::try_from(*number).ok(),
+        IntOrString::String(name) => {
+            let mut ports = container.ports.iter().flatten();
+            let named = ports.find(|port| port.name.as_deref() == Some(name))?;
+            u16::try_from(named.container_port).ok()
+        }
+    }
+}
+
+fn seconds(given: Option<i32>, default: u64) -> Duration {
+    let given = given.and_then(|seconds| u64::try_from(seconds).ok());
+    Duration::from_secs(given.unwrap_or(default))
+}
+
+/// Answers of one kind in a row.
+#[derive(Debug, Default)]
+struct Tally {
+    answer: bool,
+    count: i32,
+}
+
+impl Tally {
+    /// What the answers so far amount to, if the threshold is reached.
+    fn note(&mut self, answer: bool, probe: &Probe) -> Option<bool> {
+        self.count = if self.answer == answer { self.count.saturating_add(1) } else { 1 };
+        self.answer = answer;
+        let threshold = if answer {
+            probe.success_threshold.unwrap_or(1)
+        } else {
+            probe.failure_threshold.unwrap_or(3)
+        };
+        (self.count >= threshold).then_some(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_in_a_row_count_towards_a_threshold() {
+        let probe =
+            Probe { failure_threshold: Some(2), success_threshold: Some(1), ..Probe::default() };
+        let mut tally = Tally::default();
+        let answers = [false, true, false, false, false, true];
+        let verdicts = answers.map(|answer| tally.note(answer, &probe));
+        let expected = [None, Some(true), None, Some(false), Some(false), Some(true)];
+        assert_eq!(verdicts, expected);
+    }
+}

@@ -1,0 +1,125 @@
+//! What one container is given: its view of the file system, whom it runs as, what it runs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use k8s_openapi::api::core::v1::{Container, Pod, VolumeMount};
+use kube::ResourceExt;
+
+use crate::{
+    environment::{Invocation, expand},
+    image::ImageStandIn,
+    process::{Identity, Mount, Spec},
+    refusal::Refusal,
+    volumes::Folders,
+};
+
+/// The files that the containers of a pod share.
+pub(crate) struct PodFiles<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) hosts: &'a Path,
+    pub(crate) volumes: &'a Folders,
+    pub(crate) as_root: bool,
+}
+
+impl PodFiles<'_> {
+    pub(crate) fn spec(
+        &self,
+        pod: &Pod,
+        container: &Container,
+        image: &ImageStandIn,
+        invocation: Invocation,
+    ) -> Result<Spec, Refusal> {
+        let own = self.folder.join("containers").join(&container.name);
+        let context = container.security_context.as_ref();
+        let is_set = |value: Option<bool>| value == Some(true);
+        Ok(Spec {
+            root: own.join("root"),
+            pid_file: own.join("pid"),
+            hostname: pod.name_any(),
+            mounts: self.mounts(container, image, &invocation.env)?,
+            read_only_root: is_set(context.and_then(|context| context.read_only_root_filesystem)),
+            identity: self.identity(pod, container),
+            no_new_privileges: context.and_then(|context| context.allow_privilege_escalation)
+                == Some(false),
+            working_dir: container.working_dir.clone().unwrap_or_else(|| "/".into()),
+            command: invocation.command,
+            env: invocation.env,
+        })
+    }
+
+    /// The image's folders first; a volume at a path inside another's lies on top of it.
+    fn mounts(
+        &self,
+        container: &Container,
+        image: &ImageStandIn,
+        env: &BTreeMap<String, String>,
+    ) -> Result<Vec<Mount>, Refusal> {
+        let read_only = |source: &Path, target: &Path| Mount {
+            source: source.to_owned(),
+            target: target.to_owned(),
+            read_only: true,
+        };
+        let folders = image.folders().iter().map(|(source, target)| read_only(source, target));
+        let mut mounts: Vec<Mount> = folders.collect();
+        mounts.push(read_only(self.hosts, Path::new("/etc/hosts")));
+        let mut volumes = Vec::new();
+        for mount in container.volume_mounts.iter().flatten() {
+            volumes.push(Mount {
+                source: self.source(mount, env)?,
+                target: mount.mount_path.clone().into(),
+                read_only: mount.read_only == Some(true),
+            });
+        }
+        volumes.sort_by_key(|mount| mount.target.components().count());
+        mounts.extend(volumes);
+        Ok(mounts)
+    }
+
+    fn source(
+        &self,
+        mount: &VolumeMount,
+        env: &BTreeMap<String, String>,
+    ) -> Result<PathBuf, Refusal> {
+        let volume = self.volumes.get(&mount.name).ok_or_else(|| {
+            Refusal::create(format!("there is no volume {} to mount", mount.name))
+        })?;
+        let expanded = mount.sub_path_expr.as_ref().map(|path| expand(path, env));
+        let Some(below) = mount.sub_path.clone().or(expanded).filter(|path| !path.is_empty())
+        else {
+            return Ok(volume.clone());
+        };
+        let source = volume.join(below.trim_start_matches('/'));
+        if !source.exists() {
+            fs::create_dir_all(&source).map_err(|error| Refusal::create(error.to_string()))?;
+            if let Ok(like) = fs::metadata(volume) {
+                // As writable as the volume itself; what fails here shows in the container.
+                let _ = fs::set_permissions(&source, like.permissions());
+            }
+        }
+        Ok(source)
+    }
+
+    /// The container's word before the pod's.
+    fn identity(&self, pod: &Pod, container: &Container) -> Identity {
+        let pod = pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref());
+        let own = container.security_context.as_ref();
+        let user = own
+            .and_then(|context| context.run_as_user)
+            .or_else(|| pod.and_then(|context| context.run_as_user));
+        let group = own
+            .and_then(|context| context.run_as_group)
+            .or_else(|| pod.and_then(|context| context.run_as_group));
+        let mut groups: Vec<i64> = pod.and_then(|context| context.fs_group).into_iter().collect();
+        groups.extend(pod.iter().flat_map(|context| context.supplemental_groups.iter().flatten()));
+        Identity {
+            user: user.unwrap_or(0),
+            group: group.unwrap_or(0),
+            groups,
+            may_be_anybody: self.as_root,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Decides about one request from what stands in it alone.
+
+use std::collections::{BTreeSet, HashMap};
+
+use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::remarks;
+use super::review::Request;
+use crate::problem::{Findings, Problem, Reason, Segment};
+use crate::validate::{DEEPEST, too_deep, validate};
+
+/// What was found about a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    pub findings: Findings,
+    /// The resource, where it is worth asking whether what it refers to exists.
+    pub accepted: Option<Value>,
+}
+
+pub fn decide(request: &Request<'_>, distributions: &BTreeSet<String>) -> Decision {
+    let mut decision = Decision::default();
+    let (Some(new), "", "CREATE" | "UPDATE") =
+        (request.object, request.sub_resource.as_str(), request.operation.as_str())
+    else {
+        return decision;
+    };
+    if nesting(new.get()) > DEEPEST {
+        if request.old_object.is_none_or(|old| nesting(old.get()) <= DEEPEST) {
+            decision.findings.problems.push(too_deep());
+        }
+        return decision;
+    }
+    let (Some(new), old) = (read(new), request.old_object.and_then(read)) else {
+        return decision;
+    };
+    let Some(version) = Version::of(&new) else { return decision };
+    let deleting = new.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
+    if deleting || old.as_ref().is_some_and(|old| asks_for_the_same(old, &new)) {
+        return decision;
+    }
+    let mut findings = validate(&new);
+    if let Some(old) = &old {
+        findings = ratcheted(findings, &validate(old).problems);
+    }
+    remarks::add(version, &new, old.as_ref(), distributions, &mut findings);
+    findings.warnings.dedup();
+    decision.accepted = findings.problems.is_empty().then_some(new);
+    decision.findings = findings;
+    decision
+}
+
+fn read(object: &RawValue) -> Option<Value> {
+    serde_json::from_str(object.get()).ok()
+}
+
+/// Whether two objects of one version ask for the same server. On a v1alpha1 object the annotation
+/// holds a part of what is asked for.
+fn asks_for_the_same(old: &Value, new: &Value) -> bool {
+    let carried = |object: &Value| object["metadata"]["annotations"].get(V1ALPHA2_EXTRAS).cloned();
+    old.get("spec") == new.get("spec") && carried(old) == carried(new)
+}
+
+/// What was wrong before becomes a warning. Problems are the same wherever in their list they stand
+/// now, and each old one excuses one new one.
+fn ratcheted(found: Findings, before: &[Problem]) -> Findings {
+    let mut excuses: HashMap<_, usize> = HashMap::new();
+    for problem in before {
+        *excuses.entry(what(problem)).or_default() += 1;
+    }
+    let excused = |problem: &Problem| {
+        excuses.get_mut(&what(problem)).filter(|left| **left > 0).map(|left| *left -= 1).is_some()
+    };
+    let (excused, problems): (Vec<_>, Vec<_>) = found.problems.into_iter().partition(excused);
+    Findings { problems, warnings: found.warnings.into_iter().chain(excused).collect() }
+}
+
+/// A problem without its place in a list.
+fn what(problem: &Problem) -> (Reason, String, Vec<Segment>) {
+    let steps = problem.path.segments().iter();
+    let keys = steps.filter(|step| matches!(step, Segment::Key(_))).cloned().collect();
+    (problem.reason, problem.message.clone(), keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn decided(operation: &str, new: &Value, old: Option<&Value>) -> Findings {
+        let body = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {"uid": "1", "operation": operation, "object": new, "oldObject": old},
+        });
+        let body = body.to_string().into_bytes();
+        decide(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
+    }
+
+    fn with(spec: &Value) -> Value {
+        json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "metadata": {"name": "one"}, "spec": spec,
+        })
+    }
+
+    fn two_mistakes() -> Value {
+        with(&json!({
+            "distribution": {"name": "starter"},
+            "networking": {"port": 80},
+            "providers": {"inference": [{"id": "a", "provider": "vllm", "endpont": "x"}]},
+        }))
+    }
+
+    fn paths(problems: &[Problem]) -> Vec<String> {
+        problems.iter().map(|problem| problem.path.to_string()).collect()
+    }
+
+    #[test]
+    fn all_problems_of_a_new_resource_refuse_it() {
+        let found = decided("CREATE", &two_mistakes(), None);
+        let expected = ["spec.networking.port", "spec.providers.inference[0].endpont"];
+        assert_eq!(paths(&found.problems), expected);
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_only_warned_of_wherever_it_stands_now() {
+        let mut new = two_mistakes();
+        new["spec"]["providers"]["inference"] = json!([
+            {"id": "b", "provider": "ollama"}, {"id": "a", "provider": "vllm", "endpont": "x"},
+        ]);
+        let found = decided("UPDATE", &new, Some(&two_mistakes()));
+        assert_eq!(paths(&found.problems), [""; 0]);
+        let expected = ["spec.networking.port", "spec.providers.inference[1].endpont"];
+        assert_eq!(paths(&found.warnings), expected);
+        // The same mistake once more is a new one.
+        new["spec"]["providers"]["inference"][0]["endpont"] = json!("x");
+        let found = decided("UPDATE", &new, Some(&two_mistakes()));
+        assert_eq!(paths(&found.problems), ["spec.providers.inference[1].endpont"]);
+    }
+
+    #[test]
+    fn nothing_is_said_of_writes_that_leave_the_spec_alone() {
+        let old = two_mistakes();
+        let mut labelled = old.clone();
+        labelled["metadata"]["labels"] = json!({"a": "b"});
+        let mut going = with(&json!({"distribution": {}}));
+        going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        for (operation, new) in [("UPDATE", &labelled), ("UPDATE", &going), ("DELETE", &old)] {
+            assert_eq!(decided(operation, new, Some(&old)), Findings::default());
+        }
+    }
+
+    #[test]
+    fn what_nobody_could_read_again_is_refused_unless_it_is_there_already() {
+        let mut deep = json!({});
+        for _ in 0..150 {
+            deep = json!([deep]);
+        }
+        let deep = with(&json!({"distribution": {"name": "starter"}, "disabled": deep}));
+        let found = decided("CREATE", &deep, None);
+        assert!(found.problems[0].message.contains("100 levels"));
+        assert_eq!(decided("UPDATE", &deep, Some(&deep)), Findings::default());
+    }
+
+    #[test]
+    fn a_move_to_ogx_is_warned_of_in_the_fields_of_the_version() {
+        let of = |version: &str, spec: Value| {
+            let mut object = with(&spec);
+            object["apiVersion"] = format!("llamastack.io/{version}").into();
+            object["status"] = json!({"version": {"llamaStackServerVersion": "0.7.3"}});
+            object
+        };
+        let newer = |image: &str| {
+            let distribution = json!({"image": image});
+            of("v1alpha2", json!({"distribution": distribution, "workload": {"storage": {}}}))
+        };
+        let old = newer("example.com/llama-stack:0.7.3");
+        let ogx = newer("example.com/ogx:1.5.0");
+        let warned = |new: &Value, old: &Value| paths(&decided("UPDATE", new, Some(old)).warnings);
+        assert_eq!(warned(&ogx, &old), ["spec.workload.storage"]);
+        assert_eq!(warned(&newer("example.com/llama-stack:0.7.2"), &old), [""; 0]);
+        // Only the write that moves it.
+        let mut later = ogx.clone();
+        later["spec"]["workload"]["replicas"] = json!(1);
+        assert_eq!(warned(&later, &ogx), [""; 0]);
+
+        let older = |image: &str| {
+            let server = json!({"distribution": {"image": image}, "storage": {}});
+            of("v1alpha1", json!({"server": server}))
+        };
+        let found = warned(&older("example.com/ogx:1.5.0"), &older("example.com/stack:0.7.3"));
+        assert_eq!(found, ["apiVersion", "spec.server.storage"]);
+    }
+
+    /// Ten times as many fit into one request, and whoever sends them must not stop the operator.
+    #[test]
+    fn a_mountain_of_mistakes_is_judged_in_time() {
+        let many = |mistake: Value| vec![mistake; 5_000];
+        let hostile = with(&json!({
+            "distribution": {"name": "starter"},
+            "providers": {"inference": many(json!({"id": "a", "provider": "vllm", "x": 1}))},
+            "workload": {"overrides": {"env": many(json!({"name": "A", "value": "1"}))}},
+        }));
+        let began = std::time::Instant::now();
+        let found = decided("UPDATE", &hostile, Some(&two_mistakes()));
+        assert!(found.problems.len() > 10_000);
+        let answer = super::super::review::answer("1", "one", &found).to_string();
+        assert!(answer.len() < 50_000, "{}", answer.len());
+        assert!(began.elapsed() < std::time::Duration::from_mins(1), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn objects_of_others_are_none_of_our_business() {
+        for object in
+            [json!({}), json!(null), json!([1]), json!({"kind": "Pod", "apiVersion": "v1"})]
+        {
+            assert_eq!(decided("CREATE", &object, None), Findings::default());
+        }
+    }
+}

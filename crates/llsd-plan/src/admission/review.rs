@@ -1,0 +1,118 @@
+//! An `AdmissionReview` as bytes: what is read of it, and how it is answered. Nothing is read into
+//! types of ours, because what they cannot read has to be decided about as well.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::headers::headers;
+use crate::problem::{Findings, Problem, Reason};
+
+const API_VERSION: &str = "admission.k8s.io/v1";
+const KIND: &str = "AdmissionReview";
+
+/// More than anybody reads; an answer must not grow beyond measure.
+const CAUSES: usize = 100;
+
+#[derive(Debug, Error)]
+pub enum NoReview {
+    #[error("the body is no AdmissionReview: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("the body is {kind} of {api_version}, not {KIND} of {API_VERSION}")]
+    OtherKind { api_version: String, kind: String },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'b> {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    #[serde(borrow)]
+    request: Request<'b>,
+}
+
+/// What a request says that is of interest here.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Request<'b> {
+    pub uid: String,
+    #[serde(default)]
+    pub operation: String,
+    #[serde(default)]
+    pub sub_resource: String,
+    #[serde(default)]
+    pub namespace: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(borrow, default)]
+    pub object: Option<&'b RawValue>,
+    #[serde(borrow, default)]
+    pub old_object: Option<&'b RawValue>,
+}
+
+impl<'b> Request<'b> {
+    pub fn read(body: &'b [u8]) -> Result<Self, NoReview> {
+        let Review { api_version, kind, request } = serde_json::from_slice(body)?;
+        if api_version != API_VERSION || kind != KIND {
+            return Err(NoReview::OtherKind { api_version, kind });
+        }
+        Ok(request)
+    }
+}
+
+/// The answer to the request of that uid, about the resource of that name. Any problem refuses.
+pub fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
+    let mut response = json!({"uid": uid, "allowed": findings.problems.is_empty()});
+    if !findings.problems.is_empty() {
+        response["status"] = refusal(name, &findings.problems);
+    }
+    if !findings.warnings.is_empty() {
+        response["warnings"] = json!(headers(&findings.warnings));
+    }
+    json!({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+}
+
+/// In the form in which the API server itself reports invalid fields. kubectl prints the causes one by one, and
+/// programs that know no causes have all of them in the message.
+fn refusal(name: &str, problems: &[Problem]) -> Value {
+    let (mut lines, mut causes) = (Vec::new(), Vec::new());
+    for problem in problems.iter().take(CAUSES) {
+        let (field, message) = (problem.path.to_string(), with_remedy(problem));
+        lines.push(format!("{field}: {message}"));
+        let reason = cause(problem.reason);
+        causes.push(json!({"reason": reason, "message": message, "field": field}));
+    }
+    if problems.len() > CAUSES {
+        let more = format!("{} more problems", problems.len() - CAUSES);
+        lines.push(more.clone());
+        causes.push(json!({"reason": cause(Reason::Invalid), "message": more}));
+    }
+    json!({
+        "status": "Failure",
+        "code": 422,
+        "reason": "Invalid",
+        "message": lines.join("; "),
+        "details": {
+            "name": name, "group": llsd_api::GROUP, "kind": llsd_api::KIND, "causes": causes,
+        },
+    })
+}
+
+fn with_remedy(problem: &Problem) -> String {
+    format!("{}; {}", problem.message, problem.remedy)
+}
+
+/// The API server's own word for it.
+fn cause(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Required => "FieldValueRequired",
+        Reason::WrongType => "FieldValueTypeInvalid",
+        Reason::Duplicate => "FieldValueDuplicate",
+        Reason::UnknownField | Reason::Conflict => "FieldValueForbidden",
+        Reason::NotFound => "FieldValueNotFound",
+        _ => "FieldValueInvalid",
+    }
+}

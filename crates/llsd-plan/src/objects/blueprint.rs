@@ -1,0 +1,161 @@
+//! What the objects are made from, and what the spec says, with its defaults, where several objects
+//! must agree on it.
+
+use std::sync::LazyLock;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use llsd_api::v1alpha2::{
+    AutoscalingSpec, LlamaStackDistributionSpec, NetworkingSpec, OverridesSpec, WorkloadSpec,
+};
+
+use super::labels;
+use crate::facts::Facts;
+use crate::paths::DEFAULT_MOUNT_PATH;
+use crate::releases::Server;
+use crate::sha256;
+use crate::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
+
+/// What the objects are made from: the resource, the facts, and what generation decided.
+#[derive(Clone, Debug)]
+pub struct Blueprint<'a> {
+    pub name: &'a str,
+    pub namespace: &'a str,
+    pub spec: &'a LlamaStackDistributionSpec,
+    pub facts: &'a Facts,
+    /// The image to run, pinned to its digest where that is known.
+    pub image: String,
+    /// `llama-stack`, unless a v1alpha1 object named its container otherwise.
+    pub container_name: String,
+    pub config: ConfigSource,
+    /// The server that the image holds.
+    pub server: Server,
+    /// Environment that generation asks for: secrets, telemetry, storage.
+    pub environment: Vec<Variable>,
+    /// The sidecar that logs in to Redis for the server.
+    pub redis: Option<RedisSidecar>,
+    /// The database whose parts the owned Secret holds.
+    pub database: Option<Database>,
+    /// A hash over the referenced secrets' hashes; it changes when one of them does.
+    pub secret_hash: Option<String>,
+    /// Certificates that the server trusts, as one PEM text.
+    pub ca_bundle: Option<String>,
+    pub external_providers: Vec<ExternalInstall>,
+    /// The state of the resource that is planned for; none offline.
+    pub planned_for: Option<String>,
+}
+
+/// Where the server's configuration comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A file of ours in an immutable ConfigMap, whose name and whose pods carry its hash.
+    Generated { text: String, hash: String },
+    /// The user's own ConfigMap; `hash` is of the key's content, where that is known.
+    Override { config_map: String, key: String, hash: Option<String> },
+    /// The file inside the image.
+    Default,
+}
+
+impl ConfigSource {
+    pub fn generated(text: String) -> Self {
+        Self::Generated { hash: sha256::hex(&text), text }
+    }
+}
+
+/// The server's own default.
+pub const DEFAULT_PORT: i32 = 8321;
+
+static NETWORKING: LazyLock<NetworkingSpec> = LazyLock::new(NetworkingSpec::default);
+static WORKLOAD: LazyLock<WorkloadSpec> = LazyLock::new(WorkloadSpec::default);
+static OVERRIDES: LazyLock<OverridesSpec> = LazyLock::new(OverridesSpec::default);
+
+impl<'a> Blueprint<'a> {
+    pub(super) fn networking(&self) -> &'a NetworkingSpec {
+        self.spec.networking.as_ref().unwrap_or(&NETWORKING)
+    }
+
+    pub(super) fn workload(&self) -> &'a WorkloadSpec {
+        self.spec.workload.as_ref().unwrap_or(&WORKLOAD)
+    }
+
+    pub(super) fn overrides(&self) -> &'a OverridesSpec {
+        self.workload().overrides.as_ref().unwrap_or(&OVERRIDES)
+    }
+
+    /// The port that the server listens on. v1alpha1 has no bounds, and v0.9 takes 0 for "not set".
+    pub fn port(&self) -> i32 {
+        self.networking().port.filter(|port| *port != 0).unwrap_or(DEFAULT_PORT)
+    }
+
+    /// The Secret with the server's certificate, if the server speaks TLS.
+    pub fn server_tls(&self) -> Option<&'a str> {
+        let tls = self.networking().tls.as_ref()?;
+        tls.secret_name.as_deref().filter(|_| tls.enabled == Some(true))
+    }
+
+    pub(super) fn workers(&self) -> i32 {
+        self.workload().workers.unwrap_or(1)
+    }
+
+    pub(super) fn replicas(&self) -> i32 {
+        self.workload().replicas.unwrap_or(1)
+    }
+
+    /// v0.9 scales nothing with `maxReplicas: 0`, which v1alpha1 allows.
+    pub(super) fn autoscaling(&self) -> Option<&'a AutoscalingSpec> {
+        self.workload().autoscaling.as_ref().filter(|autoscaling| autoscaling.max_replicas > 0)
+    }
+
+    /// The fewest pods that an autoscaler keeps: what the resource sets, else `replicas`. It cannot be
+    /// more than the most, which v1alpha1 does not check.
+    pub(super) fn fewest_scaled(&self, autoscaling: &AutoscalingSpec) -> i32 {
+        let fewest = autoscaling.min_replicas.unwrap_or_else(|| self.replicas());
+        fewest.clamp(1, autoscaling.max_replicas.max(1))
+    }
+
+    /// Whether more than one pod is meant to run, so that they are spread and drained one by one.
+    pub(super) fn runs_several(&self) -> bool {
+        let scaled = self.autoscaling().is_some_and(|scaling| self.fewest_scaled(scaling) > 1);
+        self.replicas() > 1 || scaled
+    }
+
+    /// Whether the cluster serves an API group.
+    pub(super) fn serves(&self, group: &str) -> bool {
+        self.facts.served_apis.contains(group)
+    }
+
+    /// Where the volume, or what stands in for it, is mounted.
+    pub(super) fn mount_path(&self) -> &'a str {
+        let storage = self.workload().storage.as_ref();
+        let given = storage.and_then(|storage| storage.mount_path.as_deref());
+        given.filter(|path| !path.is_empty()).unwrap_or(DEFAULT_MOUNT_PATH)
+    }
+
+    /// Metadata of an object that the cluster deletes together with the resource.
+    pub(super) fn owned(&self, name: String) -> ObjectMeta {
+        ObjectMeta { owner_references: self.owner_references(), ..self.lasting(name) }
+    }
+
+    /// Metadata of an object that outlives the resource.
+    pub(super) fn lasting(&self, name: String) -> ObjectMeta {
+        ObjectMeta {
+            name: Some(name),
+            namespace: Some(self.namespace.into()),
+            labels: Some(labels::of_objects(self.name)),
+            ..Default::default()
+        }
+    }
+
+    /// None where the resource's uid is not known, as offline: a made-up one would have the cluster
+    /// delete the object at once.
+    fn owner_references(&self) -> Option<Vec<OwnerReference>> {
+        let uid = self.facts.owner_uid.clone()?;
+        Some(vec![OwnerReference {
+            api_version: format!("{}/v1alpha2", llsd_api::GROUP),
+            kind: llsd_api::KIND.into(),
+            name: self.name.into(),
+            uid,
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }])
+    }
+}

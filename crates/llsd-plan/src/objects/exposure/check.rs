@@ -1,0 +1,77 @@
+//! What the chosen way out of the cluster cannot do.
+
+use super::decision::{Exposure, GATEWAY_API, Via, host_label, of};
+use crate::objects::blueprint::Blueprint;
+use crate::problem::{FieldPath, Findings, Reason};
+
+pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) {
+    let Some(exposure) = of(blueprint) else { return };
+    let path = FieldPath::spec().key("networking").key("expose");
+    let kind = if exposure.via == Via::Route { "a Route" } else { "an HTTPRoute" };
+    if matches!(exposure.via, Via::HttpRoute(_))
+        && blueprint.facts.complete
+        && !blueprint.serves(GATEWAY_API)
+    {
+        findings.problem(
+            &path.key("gateway"),
+            Reason::NotFound,
+            "the cluster does not serve the Gateway API",
+            "install the Gateway API, or remove gateway to be exposed by an Ingress",
+        );
+    }
+    let made =
+        exposure.how.hostname.is_none() && (exposure.host.is_some() || exposure.via == Via::Route);
+    if made && host_label(blueprint).len() > 63 {
+        findings.problem(
+            &path,
+            Reason::Required,
+            format!("the host name `{}.…` would be too long for DNS", host_label(blueprint)),
+            "set expose.hostname",
+        );
+    }
+    for (field, set) in [
+        ("className", exposure.how.class_name.is_some()),
+        ("tlsSecretName", exposure.how.tls_secret_name.is_some()),
+    ] {
+        if set && exposure.via != Via::Ingress {
+            findings.warning(
+                &path.key(field),
+                Reason::Ignored,
+                format!("is only for an Ingress, and this server gets {kind}"),
+                "remove it",
+            );
+        }
+    }
+    backend_speaks_https(blueprint, &exposure, &path, findings);
+}
+
+/// Neither an Ingress nor an HTTPRoute can say that its backend speaks https. Each controller has
+/// a separate annotation or object for it.
+fn backend_speaks_https(
+    blueprint: &Blueprint,
+    exposure: &Exposure,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let stated = exposure.how.annotations.iter().flatten().any(|(key, _)| {
+        let key = key.to_ascii_lowercase();
+        key.contains("backend-protocol") || key.contains("passthrough") || key.contains("scheme")
+    });
+    if blueprint.server_tls().is_none() || stated {
+        return;
+    }
+    let (kind, remedy) = match exposure.via {
+        Via::Route => return,
+        Via::Ingress => (
+            "Ingress",
+            "set the annotation by which your controller speaks https to the backend in expose.annotations",
+        ),
+        Via::HttpRoute(_) => ("HTTPRoute", "add a BackendTLSPolicy for the Service"),
+    };
+    findings.warning(
+        path,
+        Reason::Conflict,
+        format!("the server speaks https, which the controller of its {kind} must do too"),
+        remedy,
+    );
+}

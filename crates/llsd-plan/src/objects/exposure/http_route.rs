@@ -1,0 +1,40 @@
+//! The HTTPRoute of a server that is exposed through a Gateway. Its type is no part of Kubernetes
+//! itself, so it is written as JSON; `gateway.networking.k8s.io/v1` is stable.
+
+use serde_json::{Map, Value, json};
+
+use super::decision::{self, GATEWAY_API, Via};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::names;
+
+pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
+    let exposure = decision::of(blueprint)?;
+    let Via::HttpRoute(gateway) = exposure.via else { return None };
+    let mut parent = Map::new();
+    parent.insert("name".into(), json!(gateway.name));
+    for (field, value) in
+        [("namespace", &gateway.namespace), ("sectionName", &gateway.section_name)]
+    {
+        if let Some(value) = value {
+            parent.insert(field.into(), json!(value));
+        }
+    }
+    let mut spec = Map::new();
+    spec.insert("parentRefs".into(), json!([parent]));
+    if let Some(host) = &exposure.host {
+        spec.insert("hostnames".into(), json!([host]));
+    }
+    let everything = json!({
+        "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
+        "backendRefs": [{"name": names::service(blueprint.name), "port": blueprint.port()}],
+    });
+    spec.insert("rules".into(), json!([everything]));
+    let mut metadata = blueprint.owned(names::http_route(blueprint.name));
+    metadata.annotations.clone_from(&exposure.how.annotations);
+    Some(json!({
+        "apiVersion": format!("{GATEWAY_API}/v1"),
+        "kind": "HTTPRoute",
+        "metadata": metadata,
+        "spec": spec,
+    }))
+}

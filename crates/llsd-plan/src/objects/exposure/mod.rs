@@ -1,0 +1,13 @@
+//! How a server is reached from outside the cluster: the decision, and the object for each way.
+
+mod check;
+mod decision;
+mod http_route;
+mod ingress;
+mod route;
+
+pub(super) use check::check;
+pub(super) use decision::{ROUTE_API, Via, of};
+pub(super) use http_route::http_route;
+pub(super) use ingress::ingress;
+pub(super) use route::route;

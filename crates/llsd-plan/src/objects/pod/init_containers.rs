@@ -1,0 +1,89 @@
+//! What runs before or beside the server: packages of external providers are copied, trusted
+//! certificates joined, and Redis is signed in to.
+
+use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
+
+use super::{command, environment, external_providers, resources, security, volumes};
+use crate::objects::blueprint::Blueprint;
+use crate::objects::labels;
+use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, TRUST_DIR, TRUST_FILE};
+use crate::wiring::REDIS_SIDECAR_PORT;
+
+/// The program of [`joined_trust`]. Its arguments: the resource's certificates, the file to write.
+pub const TRUST: &str = include_str!("trust.py");
+
+/// The operator's own image, where the operator does not know it: the release's.
+pub const DEFAULT_OPERATOR_IMAGE: &str =
+    concat!("docker.io/llamastack/llsd-operator:", env!("CARGO_PKG_VERSION"));
+
+/// The variable from which the sidecar reads the password.
+const PASSWORD: &str = "LLSD_STORAGE_KV_PASSWORD";
+
+/// The sidecar comes last: it trusts what the init container before it has written.
+pub(super) fn of_pod(blueprint: &Blueprint) -> Vec<Container> {
+    let mut containers = external_providers::init_containers(blueprint);
+    containers.extend(joined_trust(blueprint));
+    containers.extend(redis_proxy(blueprint));
+    containers
+}
+
+/// Joins the resource's certificate authorities with the image's own. A program of the server's
+/// image, because only that image knows whom it trusts, and an init container, because it must also
+/// work where the image's own entrypoint starts the server.
+fn joined_trust(blueprint: &Blueprint) -> Option<Container> {
+    blueprint.ca_bundle.as_ref()?;
+    let additional = format!("{CA_BUNDLE_DIR}/{CA_BUNDLE_KEY}");
+    Some(Container {
+        name: "trust-ca-bundle".into(),
+        image: Some(blueprint.image.clone()),
+        command: Some(vec!["python3".into(), "-c".into(), command::escaped(TRUST)]),
+        args: Some(vec![additional, TRUST_FILE.into()]),
+        volume_mounts: Some(vec![
+            volumes::read_only(volumes::CA_BUNDLE, CA_BUNDLE_DIR),
+            volumes::mount(volumes::TRUST, TRUST_DIR),
+        ]),
+        resources: Some(resources::of_init_container()),
+        security_context: Some(security::of_container()),
+        ..Default::default()
+    })
+}
+
+/// Signs in to Redis for the server, which can send neither a password nor TLS. A native sidecar: it
+/// is there before the server starts and still there while it stops.
+fn redis_proxy(blueprint: &Blueprint) -> Option<Container> {
+    let redis = blueprint.redis.as_ref()?;
+    let image = blueprint.facts.operator.image.as_deref().unwrap_or(DEFAULT_OPERATOR_IMAGE);
+    let listen = format!("127.0.0.1:{REDIS_SIDECAR_PORT}");
+    let mut env: Vec<_> =
+        redis.password.iter().map(|target| environment::secret(PASSWORD, target)).collect();
+    let trusts = blueprint.ca_bundle.is_some();
+    if trusts {
+        env.push(environment::literal("SSL_CERT_FILE", TRUST_FILE));
+    }
+    Some(Container {
+        name: labels::REDIS_SIDECAR.into(),
+        image: Some(image.into()),
+        args: Some(
+            ["redis-proxy", "--listen", &listen, "--target", &redis.target]
+                .map(command::escaped)
+                .into(),
+        ),
+        env: Some(env).filter(|env| !env.is_empty()),
+        volume_mounts: trusts.then(|| vec![volumes::read_only(volumes::TRUST, TRUST_DIR)]),
+        restart_policy: Some("Always".into()),
+        // The server gives up when it cannot reach Redis at start, so it waits for Redis here. The
+        // check needs some seconds itself to hear what Redis says.
+        startup_probe: Some(Probe {
+            exec: Some(ExecAction {
+                command: Some(["llsd", "redis-proxy", "--check"].map(str::to_owned).into()),
+            }),
+            period_seconds: Some(5),
+            timeout_seconds: Some(12),
+            failure_threshold: Some(60),
+            ..Default::default()
+        }),
+        resources: Some(resources::of_sidecar()),
+        security_context: Some(security::of_container()),
+        ..Default::default()
+    })
+}

@@ -1,0 +1,169 @@
+//! Volumes of the pod and mounts of the server's container, with v0.9's names and places.
+
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
+    SecretVolumeSource, Volume, VolumeMount,
+};
+
+use crate::objects::blueprint::{Blueprint, ConfigSource};
+use crate::objects::config_map::{self, CONFIG_KEY};
+use crate::objects::names;
+use crate::paths::{
+    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, TLS_DIR, TRUST_DIR,
+};
+use crate::problem::{FieldPath, Findings, Reason};
+
+pub(super) const STATE: &str = "lls-storage";
+pub(super) const CA_BUNDLE: &str = "ca-bundle";
+pub(super) const CONFIG: &str = "user-config";
+pub(super) const TRUST: &str = "trust";
+pub(super) const TLS: &str = "server-tls";
+pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
+
+/// The pod's volumes: the operator's, then the user's.
+pub(super) fn of_pod(blueprint: &Blueprint, findings: &mut Findings) -> Vec<Volume> {
+    let mut volumes = ours(blueprint);
+    let theirs = blueprint.overrides().volumes.as_deref().unwrap_or_default();
+    for (index, volume) in theirs.iter().enumerate() {
+        if volumes.iter().any(|ours| ours.name == volume.name) {
+            findings.problem(
+                &overrides().key("volumes").index(index).key("name"),
+                Reason::Conflict,
+                format!("the pod already has a volume `{}`", volume.name),
+                "give the volume another name",
+            );
+        }
+    }
+    volumes.extend_from_slice(theirs);
+    check_mounts(blueprint, &volumes, findings);
+    volumes
+}
+
+fn check_mounts(blueprint: &Blueprint, volumes: &[Volume], findings: &mut Findings) {
+    let mounts = blueprint.overrides().volume_mounts.as_deref().unwrap_or_default();
+    for (index, mount) in mounts.iter().enumerate() {
+        if volumes.iter().all(|volume| volume.name != mount.name) {
+            findings.problem(
+                &overrides().key("volumeMounts").index(index).key("name"),
+                Reason::NotFound,
+                format!("there is no volume `{}`", mount.name),
+                "add it to overrides.volumes, or name one that is there",
+            );
+        }
+    }
+}
+
+fn overrides() -> FieldPath {
+    FieldPath::spec().key("workload").key("overrides")
+}
+
+/// The mounts of the server's container. A mount of the user's takes the place of the operator's
+/// at the same path, so that state can also lie on a volume that exists already.
+pub(super) fn of_server(blueprint: &Blueprint) -> Vec<VolumeMount> {
+    let theirs = blueprint.overrides().volume_mounts.as_deref().unwrap_or_default();
+    let taken = |path: &str| {
+        let same = |other: &VolumeMount| {
+            other.mount_path.trim_end_matches('/') == path.trim_end_matches('/')
+        };
+        theirs.iter().any(same)
+    };
+    let mut mounts = our_mounts(blueprint);
+    mounts.retain(|mount| !taken(&mount.mount_path));
+    mounts.extend_from_slice(theirs);
+    mounts
+}
+
+pub(super) fn mount(name: &str, path: &str) -> VolumeMount {
+    VolumeMount { name: name.into(), mount_path: path.into(), ..Default::default() }
+}
+
+pub(super) fn read_only(name: &str, path: &str) -> VolumeMount {
+    VolumeMount { read_only: Some(true), ..mount(name, path) }
+}
+
+fn ours(blueprint: &Blueprint) -> Vec<Volume> {
+    let mut volumes = vec![state(blueprint)];
+    if blueprint.ca_bundle.is_some() {
+        volumes.push(Volume {
+            config_map: Some(ConfigMapVolumeSource {
+                name: names::ca_bundle(blueprint.name),
+                items: Some(vec![item(CA_BUNDLE_KEY, CA_BUNDLE_KEY)]),
+                ..Default::default()
+            }),
+            ..named(CA_BUNDLE)
+        });
+    }
+    if let Some(source) = config(blueprint) {
+        volumes.push(Volume { config_map: Some(source), ..named(CONFIG) });
+    }
+    if blueprint.ca_bundle.is_some() {
+        volumes.push(empty(TRUST));
+    }
+    if let Some(secret) = blueprint.server_tls() {
+        let secret = SecretVolumeSource { secret_name: Some(secret.into()), ..Default::default() };
+        volumes.push(Volume { secret: Some(secret), ..named(TLS) });
+    }
+    if !blueprint.external_providers.is_empty() {
+        volumes.push(empty(EXTERNAL_PROVIDERS));
+    }
+    volumes
+}
+
+fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
+    let mut mounts = vec![mount(STATE, blueprint.mount_path())];
+    if blueprint.config != ConfigSource::Default {
+        mounts.push(read_only(CONFIG, CONFIG_DIR));
+    }
+    if blueprint.ca_bundle.is_some() {
+        mounts.push(read_only(CA_BUNDLE, CA_BUNDLE_DIR));
+        mounts.push(read_only(TRUST, TRUST_DIR));
+    }
+    if blueprint.server_tls().is_some() {
+        mounts.push(read_only(TLS, TLS_DIR));
+    }
+    if !blueprint.external_providers.is_empty() {
+        mounts.push(read_only(EXTERNAL_PROVIDERS, EXTERNAL_PROVIDERS_DIR));
+    }
+    mounts
+}
+
+/// The volume of `workload.storage`, or one that goes with the pod.
+fn state(blueprint: &Blueprint) -> Volume {
+    if blueprint.workload().storage.is_none() {
+        return empty(STATE);
+    }
+    Volume {
+        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
+            claim_name: names::volume_claim(blueprint.name),
+            read_only: None,
+        }),
+        ..named(STATE)
+    }
+}
+
+fn config(blueprint: &Blueprint) -> Option<ConfigMapVolumeSource> {
+    let (name, items) = match &blueprint.config {
+        ConfigSource::Generated { .. } => (config_map::generated_name(blueprint)?, None),
+        // The whole ConfigMap, as v0.9 mounts it: the configuration may name other files in it.
+        ConfigSource::Override { config_map, key, .. } if key == CONFIG_KEY => {
+            (config_map.clone(), None)
+        }
+        ConfigSource::Override { config_map, key, .. } => {
+            (config_map.clone(), Some(vec![item(key, CONFIG_KEY)]))
+        }
+        ConfigSource::Default => return None,
+    };
+    Some(ConfigMapVolumeSource { name, items, ..Default::default() })
+}
+
+fn item(key: &str, path: &str) -> KeyToPath {
+    KeyToPath { key: key.into(), path: path.into(), mode: None }
+}
+
+fn empty(name: &str) -> Volume {
+    Volume { empty_dir: Some(EmptyDirVolumeSource::default()), ..named(name) }
+}
+
+fn named(name: &str) -> Volume {
+    Volume { name: name.into(), ..Default::default() }
+}

@@ -1,0 +1,22 @@
+//! What is known of server releases, and nowhere else: `table.md` has a row for each release with its
+//! traits, `providers/` a row for each provider type with the releases that have it, `images.yaml` and
+//! `bases/` the distributions that a resource can name. `README.md` says how to add one of each.
+
+mod catalogue;
+mod detection;
+mod distributions;
+mod marks;
+mod number;
+mod provider_type;
+mod set;
+mod stated;
+mod table;
+
+pub use catalogue::Catalogue;
+pub use detection::{Era, NoEra, detect};
+pub use distributions::Distribution;
+pub use number::Server;
+pub use provider_type::ProviderType;
+pub use set::{Releases, Texts};
+pub use stated::{is_known, release_of, release_of_server, server_of};
+pub use table::{Release, StoreKind};

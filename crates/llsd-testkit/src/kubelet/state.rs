@@ -1,0 +1,89 @@
+//! The states that a test can put a pod into, and what its status shows of each.
+
+use k8s_openapi::api::core::v1::Pod;
+
+/// The state that a pod is brought to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PodState {
+    /// Runs and is ready.
+    Ready,
+    /// Runs, and its readiness probe never succeeds.
+    NeverReady,
+    /// Ends with an error again and again; the message is the last output of its containers.
+    CrashLoop { message: String },
+    /// Its images cannot be pulled, for the reason in the message.
+    ImagePull { message: String },
+    /// Ended well, as the pod of a Job does.
+    Succeeded,
+    /// Bound to the node, and nothing more happens.
+    Pending,
+}
+
+impl PodState {
+    pub fn crash_loop(message: impl Into<String>) -> Self {
+        Self::CrashLoop { message: message.into() }
+    }
+}
+
+/// What a status shows of a state, without the times.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct StatusSummary {
+    pub(super) phase: String,
+    pub(super) ready: bool,
+    /// Reason and message.
+    pub(super) waiting: Option<(String, String)>,
+    /// The last output of a container before it crashed.
+    pub(super) last_message: Option<String>,
+}
+
+impl StatusSummary {
+    /// `None` where nothing is shown.
+    pub(super) fn of(state: &PodState) -> Option<Self> {
+        let phase = |phase: &str| Self { phase: phase.into(), ..Self::default() };
+        let summary = match state {
+            PodState::Pending => return None,
+            PodState::Ready => Self { ready: true, ..phase("Running") },
+            PodState::NeverReady => phase("Running"),
+            PodState::Succeeded => phase("Succeeded"),
+            PodState::ImagePull { message } => Self {
+                waiting: Some(("ImagePullBackOff".into(), message.clone())),
+                ..phase("Pending")
+            },
+            PodState::CrashLoop { message } => Self {
+                waiting: Some((
+                    "CrashLoopBackOff".into(),
+                    "back-off 5m0s restarting failed container".into(),
+                )),
+                last_message: Some(message.clone()),
+                ..phase("Running")
+            },
+        };
+        Some(summary)
+    }
+
+    /// What a pod's status shows now; it is the same for all its containers.
+    pub(super) fn at(pod: &Pod) -> Self {
+        let Some(status) = &pod.status else {
+            return Self::default();
+        };
+        let mut conditions = status.conditions.iter().flatten();
+        let container = status.container_statuses.iter().flatten().next();
+        let waiting =
+            container.and_then(|container| container.state.as_ref()?.waiting.clone()).map(
+                |waiting| (waiting.reason.unwrap_or_default(), waiting.message.unwrap_or_default()),
+            );
+        let last_message = container
+            .and_then(|container| container.last_state.as_ref()?.terminated.clone())
+            .map(|terminated| terminated.message.unwrap_or_default());
+        Self {
+            phase: status.phase.clone().unwrap_or_default(),
+            ready: conditions.any(|met| met.type_ == "Ready" && met.status == "True"),
+            waiting,
+            last_message,
+        }
+    }
+
+    pub(super) fn unready_reason(&self) -> &'static str {
+        if self.phase == "Succeeded" { "PodCompleted" } else { "ContainersNotReady" }
+    }
+}
