@@ -127,7 +127,7 @@ impl Keeper {
         }
     }
 
-    /// Whether what was last told to be registered is, and long enough.
+    /// Whether what was last published is registered, and for long enough.
     fn is_settled(&self) -> bool {
         let (bundle, confirmed) = (self.bundle.borrow(), self.confirmed.borrow());
         match (&*bundle, &*confirmed) {
