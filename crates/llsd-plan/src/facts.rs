@@ -106,7 +106,7 @@ pub struct SecretKeyFacts {
     pub coerced: bool,
     /// The value read as a database's connection string; it never leaves the process.
     #[serde(skip)]
-    pub connection: Option<Result<Connection, String>>,
+    pub connection: Option<Result<Connection, &'static str>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -136,7 +136,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether a Secret is what has to be mended.
+    /// Whether it is a Secret that has to be fixed.
     pub fn is_of_a_secret(self) -> bool {
         matches!(self, Self::SecretNotFound | Self::SecretKeyNotFound | Self::SecretValueRejected)
     }
@@ -161,7 +161,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Takes over what another look at the same resource found.
+    /// Adds what another check of the same resource found.
     pub fn extend(&mut self, other: Self) {
         self.problems.extend(other.problems);
         self.warnings.extend(other.warnings);

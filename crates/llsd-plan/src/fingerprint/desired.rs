@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::normal::{Normal, Place, in_order};
+use super::normal::{Normal, Position, in_order};
 use super::schema::{self, ListKind};
 
 /// What the server keeps out of `managedFields`: who the object is, and what nobody applies.
@@ -23,52 +23,52 @@ const NOT_OWNED_METADATA: [&str; 9] = [
 pub(super) fn write(object: &Value, normal: &mut Normal) {
     normal.open_map();
     for (name, value) in object.as_object().map(in_order).unwrap_or_default() {
-        let place = Place::ROOT.field(name);
+        let position = Position::ROOT.field(name);
         match value {
             Value::Object(metadata) if name == "metadata" => {
                 let owned = |name: &str| !NOT_OWNED_METADATA.contains(&name);
                 if metadata.iter().any(|(name, value)| owned(name) && !leaves_no_trace(name, value))
                 {
                     normal.key(name);
-                    write_fields(place, metadata, owned, normal);
+                    write_fields(position, metadata, owned, normal);
                 }
             }
             _ if NOT_OWNED.contains(&name) || leaves_no_trace(name, value) => {}
             _ => {
                 normal.key(name);
-                write_value(place, value, normal);
+                write_value(position, value, normal);
             }
         }
     }
     normal.close();
 }
 
-fn write_value(place: Place, value: &Value, normal: &mut Normal) {
+fn write_value(position: Position, value: &Value, normal: &mut Normal) {
     match value {
-        Value::Object(fields) if !fields.is_empty() && !schema::is_atomic_map(place.name) => {
-            write_fields(place, fields, |_| true, normal);
+        Value::Object(fields) if !fields.is_empty() && !schema::is_atomic_map(position.name) => {
+            write_fields(position, fields, |_| true, normal);
         }
-        Value::Array(items) => match schema::list_kind(place.name) {
-            ListKind::Atomic => normal.leaf(place, Some(value)),
+        Value::Array(items) => match schema::list_kind(position.name) {
+            ListKind::Atomic => normal.leaf(position, Some(value)),
             kind => {
                 normal.open_list();
                 for item in items {
                     match item {
                         Value::Object(fields) if kind == ListKind::Merged => {
-                            write_fields(place, fields, |_| true, normal);
+                            write_fields(position, fields, |_| true, normal);
                         }
-                        whole => normal.whole(place, whole),
+                        whole => normal.whole(position, whole),
                     }
                 }
                 normal.close();
             }
         },
-        leaf => normal.leaf(place, Some(leaf)),
+        leaf => normal.leaf(position, Some(leaf)),
     }
 }
 
 fn write_fields(
-    place: Place,
+    position: Position,
     fields: &Map<String, Value>,
     owned: impl Fn(&str) -> bool,
     normal: &mut Normal,
@@ -77,7 +77,7 @@ fn write_fields(
     for (name, value) in in_order(fields) {
         if owned(name) && !leaves_no_trace(name, value) {
             normal.key(name);
-            write_value(place.field(name), value, normal);
+            write_value(position.field(name), value, normal);
         }
     }
     normal.close();

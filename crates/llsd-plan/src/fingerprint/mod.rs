@@ -1,5 +1,5 @@
-//! Whether a live object is exactly what would be applied, told from sixteen bytes on each side.
-//! What we applied is read from the object's own `managedFields`; nothing is asked of the cluster
+//! Whether a live object is exactly what would be applied, decided from sixteen bytes on each side.
+//! What we applied is read from the object's own `managedFields`; the cluster is not asked
 //! here, and nothing of an object is kept.
 //!
 //! Both sides are brought to one normal form, in which
@@ -14,7 +14,7 @@
 //! `stringData` of a Secret cannot be read back, so such a Secret never equals its live object.
 
 mod desired;
-mod fields;
+mod live;
 mod normal;
 pub mod schema;
 
@@ -22,10 +22,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub use live::FIELD_MANAGER;
 use normal::Normal;
-
-/// The field manager of all that the operator applies.
-pub const FIELD_MANAGER: &str = "llama-stack-operator";
 
 /// Stands for an object in its normal form. Equal ones mean that applying would change nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,9 +38,9 @@ pub fn of_desired(desired: &Value) -> Fingerprint {
 
 /// Of what is live of what we applied; `None` where we never applied to it.
 pub fn of_live(live: &Value) -> Option<Fingerprint> {
-    let fields = fields::applied(live)?;
+    let owned = live::applied(live)?;
     let mut normal = Normal::default();
-    fields::write(fields, live, &mut normal);
+    live::write(owned, live, &mut normal);
     Some(Fingerprint(normal.finish()))
 }
 

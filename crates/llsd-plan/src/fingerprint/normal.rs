@@ -1,5 +1,5 @@
 //! The normal form of what is owned of an object, hashed while it is written. Which fields those
-//! are is for the two sides to say that write it.
+//! are is up to the two sides that write it.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -10,12 +10,12 @@ use crate::quantity::nanos;
 /// Where a value stands: its field, and the field around that. An item of a list stands where its
 /// list does.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct Position<'a> {
     parent: &'a str,
     pub(super) name: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Position<'a> {
     pub(super) const ROOT: Self = Self { parent: "", name: "" };
 
     pub(super) fn field(self, name: &'a str) -> Self {
@@ -57,26 +57,26 @@ impl Normal {
     }
 
     /// A field by itself, which others cannot own in part.
-    pub(super) fn leaf(&mut self, place: Place, value: Option<&Value>) {
+    pub(super) fn leaf(&mut self, position: Position, value: Option<&Value>) {
         match value {
             // We own that the map is there; what is in it is of others, or of the server.
-            Some(Value::Object(_)) if !schema::is_atomic_map(place.name) => self.empty(),
-            Some(value) if !is_empty(value) => self.whole(place, value),
+            Some(Value::Object(_)) if !schema::is_atomic_map(position.name) => self.empty(),
+            Some(value) if !is_empty(value) => self.whole(position, value),
             // As a quantity the number is stored as a text.
-            Some(zero @ Value::Number(_)) if place.is_quantity() => self.scalar(place, zero),
+            Some(zero @ Value::Number(_)) if position.is_quantity() => self.scalar(position, zero),
             _ => self.empty(),
         }
     }
 
     /// A value with everything in it.
-    pub(super) fn whole(&mut self, place: Place, value: &Value) {
+    pub(super) fn whole(&mut self, position: Position, value: &Value) {
         match value {
             Value::Object(fields) => {
                 self.open_map();
                 for (name, value) in in_order(fields) {
-                    if says_something(place, name, value) {
+                    if differs_from_absent(position, name, value) {
                         self.key(name);
-                        self.whole(place.field(name), value);
+                        self.whole(position.field(name), value);
                     }
                 }
                 self.close();
@@ -84,16 +84,16 @@ impl Normal {
             Value::Array(items) => {
                 self.open_list();
                 for item in items {
-                    self.whole(place, item);
+                    self.whole(position, item);
                 }
                 self.close();
             }
-            scalar => self.scalar(place, scalar),
+            scalar => self.scalar(position, scalar),
         }
     }
 
-    fn scalar(&mut self, place: Place, value: &Value) {
-        if place.is_quantity()
+    fn scalar(&mut self, position: Position, value: &Value) {
+        if position.is_quantity()
             && let Some(nanos) = as_nanos(value)
         {
             self.0.update(b"q");
@@ -141,17 +141,17 @@ pub(super) fn is_empty(value: &Value) -> bool {
 /// Whether a field inside of an atomic value differs from its not being there. An empty map does,
 /// as a selector does that selects everything; so do `false` and `0`, as a toleration of 0 seconds
 /// does.
-fn says_something(place: Place, name: &str, value: &Value) -> bool {
+fn differs_from_absent(position: Position, name: &str, value: &Value) -> bool {
     match value {
         Value::Null => return false,
         Value::Array(items) if items.is_empty() => return false,
-        Value::String(text) if text.is_empty() => return schema::has_free_keys(place.name),
+        Value::String(text) if text.is_empty() => return schema::has_free_keys(position.name),
         _ => {}
     }
     let default =
-        DEFAULTS.iter().find(|(parent, field, _)| (*parent, *field) == (place.name, name));
+        DEFAULTS.iter().find(|(parent, field, _)| (*parent, *field) == (position.name, name));
     default.is_none_or(|(_, _, default)| match value {
-        Value::String(text) if place.field(name).is_quantity() => nanos(text) != nanos(default),
+        Value::String(text) if position.field(name).is_quantity() => nanos(text) != nanos(default),
         Value::String(text) => text != default,
         Value::Number(number) => number.as_i64() != default.parse().ok(),
         _ => true,

@@ -1,14 +1,16 @@
-//! What runs and what it was made from: `distributionConfig`, `resolvedDistribution` and
+//! What runs and what it was made from: `version`, `distributionConfig`, `resolvedDistribution` and
 //! `configGeneration`. Where nothing new is in effect, those of before stand.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use llsd_api::v1alpha2::{ConfigGenerationStatus, DistributionConfig, ResolvedDistribution};
+use llsd_api::v1alpha2::{
+    ConfigGenerationStatus, DistributionConfig, ResolvedDistribution, VersionInfo,
+};
 
-use super::observed::Observed;
+use super::observed::{Observed, Server};
 use super::previous::Previous;
 use super::providers::providers;
 use super::rollout::Rollout;
-use super::verdict::Verdict;
+use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
 use crate::sha256;
@@ -16,21 +18,44 @@ use crate::sha256;
 /// What `activeDistribution` is for an image without a name.
 const CUSTOM: &str = "custom";
 
+/// The operator's version and the server's.
+pub(super) fn version(observed: &Observed<'_>, previous: &Previous, now: &Time) -> VersionInfo {
+    let before = &previous.version;
+    let answered = match observed.server {
+        Server::Answered(answers) => answers.version.clone(),
+        Server::NotAsked | Server::Unreachable(_) => None,
+    };
+    // The last known one stands while there is a Deployment that runs it, also at no replicas.
+    let last_known = || {
+        let known = before.llama_stack_server_version.clone();
+        known.filter(|_| observed.live.deployment.is_some())
+    };
+    let now_known = VersionInfo {
+        operator_version: Some(observed.operator_version.to_owned()),
+        llama_stack_server_version: answered.or_else(last_known),
+        last_updated: before.last_updated.clone(),
+    };
+    if now_known == *before && before.last_updated.is_some() {
+        return now_known;
+    }
+    VersionInfo { last_updated: Some(now.clone()), ..now_known }
+}
+
 pub(super) fn distribution_config(
     observed: &Observed<'_>,
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     rollout: &Rollout,
     previous: &Previous,
 ) -> DistributionConfig {
     DistributionConfig {
-        active_distribution: active(observed, verdict, previous),
-        providers: providers(observed, verdict, rollout, previous),
+        active_distribution: active(observed, stage, previous),
+        providers: providers(observed, stage, rollout, previous),
         available_distributions: Some(observed.distributions.clone()),
     }
 }
 
-fn active(observed: &Observed<'_>, verdict: &Verdict<'_>, previous: &Previous) -> Option<String> {
-    if let Some(plan) = verdict.plan_in_effect() {
+fn active(observed: &Observed<'_>, stage: &Stage<'_>, previous: &Previous) -> Option<String> {
+    if let Some(plan) = stage.plan_in_effect() {
         return Some(plan.image.name.clone().unwrap_or_else(|| CUSTOM.to_owned()));
     }
     previous.distribution.active_distribution.clone().or_else(|| {
@@ -42,13 +67,13 @@ fn active(observed: &Observed<'_>, verdict: &Verdict<'_>, previous: &Previous) -
 
 pub(super) fn resolved(
     observed: &Observed<'_>,
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     previous: &Previous,
 ) -> Option<ResolvedDistribution> {
-    let Some(plan) = verdict.plan_in_effect() else { return previous.resolved.clone() };
+    let Some(plan) = stage.plan_in_effect() else { return previous.resolved.clone() };
     let planned = planned_image(plan);
     // An adopted Deployment may still run another image, of whose configuration nothing is known.
-    let kept = verdict.applied().is_some_and(|applied| !applied.waiting.is_empty());
+    let kept = stage.applied().is_some_and(|applied| !applied.waiting.is_empty());
     let live = observed.live.deployment.as_ref().and_then(|live| live.image.as_deref());
     let runs = live.filter(|_| kept).unwrap_or(planned);
     let (image, digest) = match runs.split_once('@') {
@@ -84,12 +109,12 @@ fn config_source(plan: &Plan, observed: &Observed<'_>) -> &'static str {
 }
 
 pub(super) fn config_generation(
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     previous: &Previous,
     now: &Time,
 ) -> Option<ConfigGenerationStatus> {
     let before = previous.generation.as_ref();
-    let Some(plan) = verdict.plan_in_effect() else { return before.cloned() };
+    let Some(plan) = stage.plan_in_effect() else { return before.cloned() };
     let generated = plan.generated.as_ref()?;
     let name = plan.objects.config_map.as_ref()?.metadata.name.clone();
     let same = before.filter(|before| before.config_map_name == name);

@@ -1,16 +1,16 @@
-//! The events of one pass. An event tells of a change, so each is told from the difference between
+//! The events of one pass. An event stands for a change, so each comes from the difference between
 //! the status before and the status now; a pass that changes nothing has none.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config;
+use super::messages::{self, NOTE_BYTES, bounded};
 use super::observed::{Observed, Refused};
 use super::previous::Previous;
 use super::rollout::Rollout;
-use super::verdict::Verdict;
-use super::wording::{self, NOTE_BYTES, bounded};
-use super::words::{ConditionReason, ConditionType, Truth, words};
+use super::stage::Stage;
+use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
 use crate::problem::{Problem, Reason};
 
@@ -29,7 +29,7 @@ pub enum EventKind {
     Warning,
 }
 
-words! {
+vocabulary! {
     /// What events are named.
     EventReason {
         ConfigGenerated,
@@ -87,10 +87,10 @@ impl EventReason {
     }
 }
 
-/// What an event can be told from.
+/// What events are derived from.
 pub(super) struct Change<'a> {
     pub(super) observed: &'a Observed<'a>,
-    pub(super) verdict: &'a Verdict<'a>,
+    pub(super) stage: &'a Stage<'a>,
     pub(super) rollout: &'a Rollout,
     pub(super) previous: &'a Previous,
     pub(super) status: &'a LlamaStackDistributionStatus,
@@ -98,13 +98,13 @@ pub(super) struct Change<'a> {
 
 impl Change<'_> {
     pub(super) fn events(&self) -> Vec<Event> {
-        if matches!(self.verdict, Verdict::Deleting) {
+        if matches!(self.stage, Stage::Deleting) {
             return Vec::new();
         }
         let mut events = Vec::new();
         events.extend(self.config_failed());
         events.extend(self.secrets_failed());
-        if let Some(plan) = self.verdict.plan() {
+        if let Some(plan) = self.stage.plan() {
             events.extend(self.config_generated(plan));
             events.extend(self.warnings(plan));
         }
@@ -120,10 +120,10 @@ impl Change<'_> {
     fn changed(&self, condition: ConditionType) -> Option<&Condition> {
         let own = self.status.conditions.iter().flatten();
         let now = own.into_iter().find(|known| known.type_ == condition.as_str())?;
-        let said = |condition: &Condition| {
+        let content = |condition: &Condition| {
             (condition.status.clone(), condition.reason.clone(), condition.message.clone())
         };
-        (self.previous.condition(condition).map(said) != Some(said(now))).then_some(now)
+        (self.previous.condition(condition).map(content) != Some(content(now))).then_some(now)
     }
 
     fn turned_false(&self, condition: ConditionType) -> Option<&Condition> {
@@ -167,7 +167,7 @@ impl Change<'_> {
     }
 
     fn applied(&self) -> Vec<Event> {
-        let Some(applied) = self.verdict.applied() else { return Vec::new() };
+        let Some(applied) = self.stage.applied() else { return Vec::new() };
         let mut events = Vec::new();
         let written = applied.written.iter().find(|object| object.starts_with("Deployment "));
         events.extend(
@@ -180,14 +180,14 @@ impl Change<'_> {
     }
 
     fn not_written(&self) -> Option<Event> {
-        let Verdict::NotWritten(_, failure) = self.verdict else { return None };
+        let Stage::NotWritten(_, failure) = self.stage else { return None };
         self.changed(ConditionType::Ready)?;
         let reason = match failure.refused {
             Refused::NotOurs => EventReason::ObjectNotOurs,
             Refused::Invalid => EventReason::ObjectRefused,
             Refused::Unavailable => EventReason::ApplyFailed,
         };
-        Some(reason.event(&failure.told()))
+        Some(reason.event(&failure.sentence()))
     }
 
     fn update_pending(&self) -> Option<Event> {
@@ -231,12 +231,12 @@ fn remarks(warnings: &[Problem]) -> Vec<Event> {
     };
     let mut events: Vec<Event> = warnings
         .iter()
-        .filter_map(|warning| Some(named(warning)?.event(&wording::problem(warning))))
+        .filter_map(|warning| Some(named(warning)?.event(&messages::problem(warning))))
         .collect();
     let others: Vec<String> =
-        warnings.iter().filter(|warning| named(warning).is_none()).map(wording::problem).collect();
+        warnings.iter().filter(|warning| named(warning).is_none()).map(messages::problem).collect();
     if !others.is_empty() {
-        events.push(EventReason::SpecWarning.event(&wording::listed(others, NOTE_BYTES)));
+        events.push(EventReason::SpecWarning.event(&messages::listed(others, NOTE_BYTES)));
     }
     events
 }

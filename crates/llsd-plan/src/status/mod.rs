@@ -1,6 +1,6 @@
 //! The resource's status and the events of one reconcile, computed from what was observed.
 //!
-//! A status speaks of two things at once, and never lets one hide the other: whether the resource
+//! A status covers two things at once, and never lets one hide the other: whether the resource
 //! could be carried out (`ConfigGenerated`, `SecretsResolved`, `DeploymentUpdated`), and how the
 //! server in the cluster is (`Available`, `DeploymentReady`, `HealthCheck`, `StorageReady`,
 //! `ServiceReady`). `Ready` needs both. The first row that fits decides:
@@ -17,83 +17,80 @@
 //! | a pod cannot run | False | Reconciling | Failed without an available pod, else Initializing |
 //! | the rollout is under way | False | Reconciling | Initializing |
 //!
-//! What the server says of its health is told and decides nothing.
+//! What the server reports of its health is listed and decides nothing.
 
 mod conditions;
 mod distribution;
 mod events;
-mod hindrance;
-mod last_words;
+mod exit_reason;
+mod messages;
 mod observed;
-mod phase;
+mod obstacle;
 mod pod_trouble;
 mod previous;
 mod providers;
 mod rollout;
-mod transitions;
-mod verdict;
-mod versions;
-mod wording;
-mod words;
+mod stage;
+mod vocabulary;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 
-use hindrance::Hindrance;
+use obstacle::Obstacle;
 use previous::Previous;
 use rollout::Rollout;
-use verdict::Verdict;
+use stage::Stage;
 
 pub use events::{Event, EventKind, EventReason};
 pub use observed::*;
 pub use pod_trouble::pod_trouble;
-pub use words::{ConditionReason, ConditionType};
+pub use vocabulary::{ConditionReason, ConditionType};
 
-/// What is to be said of one pass.
+/// What one pass changes in the status, and the events that tell of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reported {
+pub struct StatusUpdate {
     pub status: LlamaStackDistributionStatus,
     pub events: Vec<Event>,
 }
 
 /// The status of a resource and what changed in it. With the status that it gave before and
 /// nothing else new, it gives the same one and no events.
-pub fn report(observed: &Observed<'_>) -> Reported {
+pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
     let previous = Previous::of(observed.resource);
-    let verdict = Verdict::of(observed);
+    let stage = Stage::of(observed);
     let rollout = Rollout::of(observed.live);
-    let hindrance = Hindrance::of(&verdict, &rollout);
-    let hindrance = hindrance.as_ref();
+    let obstacle = Obstacle::of(&stage, &rollout);
+    let obstacle = obstacle.as_ref();
     let generation = observed.resource["metadata"]["generation"].as_i64();
     let now = &whole_second(observed.now);
 
-    let said = conditions::all(observed, &verdict, &rollout, hindrance, &previous);
-    let planned_url = verdict.plan().map(|plan| plan.url.clone());
+    let assessments = conditions::all(observed, &stage, &rollout, obstacle, &previous);
+    let planned_url = stage.plan().map(|plan| plan.url.clone());
     let url = planned_url.or_else(|| previous.service_url.clone());
     let status = LlamaStackDistributionStatus {
         observed_generation: generation,
-        phase: Some(phase::phase(hindrance, &rollout)),
-        version: Some(versions::version(observed, &previous, now)),
+        phase: Some(obstacle::phase(obstacle, &rollout)),
+        version: Some(distribution::version(observed, &previous, now)),
         distribution_config: Some(distribution::distribution_config(
-            observed, &verdict, &rollout, &previous,
+            observed, &stage, &rollout, &previous,
         )),
-        resolved_distribution: distribution::resolved(observed, &verdict, &previous),
-        config_generation: distribution::config_generation(&verdict, &previous, now),
-        conditions: Some(transitions::conditions(said, &previous, generation, now)),
+        resolved_distribution: distribution::resolved(observed, &stage, &previous),
+        config_generation: distribution::config_generation(&stage, &previous, now),
+        conditions: Some(conditions::dated(assessments, &previous, generation, now)),
         available_replicas: Some(rollout.ready),
         service_url: url.filter(|_| observed.live.service),
         route_url: observed.live.outside_url.clone(),
     };
     let change = events::Change {
         observed,
-        verdict: &verdict,
+        stage: &stage,
         rollout: &rollout,
         previous: &previous,
         status: &status,
     };
     let events = change.events();
-    Reported { status, events }
+    StatusUpdate { status, events }
 }
 
 /// Times are written in whole seconds, so a finer one would come back as another.

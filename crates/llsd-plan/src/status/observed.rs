@@ -88,7 +88,7 @@ pub struct Live {
     pub pod_trouble: Option<String>,
 }
 
-/// The numbers and conditions of a Deployment that its pods' state is told from.
+/// The numbers and conditions of a Deployment that its pods' state follows from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentState {
     pub generation: i64,

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
-use super::last_words;
+use super::exit_reason;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
@@ -45,25 +45,25 @@ fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
     if waiting.is_none() && (ended.is_none() || now.is_some_and(|now| now.exit_code == 0)) {
         return None;
     }
-    let said = || waiting.and_then(|waiting| waiting.message.clone()).unwrap_or_default();
-    Some(format!("{reason} ({}): {}", container.name, ended.unwrap_or_else(said)))
+    let message = || waiting.and_then(|waiting| waiting.message.clone()).unwrap_or_default();
+    Some(format!("{reason} ({}): {}", container.name, ended.unwrap_or_else(message)))
 }
 
-/// Its exit code, what Kubernetes and the program itself say of it, and where there is more.
+/// Its exit code, the reason that Kubernetes or the program itself gives, and where there is more.
 fn why_it_ended(ended: &ContainerStateTerminated, container: &str, pod: &str) -> String {
-    let mut told = format!("exit code {}", ended.exit_code);
+    let mut why = format!("exit code {}", ended.exit_code);
     let reason = ended.reason.as_deref().unwrap_or_default();
     let message = ended.message.as_deref().unwrap_or_default().trim();
-    let why = match reason {
+    let cause = match reason {
         // It never ran, so these are the words of the runtime.
         "StartError" | "ContainerCannotRun" => Some(format!("{reason}: {message}")),
-        "" | "Error" | "Completed" => last_words::reason(message),
+        "" | "Error" | "Completed" => exit_reason::of(message),
         _ => Some(reason.to_owned()),
     };
-    if let Some(why) = why {
-        told = format!("{told}: {why}");
+    if let Some(cause) = cause {
+        why = format!("{why}: {cause}");
     }
-    format!("{told} (kubectl logs {pod} -c {container} --previous)")
+    format!("{why} (kubectl logs {pod} -c {container} --previous)")
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    fn told(container: &Value) -> Option<String> {
+    fn trouble(container: &Value) -> Option<String> {
         let pod = json!({
             "metadata": {"name": "demo-1"},
             "status": {"containerStatuses": [container]},
@@ -99,9 +99,9 @@ mod tests {
         let expected = "CrashLoopBackOff (server): exit code 3: ModuleNotFoundError: No module \
                         named 'torch' (kubectl logs demo-1 -c server --previous)";
         for state in [&waits, &json!({"running": {}}), &crash] {
-            assert_eq!(told(&container(state, &crash, 2, false)).as_deref(), Some(expected));
+            assert_eq!(trouble(&container(state, &crash, 2, false)).as_deref(), Some(expected));
         }
-        assert_eq!(told(&container(&json!({"running": {}}), &crash, 2, true)), None);
+        assert_eq!(trouble(&container(&json!({"running": {}}), &crash, 2, true)), None);
     }
 
     #[rstest]
@@ -117,8 +117,11 @@ mod tests {
         #[case] expected: &str,
     ) {
         let waits = json!({"waiting": {"reason": "CrashLoopBackOff"}});
-        let told = told(&container(&waits, &last, 1, false)).unwrap();
-        assert!(told.starts_with(&format!("CrashLoopBackOff (server): {expected}")), "{told}");
+        let trouble = trouble(&container(&waits, &last, 1, false)).unwrap();
+        assert!(
+            trouble.starts_with(&format!("CrashLoopBackOff (server): {expected}")),
+            "{trouble}"
+        );
     }
 
     #[test]
@@ -126,14 +129,14 @@ mod tests {
         let waits = |reason: &str| json!({"waiting": {"reason": reason, "message": "no image"}});
         let none = json!({});
         let pull = container(&waits("ImagePullBackOff"), &none, 0, false);
-        assert_eq!(told(&pull).as_deref(), Some("ImagePullBackOff (server): no image"));
+        assert_eq!(trouble(&pull).as_deref(), Some("ImagePullBackOff (server): no image"));
         for quiet in [
             container(&waits("ContainerCreating"), &none, 0, false),
             container(&json!({"running": {}}), &none, 0, false),
             // An init container that once failed, and then did its work.
             container(&ended(0, "Completed", ""), &ended(1, "Error", ""), 1, false),
         ] {
-            assert_eq!(told(&quiet), None);
+            assert_eq!(trouble(&quiet), None);
         }
     }
 }

@@ -9,7 +9,7 @@ use llsd_api::v1alpha2::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::words::ConditionType;
+use super::vocabulary::ConditionType;
 
 #[derive(Clone, Debug)]
 pub(super) struct Previous {

@@ -1,5 +1,5 @@
-//! `status.distributionConfig.providers`: which providers run and how they are is the server's to
-//! say; their configuration is the planned one, because the server's answer shows some secrets.
+//! `status.distributionConfig.providers`: which providers run and how they are comes from the
+//! server; their configuration is the planned one, because the server's answer shows some secrets.
 
 use llsd_api::v1alpha2::{ProviderHealth, ProviderStatus};
 use serde_json::Value;
@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::observed::{Observed, Server, ServerProvider};
 use super::previous::{Previous, no_config};
 use super::rollout::Rollout;
-use super::verdict::Verdict;
+use super::stage::Stage;
 use crate::document::Node;
 
 pub(super) fn providers(
     observed: &Observed<'_>,
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     rollout: &Rollout,
     previous: &Previous,
 ) -> Option<Vec<ProviderStatus>> {
@@ -22,13 +22,15 @@ pub(super) fn providers(
         Server::NotAsked | Server::Unreachable(_) => None,
     };
     let mut now: Vec<ProviderStatus> = match answered {
-        Some(answered) => answered.iter().map(|provider| told(provider, before)).collect(),
+        Some(answered) => {
+            answered.iter().map(|provider| provider_status(provider, before)).collect()
+        }
         // A server that runs and is not reached is still the one that answered before.
         None if rollout.ready > 0 => before?.to_vec(),
         None => return None,
     };
     // Where no plan took effect, what was planned before is what runs.
-    if let Some(plan) = verdict.plan_in_effect() {
+    if let Some(plan) = stage.plan_in_effect() {
         for provider in &mut now {
             let generated = plan.generated.as_ref();
             let planned = generated
@@ -41,7 +43,7 @@ pub(super) fn providers(
     Some(now)
 }
 
-fn told(provider: &ServerProvider, before: Option<&[ProviderStatus]>) -> ProviderStatus {
+fn provider_status(provider: &ServerProvider, before: Option<&[ProviderStatus]>) -> ProviderStatus {
     ProviderStatus {
         api: provider.api.clone(),
         provider_id: provider.provider_id.clone(),

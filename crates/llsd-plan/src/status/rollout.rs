@@ -1,8 +1,8 @@
 //! What the Deployment's numbers say: whether the pods that are wanted run, and what is in the way
 //! where they do not.
 
+use super::messages::counted;
 use super::observed::{DeploymentState, Live};
-use super::wording::counted;
 
 /// How far the Deployment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +57,11 @@ impl Rollout {
 
     /// How far it is and what is in the way.
     pub(super) fn message(&self) -> String {
-        self.told_with_troubles(&self.sentence)
+        self.with_troubles(&self.sentence)
     }
 
     /// A sentence, and what is in the way.
-    pub(super) fn told_with_troubles(&self, sentence: &str) -> String {
+    pub(super) fn with_troubles(&self, sentence: &str) -> String {
         let troubles = self.troubles.iter().map(String::as_str);
         std::iter::once(sentence).chain(troubles).collect::<Vec<_>>().join("; ")
     }

@@ -7,7 +7,7 @@ use llsd_api::rules::{self, Words};
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde_json::Value;
 
-use super::present;
+use super::value::present;
 use crate::problem::{FieldPath, Findings, Reason};
 
 /// One provider of the resource, wherever it stands.

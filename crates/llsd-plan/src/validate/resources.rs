@@ -4,8 +4,8 @@ use llsd_api::rules;
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde_json::Value;
 
-use super::present;
 use super::providers::canonical_api;
+use super::value::present;
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::suggest::nearest;
 

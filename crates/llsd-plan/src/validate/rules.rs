@@ -4,7 +4,8 @@
 use llsd_api::rules::{self, OVERRIDE_EXCLUDES, Rule};
 use serde_json::Value;
 
-use super::{present, providers, resources};
+use super::value::present;
+use super::{providers, resources};
 use crate::problem::{FieldPath, Findings, Reason};
 
 pub(super) fn check(spec: &Value, findings: &mut Findings) {

@@ -1,10 +1,12 @@
 //! Judges a v1alpha1 resource: by its own schema first, then by what it becomes in v1alpha2, with
-//! the findings told in the fields of the file.
+//! the findings at the fields of the file.
 
 use llsd_api::conversion;
 use serde_json::Value;
 
-use super::{present, schema, shape};
+use super::v1alpha2::validate_stored;
+use super::value::present;
+use super::{schema, shape};
 use crate::problem::{FieldPath, Findings, Problem, Segment};
 
 pub(super) fn check(resource: &Value) -> Findings {
@@ -13,7 +15,7 @@ pub(super) fn check(resource: &Value) -> Findings {
         shape::check(&schema::V1ALPHA1_SPEC, spec, &FieldPath::spec(), &mut findings);
     }
     if findings.problems.is_empty() {
-        in_its_own_fields(super::validate_stored(&conversion::up(resource.clone())))
+        in_its_own_fields(validate_stored(&conversion::up(resource.clone())))
     } else {
         findings
     }
@@ -30,7 +32,7 @@ fn in_its_own_fields(findings: Findings) -> Findings {
 }
 
 /// A path of the converted resource in the fields of the v1alpha1 file: the longest part of it that
-/// v1alpha1 has a field for is told by that field.
+/// v1alpha1 has a field for becomes that field.
 pub fn own_path(path: &FieldPath) -> FieldPath {
     let segments = path.segments();
     for length in (1..=segments.len()).rev() {

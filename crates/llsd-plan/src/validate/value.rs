@@ -1,17 +1,25 @@
 //! Checks single values against the described schema, and says what a value is where it should be
 //! something else.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
 use llsd_api::schema::Shape;
+use regex_lite::Regex;
 use serde_json::Value;
 
-use super::pattern;
 use crate::problem::{FieldPath, Findings, Reason};
+
+/// The field of an object; `null` counts as absent, as the API server drops it.
+pub(super) fn present<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
+    object.get(field).filter(|value| !value.is_null())
+}
 
 pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
     check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
     let pattern = schema["pattern"].as_str();
     if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64()))
-        && !pattern::matches(pattern, text)
+        && !matches(pattern, text)
     {
         findings.problem(
             path,
@@ -147,4 +155,29 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// The patterns of the schemas, each compiled once: compiling one takes longer than all other checks
+/// of a resource together.
+static COMPILED: LazyLock<RwLock<HashMap<String, Arc<Regex>>>> = LazyLock::new(RwLock::default);
+
+/// Whether the text is as the pattern of a schema asks for.
+fn matches(pattern: &str, text: &str) -> bool {
+    compiled(pattern).is_match(text)
+}
+
+fn compiled(pattern: &str) -> Arc<Regex> {
+    let known = COMPILED.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(pattern) {
+        return Arc::clone(known);
+    }
+    drop(known);
+    let new = Arc::new(compile(pattern));
+    let mut known = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
+    known.insert(pattern.to_owned(), Arc::clone(&new));
+    new
+}
+
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("patterns of the schema are valid")
 }

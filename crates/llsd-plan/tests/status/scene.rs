@@ -10,8 +10,8 @@ use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 use llsd_plan::facts::Facts;
 use llsd_plan::plan::{Outcome, Plan, plan};
 use llsd_plan::status::{
-    Answers, Applied, Applying, DeploymentState, Live, Observed, Planning, Refused, Reported,
-    Server, ServerProvider, report,
+    Answers, Applied, Applying, DeploymentState, Live, Observed, Planning, Refused, Server,
+    ServerProvider, StatusUpdate, compute,
 };
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ impl Scene {
         OUTCOMES.with_borrow_mut(|known| Rc::clone(known.entry(key).or_insert_with(make)))
     }
 
-    pub fn report(&self) -> Reported {
+    pub fn report(&self) -> StatusUpdate {
         let outcome = self.outcome();
         let planning = match (&*outcome, self.unreadable) {
             (_, Some(why)) => Planning::Unreadable(why),
@@ -129,7 +129,7 @@ impl Scene {
                 Applying::Failed { object, message: "it cannot be", refused: *refused }
             }
         };
-        report(&Observed {
+        compute(&Observed {
             resource: &self.resource,
             now: self.now,
             operator_version: self.operator_version,

@@ -2,60 +2,47 @@
 
 use serde_json::Value;
 
-use super::super::verdict::{Refusal, Verdict};
-use super::super::wording;
-use super::super::words::{ConditionReason, ConditionType, Truth};
-use super::{Said, Statement};
+use super::super::messages;
+use super::super::stage::{Refusal, Stage};
+use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
+use super::statement::{Assessment, Statement};
 use crate::plan::Plan;
-use crate::problem::{Problem, Reason};
 
-pub(super) fn generated(verdict: &Verdict<'_>, resource: &Value) -> Said {
-    let (truth, reason, message) = match verdict {
-        Verdict::Deleting => return Said::AsBefore(ConditionType::ConfigGenerated),
-        Verdict::Unreadable(why) => {
+pub(super) fn generated(stage: &Stage<'_>, resource: &Value) -> Assessment {
+    let (truth, reason, message) = match stage {
+        Stage::Deleting => return Assessment::AsBefore(ConditionType::ConfigGenerated),
+        Stage::Unreadable(why) => {
             (Truth::False, ConditionReason::InvalidResource, (*why).to_owned())
         }
-        Verdict::Refused(Refusal { secrets, others })
-            if others.is_empty() && !secrets.is_empty() =>
-        {
+        Stage::Refused(Refusal { secrets, others }) if others.is_empty() && !secrets.is_empty() => {
             let message = "The configuration is generated once all secrets can be used";
             (Truth::Unknown, ConditionReason::WaitingForSecrets, message.to_owned())
         }
-        Verdict::Refused(Refusal { others, .. }) => {
-            (Truth::False, refused(others), wording::problems(others.iter().copied()))
+        Stage::Refused(refusal) => {
+            let message = messages::problems(refusal.others.iter().copied());
+            (Truth::False, refusal.reason_of_others(), message)
         }
-        Verdict::Unavailable(missing) => {
-            (Truth::False, ConditionReason::RegistryUnavailable, wording::problems(*missing))
+        Stage::Unavailable(missing) => {
+            (Truth::False, ConditionReason::RegistryUnavailable, messages::problems(*missing))
         }
-        Verdict::Planned(plan) | Verdict::NotWritten(plan, _) | Verdict::Applied(plan, _) => {
+        Stage::Planned(plan) | Stage::NotWritten(plan, _) | Stage::Applied(plan, _) => {
             let (reason, sentence) = source(plan, resource);
-            (Truth::True, reason, wording::with_warnings(&sentence, &plan.warnings))
+            (Truth::True, reason, messages::with_warnings(&sentence, &plan.warnings))
         }
     };
-    Said::Now(Statement::new(ConditionType::ConfigGenerated, truth, reason, message))
-}
-
-/// The reason for problems that are no secret's: the first that has a name of its own.
-pub(in super::super) fn refused(problems: &[&Problem]) -> ConditionReason {
-    let named = problems.iter().find_map(|problem| match problem.reason {
-        Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),
-        Reason::UnsupportedConfigVersion => Some(ConditionReason::UnsupportedConfigVersion),
-        Reason::ConfigMapNotFound => Some(ConditionReason::ConfigMapNotFound),
-        _ => None,
-    });
-    named.unwrap_or(ConditionReason::ConfigGenerationFailed)
+    Assessment::Current(Statement::new(ConditionType::ConfigGenerated, truth, reason, message))
 }
 
 /// Where the configuration comes from, without the warnings.
 pub(in super::super) fn source(plan: &Plan, resource: &Value) -> (ConditionReason, String) {
     if let Some(generated) = &plan.generated {
         let counts = generated.counts;
-        let providers = wording::counted(counts.providers, "provider");
-        let models = wording::counted(counts.models, "model");
+        let providers = messages::counted(counts.providers, "provider");
+        let models = messages::counted(counts.models, "model");
         let contents = match counts.resources.saturating_sub(counts.models) {
             0 => format!("{providers} and {models}"),
             others => {
-                format!("{providers}, {models} and {}", wording::counted(others, "other resource"))
+                format!("{providers}, {models} and {}", messages::counted(others, "other resource"))
             }
         };
         let sentence = format!("Generated config.yaml with {contents}");

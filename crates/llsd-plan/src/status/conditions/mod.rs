@@ -1,67 +1,44 @@
-//! Every condition as it holds now, each in the file of what it speaks of. When it began to hold is
-//! told elsewhere, from the status before.
+//! Every condition as it holds now, each in the file of what it is about. `statement` adds since when
+//! it holds, from the status before.
 
 pub(super) mod config;
 mod deployment;
 mod ready;
-pub(super) mod secrets;
+mod secrets;
 mod server;
+mod statement;
 mod update_pending;
 
-use super::hindrance::Hindrance;
 use super::observed::Observed;
+use super::obstacle::Obstacle;
 use super::previous::Previous;
 use super::rollout::Rollout;
-use super::verdict::Verdict;
-use super::words::{ConditionReason, ConditionType, Truth};
+use super::stage::Stage;
+use super::vocabulary::ConditionType;
+use statement::Assessment;
 
-/// What is said of one condition.
-#[derive(Clone, Debug)]
-pub(super) enum Said {
-    Now(Statement),
-    /// Nothing new is known; what the status said before still stands.
-    AsBefore(ConditionType),
-}
+pub(super) use statement::dated;
 
-#[derive(Clone, Debug)]
-pub(super) struct Statement {
-    pub(super) condition: ConditionType,
-    pub(super) truth: Truth,
-    pub(super) reason: ConditionReason,
-    pub(super) message: String,
-}
-
-impl Statement {
-    fn new(
-        condition: ConditionType,
-        truth: Truth,
-        reason: ConditionReason,
-        message: impl Into<String>,
-    ) -> Self {
-        Self { condition, truth, reason, message: message.into() }
-    }
-}
-
-/// Everything that can be said, in the order in which it is listed.
+/// What is known of every condition, in the order in which they are listed.
 pub(super) fn all(
     observed: &Observed<'_>,
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     rollout: &Rollout,
-    hindrance: Option<&Hindrance>,
+    obstacle: Option<&Obstacle>,
     previous: &Previous,
-) -> Vec<Said> {
-    let mut said = vec![Said::Now(ready::ready(hindrance))];
-    said.extend(ready::reconciling(hindrance).map(Said::Now));
-    said.extend(ready::stalled(hindrance).map(Said::Now));
-    said.push(config::generated(verdict, observed.resource));
-    said.push(secrets::resolved(verdict));
-    said.push(deployment::updated(verdict, rollout));
-    said.push(Said::Now(deployment::available(rollout)));
-    said.push(Said::Now(deployment::ready(rollout)));
-    said.push(Said::Now(server::health(observed.server)));
-    said.extend(server::storage(observed.live).map(Said::Now));
-    said.push(Said::Now(server::service(observed.live)));
+) -> Vec<Assessment> {
+    let mut assessments = vec![Assessment::Current(ready::ready(obstacle))];
+    assessments.extend(ready::reconciling(obstacle).map(Assessment::Current));
+    assessments.extend(ready::stalled(obstacle).map(Assessment::Current));
+    assessments.push(config::generated(stage, observed.resource));
+    assessments.push(secrets::resolved(stage));
+    assessments.push(deployment::updated(stage, rollout));
+    assessments.push(Assessment::Current(deployment::available(rollout)));
+    assessments.push(Assessment::Current(deployment::ready(rollout)));
+    assessments.push(Assessment::Current(server::health(observed.server)));
+    assessments.extend(server::storage(observed.live).map(Assessment::Current));
+    assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
-    said.extend(update_pending::pending(verdict, observed.newer_digest, pending));
-    said
+    assessments.extend(update_pending::pending(stage, observed.newer_digest, pending));
+    assessments
 }

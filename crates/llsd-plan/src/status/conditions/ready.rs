@@ -1,32 +1,33 @@
 //! `Ready`, `Reconciling` and `Stalled`, which tools that wait for a resource read (kstatus): one of
 //! the latter two is there whenever `Ready` is not true, unless the resource is being deleted.
 
-use super::super::hindrance::{Hindrance, Kind};
-use super::super::words::{ConditionReason, ConditionType, Truth};
-use super::Statement;
+use super::super::obstacle::{Cause, Obstacle};
+use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
+use super::statement::Statement;
 
-pub(super) fn ready(hindrance: Option<&Hindrance>) -> Statement {
-    match hindrance {
+pub(super) fn ready(obstacle: Option<&Obstacle>) -> Statement {
+    match obstacle {
         None => Statement::new(
             ConditionType::Ready,
             Truth::True,
             ConditionReason::Ready,
             "The server runs as the resource asks for",
         ),
-        Some(hindrance) => told(ConditionType::Ready, hindrance.ready, hindrance),
+        Some(obstacle) => from_obstacle(ConditionType::Ready, obstacle.ready, obstacle),
     }
 }
 
-pub(super) fn reconciling(hindrance: Option<&Hindrance>) -> Option<Statement> {
-    let hindrance = hindrance.filter(|hindrance| hindrance.kind == Kind::UnderWay)?;
-    Some(told(ConditionType::Reconciling, Truth::True, hindrance))
+pub(super) fn reconciling(obstacle: Option<&Obstacle>) -> Option<Statement> {
+    let obstacle = obstacle.filter(|obstacle| obstacle.cause == Cause::UnderWay)?;
+    Some(from_obstacle(ConditionType::Reconciling, Truth::True, obstacle))
 }
 
-pub(super) fn stalled(hindrance: Option<&Hindrance>) -> Option<Statement> {
-    let waits = |hindrance: &&Hindrance| matches!(hindrance.kind, Kind::Input | Kind::StuckRollout);
-    Some(told(ConditionType::Stalled, Truth::True, hindrance.filter(waits)?))
+pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Statement> {
+    let waits_for_somebody =
+        |obstacle: &&Obstacle| matches!(obstacle.cause, Cause::Input | Cause::StuckRollout);
+    Some(from_obstacle(ConditionType::Stalled, Truth::True, obstacle.filter(waits_for_somebody)?))
 }
 
-fn told(condition: ConditionType, truth: Truth, hindrance: &Hindrance) -> Statement {
-    Statement::new(condition, truth, hindrance.reason, hindrance.message.clone())
+fn from_obstacle(condition: ConditionType, truth: Truth, obstacle: &Obstacle) -> Statement {
+    Statement::new(condition, truth, obstacle.reason, obstacle.message.clone())
 }

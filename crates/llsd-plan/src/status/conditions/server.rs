@@ -1,10 +1,10 @@
-//! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 told them.
+//! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 has them.
 
 use super::super::observed::{Live, Server};
-use super::super::words::{ConditionReason, ConditionType, Truth};
-use super::Statement;
+use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
+use super::statement::Statement;
 
-/// What the server says. It never decides `Ready`: the readiness probe asks the same question more
+/// The server's own answer. It never decides `Ready`: the readiness probe asks the same question more
 /// often, and where this operator cannot reach the server others may.
 pub(super) fn health(server: &Server) -> Statement {
     let (truth, reason, message) = match server {
@@ -18,7 +18,7 @@ pub(super) fn health(server: &Server) -> Statement {
         }
         Server::Answered(answers) => match &answers.health {
             Ok(()) => (Truth::True, ConditionReason::HealthCheckPassed, "Health check passed"),
-            Err(said) => (Truth::False, ConditionReason::HealthCheckFailed, said.as_str()),
+            Err(answer) => (Truth::False, ConditionReason::HealthCheckFailed, answer.as_str()),
         },
     };
     Statement::new(ConditionType::HealthCheck, truth, reason, message)

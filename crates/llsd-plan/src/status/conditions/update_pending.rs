@@ -2,27 +2,27 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
-use super::super::verdict::Verdict;
-use super::super::wording::{self, MESSAGE_BYTES};
-use super::super::words::{ConditionReason, ConditionType, Truth};
-use super::{Said, Statement};
+use super::super::messages::{self, MESSAGE_BYTES};
+use super::super::stage::Stage;
+use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
+use super::statement::{Assessment, Statement};
 
 const HOW: &str = "a change of the spec or of the annotation llamastack.io/refresh applies";
 
 pub(super) fn pending(
-    verdict: &Verdict<'_>,
+    stage: &Stage<'_>,
     newer_digest: Option<&str>,
     before: Option<&Condition>,
-) -> Option<Said> {
-    let (waiting, applied) = match verdict {
-        Verdict::Deleting => return None,
-        Verdict::Applied(_, applied) => (applied.waiting.as_slice(), true),
+) -> Option<Assessment> {
+    let (waiting, applied) = match stage {
+        Stage::Deleting => return None,
+        Stage::Applied(_, applied) => (applied.waiting.as_slice(), true),
         _ => (&[][..], false),
     };
     let kept = ConditionReason::AdoptedTemplateKept;
     // Where nothing was applied, what waited before still waits.
     if !applied && before.is_some_and(|before| before.reason == kept.as_str()) {
-        return Some(Said::AsBefore(ConditionType::UpdatePending));
+        return Some(Assessment::AsBefore(ConditionType::UpdatePending));
     }
     let newer = newer_digest
         .map(|digest| format!("The image's tag points to {digest} by now; {HOW} it"))
@@ -34,10 +34,10 @@ pub(super) fn pending(
             let start = format!("The adopted Deployment runs as it was; {HOW} what waits: ");
             let end = if newer.is_empty() { newer } else { format!(". {newer}") };
             let room = MESSAGE_BYTES.saturating_sub(start.len() + end.len());
-            let waiting = wording::listed(waiting.iter().cloned(), room);
+            let waiting = messages::listed(waiting.iter().cloned(), room);
             (kept, format!("{start}{waiting}{end}"))
         }
     };
     let condition = ConditionType::UpdatePending;
-    Some(Said::Now(Statement::new(condition, Truth::True, reason, message)))
+    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
 }

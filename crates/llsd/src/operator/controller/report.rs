@@ -34,7 +34,7 @@ pub async fn report(
     findings: Findings<'_>,
 ) -> Result<(), kube::Error> {
     let operator = context.operator();
-    let reported = status::report(&Observed {
+    let update = status::compute(&Observed {
         resource,
         now: Timestamp::now(),
         operator_version: &context.settings.operator_version,
@@ -45,7 +45,7 @@ pub async fn report(
         server: findings.server,
         newer_digest: findings.newer_digest,
     });
-    let status = serde_json::to_value(&reported.status).expect("a status has string keys only");
+    let status = serde_json::to_value(&update.status).expect("a status has string keys only");
     let difference = difference(&resource["status"], &status);
     if difference.is_object() {
         // With the version, so that a status is never laid over one that nobody here has seen.
@@ -71,7 +71,7 @@ pub async fn report(
             Err(error) => return Err(error),
         }
     }
-    context.events.publish(key, resource, reported.events);
+    context.events.publish(key, resource, update.events);
     Ok(())
 }
 

@@ -137,7 +137,7 @@ impl Secrets {
         {
             facts.connection = Some(match std::str::from_utf8(&value.0) {
                 Ok(text) => Connection::parse(text),
-                Err(_) => Err("is not text".to_owned()),
+                Err(_) => Err("is not text"),
             });
         }
         Ok(Some(hashes))

@@ -1,18 +1,20 @@
-//! Which fields of a live object we own, after its `managedFields`. Their format: `f:` before the
+//! Which fields of a live object we own, by its `managedFields`. Their format: `f:` before the
 //! name of a field, `k:` before the keys of a list's item, `v:` before an item itself, `i:` before
 //! an index; nothing below a path, or a `.` there, means that the path itself is owned.
 
 use serde_json::{Map, Value};
 
-use super::FIELD_MANAGER;
-use super::normal::{Normal, Place, is_empty};
+use super::normal::{Normal, Position, is_empty};
+
+/// The field manager of all that the operator applies.
+pub const FIELD_MANAGER: &str = "llama-stack-operator";
 
 /// What we own after our last apply.
 pub(super) fn applied(live: &Value) -> Option<&Map<String, Value>> {
     let entries = live.get("metadata")?.get("managedFields")?.as_array()?;
     let ours = entries.iter().find(|entry| {
         let is = |field: &str, value: &str| entry.get(field).is_some_and(|given| given == value);
-        // An entry with a subresource, as `scale`, is another one's, though it be ours.
+        // An entry with a subresource, as `scale`, is a separate one, even if it is ours.
         is("manager", FIELD_MANAGER)
             && is("operation", "Apply")
             && entry.get("subresource").is_none_or(is_empty)
@@ -21,24 +23,24 @@ pub(super) fn applied(live: &Value) -> Option<&Map<String, Value>> {
 }
 
 pub(super) fn write(fields: &Map<String, Value>, live: &Value, normal: &mut Normal) {
-    write_fields(Place::ROOT, fields, Some(live), normal);
+    write_fields(Position::ROOT, fields, Some(live), normal);
 }
 
 fn write_value(
-    place: Place,
+    position: Position,
     fields: &Map<String, Value>,
     live: Option<&Value>,
     normal: &mut Normal,
 ) {
     match fields.keys().find(|path| *path != ".") {
-        None => normal.leaf(place, live),
-        Some(path) if path.starts_with("f:") => write_fields(place, fields, live, normal),
-        Some(_) => write_items(place, fields, live, normal),
+        None => normal.leaf(position, live),
+        Some(path) if path.starts_with("f:") => write_fields(position, fields, live, normal),
+        Some(_) => write_items(position, fields, live, normal),
     }
 }
 
 fn write_fields(
-    place: Place,
+    position: Position,
     fields: &Map<String, Value>,
     live: Option<&Value>,
     normal: &mut Normal,
@@ -51,14 +53,14 @@ fn write_fields(
     normal.open_map();
     for (name, below) in owned {
         normal.key(name);
-        write_value(place.field(name), below, live.and_then(|live| live.get(name)), normal);
+        write_value(position.field(name), below, live.and_then(|live| live.get(name)), normal);
     }
     normal.close();
 }
 
 /// Items keep the order in which they live; those of others between them are left out.
 fn write_items(
-    place: Place,
+    position: Position,
     fields: &Map<String, Value>,
     live: Option<&Value>,
     normal: &mut Normal,
@@ -73,15 +75,15 @@ fn write_items(
             continue;
         };
         if below.keys().any(|path| path != ".") {
-            write_value(place, below, Some(item), normal);
+            write_value(position, below, Some(item), normal);
         } else {
-            normal.whole(place, item);
+            normal.whole(position, item);
         }
     }
     normal.close();
 }
 
-/// How an item of a list is told from the others.
+/// How an item of a list is identified.
 enum Item {
     Keys(Map<String, Value>),
     Itself(Value),

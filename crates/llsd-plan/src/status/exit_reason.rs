@@ -1,8 +1,8 @@
-//! Why a container ended, told from the end of what it said. That end may hold values of Secrets, for
-//! servers quote what they refuse, and it can be anything. So nothing of it is passed on but what
-//! cannot be such a value: names of errors, packages and fields, and words of our own.
+//! Why a container ended, from the last lines that it wrote. Those may hold values of Secrets, for
+//! servers quote what they refuse. So nothing of them is passed on but what cannot be such a value:
+//! names of errors, packages and fields, and our own words.
 
-use super::wording::bounded;
+use super::messages::bounded;
 
 /// More than any name of a package needs.
 const TEXT_BYTES: usize = 200;
@@ -10,7 +10,7 @@ const TEXT_BYTES: usize = 200;
 /// What the start program puts before a complaint of its own, which quotes no values.
 const OF_THE_START_PROGRAM: &str = "start: error: ";
 
-/// Errors of the system that are not told by their class alone.
+/// Errors of the system whose class alone does not explain them.
 const SYSTEM: [(&str, &str); 8] = [
     ("[Errno 2]", "no such file or directory"),
     ("[Errno 13]", "permission denied"),
@@ -22,17 +22,17 @@ const SYSTEM: [(&str, &str); 8] = [
     ("[Errno -3]", "temporary failure in name resolution"),
 ];
 
-/// The last error that a Python program names, or what the start program says.
-pub(super) fn reason(said: &str) -> Option<String> {
-    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+/// The last error that a Python program names, or the complaint of the start program.
+pub(super) fn of(last_lines: &str) -> Option<String> {
+    let lines: Vec<&str> = last_lines.lines().map(str::trim).collect();
     (0..lines.len()).rev().find_map(|index| {
         if let Some(text) = lines[index].strip_prefix(OF_THE_START_PROGRAM) {
             return Some(bounded(text, TEXT_BYTES));
         }
         let (class, text) = lines[index].split_once(": ").unwrap_or((lines[index], ""));
         let class = class_of_error(class)?;
-        let told = told(class, text, lines.get(index + 1).copied().unwrap_or_default());
-        Some(told.map_or_else(|| class.to_owned(), |told| format!("{class}: {told}")))
+        let detail = detail(class, text, lines.get(index + 1).copied().unwrap_or_default());
+        Some(detail.map_or_else(|| class.to_owned(), |detail| format!("{class}: {detail}")))
     })
 }
 
@@ -49,8 +49,8 @@ fn in_a_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// What can be said of an error's text; `next` is the line below.
-fn told(class: &str, text: &str, next: &str) -> Option<String> {
+/// What may be passed on of an error's text; `next` is the line below.
+fn detail(class: &str, text: &str, next: &str) -> Option<String> {
     if matches!(class, "ModuleNotFoundError" | "ImportError") {
         return Some(bounded(text, TEXT_BYTES));
     }
@@ -107,8 +107,11 @@ base_url
     )]
     #[case("KeyError: 'a'\n\nDuring handling:\n\nRuntimeError: x", "RuntimeError")]
     #[case("start: error: c.yaml is not a mapping\n", "c.yaml is not a mapping")]
-    fn the_last_error_is_told_without_what_may_be_a_secret(#[case] said: &str, #[case] told: &str) {
-        assert_eq!(reason(said).as_deref(), Some(told));
+    fn the_last_error_is_given_without_what_may_be_a_secret(
+        #[case] last_lines: &str,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(of(last_lines).as_deref(), Some(expected));
     }
 
     #[rstest]
@@ -117,7 +120,7 @@ base_url
     #[case("the password sk-secret is wrong, Error: no")]
     #[case("sk-secretError: is no class")]
     #[case("1 validation error for sk-secret")]
-    fn what_is_no_error_of_python_is_not_told(#[case] said: &str) {
-        assert_eq!(reason(said), None);
+    fn what_is_no_error_of_python_is_not_given(#[case] last_lines: &str) {
+        assert_eq!(of(last_lines), None);
     }
 }

@@ -2,7 +2,7 @@
 //! words, so those that v0.9 had stay as they are.
 
 /// An enum whose variants are the words themselves.
-macro_rules! words {
+macro_rules! vocabulary {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,9 +17,9 @@ macro_rules! words {
         }
     };
 }
-pub(super) use words;
+pub(super) use vocabulary;
 
-words! {
+vocabulary! {
     /// The conditions of a resource, in the order in which they are listed.
     ConditionType {
         /// The server runs as the resource asks for.
@@ -41,12 +41,12 @@ words! {
         /// Only where there is a claim.
         StorageReady,
         ServiceReady,
-        /// Present only while something waits for the user's word.
+        /// Present only while something waits for the user.
         UpdatePending,
     }
 }
 
-words! {
+vocabulary! {
     /// Why a condition is as it is.
     ConditionReason {
         Ready,

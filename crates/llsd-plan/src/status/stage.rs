@@ -1,14 +1,15 @@
-//! What one pass came to, with everything that the conditions must tell apart.
+//! How far one pass came, with everything that the conditions must tell apart.
 
 use super::observed::{Applied, Applying, Observed, Planning, Refused};
+use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::Plan;
-use crate::problem::Problem;
+use crate::problem::{Problem, Reason};
 
-/// What one pass came to. What comes first wins: nothing is applied of what could not be planned,
-/// and nothing is said of a resource that goes but that it goes.
+/// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
+/// and of a resource that goes nothing is reported but that it goes.
 #[derive(Clone, Debug)]
-pub(super) enum Verdict<'a> {
+pub(super) enum Stage<'a> {
     Deleting,
     Unreadable(&'a str),
     Refused(Refusal<'a>),
@@ -36,7 +37,7 @@ pub(super) struct Failure<'a> {
     pub(super) deployment_written: bool,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> Stage<'a> {
     pub(super) fn of(observed: &Observed<'a>) -> Self {
         if observed.resource["metadata"]["deletionTimestamp"].is_string() {
             return Self::Deleting;
@@ -92,6 +93,39 @@ impl<'a> Refusal<'a> {
         let (secrets, others) =
             problems.iter().partition(|problem| problem.reason.is_of_a_secret());
         Self { secrets, others }
+    }
+
+    /// The first reason that has a name of its own.
+    pub(super) fn reason_of_others(&self) -> ConditionReason {
+        let named = self.others.iter().find_map(|problem| match problem.reason {
+            Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),
+            Reason::UnsupportedConfigVersion => Some(ConditionReason::UnsupportedConfigVersion),
+            Reason::ConfigMapNotFound => Some(ConditionReason::ConfigMapNotFound),
+            _ => None,
+        });
+        named.unwrap_or(ConditionReason::ConfigGenerationFailed)
+    }
+
+    pub(super) fn reason_of_secrets(&self) -> ConditionReason {
+        match self.secrets.first().map(|problem| problem.reason) {
+            Some(Reason::SecretKeyNotFound) => ConditionReason::SecretKeyNotFound,
+            Some(Reason::SecretValueRejected) => ConditionReason::SecretValueRejected,
+            _ => ConditionReason::SecretNotFound,
+        }
+    }
+}
+
+impl Failure<'_> {
+    pub(super) fn reason(&self) -> ConditionReason {
+        match self.refused {
+            Refused::NotOurs => ConditionReason::ObjectNotOurs,
+            Refused::Invalid => ConditionReason::ObjectRefused,
+            Refused::Unavailable => ConditionReason::ApplyFailed,
+        }
+    }
+
+    pub(super) fn sentence(&self) -> String {
+        format!("{}: {}", self.object, self.message)
     }
 }
 

@@ -1,0 +1,113 @@
+//! What keeps a resource from being ready. `Ready`, `Reconciling`, `Stalled` and the phase all follow
+//! from it, so they cannot contradict each other.
+
+use llsd_api::v1alpha2::Phase;
+
+use super::messages;
+use super::observed::Refused;
+use super::rollout::{Progress, Rollout};
+use super::stage::Stage;
+use super::vocabulary::{ConditionReason, Truth};
+
+/// The one thing that is in the way.
+#[derive(Clone, Debug)]
+pub(super) struct Obstacle {
+    pub(super) cause: Cause,
+    /// What `Ready` is for it: `Unknown` only before anything was tried.
+    pub(super) ready: Truth,
+    pub(super) reason: ConditionReason,
+    pub(super) message: String,
+}
+
+/// Who has to act on an obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// Nobody: it is going away.
+    Deletion,
+    /// The user, on the resource or on an object in its way.
+    Input,
+    /// The user, on what keeps the pods from running.
+    StuckRollout,
+    /// The operator or the cluster, which are at it.
+    UnderWay,
+}
+
+impl Obstacle {
+    pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout) -> Option<Self> {
+        of_stage(stage).or_else(|| of_rollout(rollout))
+    }
+
+    fn new(cause: Cause, reason: ConditionReason, message: impl Into<String>) -> Self {
+        Self { cause, ready: Truth::False, reason, message: message.into() }
+    }
+}
+
+fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
+    let obstacle = match stage {
+        Stage::Deleting => Obstacle::new(
+            Cause::Deletion,
+            ConditionReason::Terminating,
+            "The resource is being deleted",
+        ),
+        Stage::Unreadable(why) => {
+            Obstacle::new(Cause::Input, ConditionReason::InvalidResource, *why)
+        }
+        Stage::Refused(refusal) => {
+            let reason = if refusal.others.is_empty() {
+                refusal.reason_of_secrets()
+            } else {
+                refusal.reason_of_others()
+            };
+            let all = refusal.others.iter().chain(&refusal.secrets).copied();
+            Obstacle::new(Cause::Input, reason, messages::problems(all))
+        }
+        Stage::Unavailable(missing) => Obstacle::new(
+            Cause::UnderWay,
+            ConditionReason::RegistryUnavailable,
+            messages::problems(*missing),
+        ),
+        Stage::Planned(_) => Obstacle {
+            ready: Truth::Unknown,
+            ..Obstacle::new(
+                Cause::UnderWay,
+                ConditionReason::Applying,
+                "The objects of the resource are being applied",
+            )
+        },
+        Stage::NotWritten(_, failure) => {
+            let cause = match failure.refused {
+                Refused::NotOurs | Refused::Invalid => Cause::Input,
+                Refused::Unavailable => Cause::UnderWay,
+            };
+            Obstacle::new(cause, failure.reason(), failure.sentence())
+        }
+        Stage::Applied(..) => return None,
+    };
+    Some(obstacle)
+}
+
+fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {
+    let (cause, reason) = match rollout.progress {
+        Progress::Complete => return None,
+        Progress::Missing => (Cause::UnderWay, ConditionReason::DeploymentPending),
+        Progress::Stuck => (Cause::StuckRollout, ConditionReason::RolloutStuck),
+        Progress::UnderWay if !rollout.troubles.is_empty() => {
+            (Cause::UnderWay, ConditionReason::ServerFailing)
+        }
+        Progress::UnderWay => (Cause::UnderWay, ConditionReason::RollingOut),
+    };
+    Some(Obstacle::new(cause, reason, rollout.message()))
+}
+
+/// The state in one word; the table is in the documentation of [`super`].
+pub(super) fn phase(obstacle: Option<&Obstacle>, rollout: &Rollout) -> Phase {
+    let Some(obstacle) = obstacle else { return Phase::Ready };
+    match obstacle.cause {
+        Cause::Deletion => Phase::Terminating,
+        Cause::Input => Phase::Failed,
+        _ if rollout.progress == Progress::Missing => Phase::Pending,
+        // While old pods serve, a rollout that fails is no failure of the server.
+        _ if rollout.available == 0 && !rollout.troubles.is_empty() => Phase::Failed,
+        _ => Phase::Initializing,
+    }
+}

@@ -1,0 +1,126 @@
+//! Judges a v1alpha2 resource: how deep it is nested, its name, its spec by the schema and by the
+//! rules that tie fields together.
+
+use llsd_api::rules::RESOURCE_NAME;
+use serde_json::Value;
+
+use super::value::present;
+use super::{rules, schema, shape};
+use crate::problem::{FieldPath, Findings, Problem, Reason};
+
+/// The most levels of nesting that are accepted. Programs that read resources give up at 128, most
+/// of them with the whole list that has one such object in it.
+pub const DEEPEST: usize = 100;
+
+/// All problems and warnings of a v1alpha2 resource that the API server holds, or that was converted:
+/// what is in it and v1alpha2 refuses came through v1alpha1, and a server that runs with it must go
+/// on running.
+pub(crate) fn validate_stored(resource: &Value) -> Findings {
+    let mut findings = check(resource);
+    allow_low_port(resource, &mut findings);
+    findings.sort();
+    findings
+}
+
+/// v1alpha1 has no lower bound for ports.
+fn allow_low_port(resource: &Value, findings: &mut Findings) {
+    let path = FieldPath::spec().key("networking").key("port");
+    let port = resource.pointer("/spec/networking/port").and_then(Value::as_i64);
+    if port.is_some_and(|port| (0..1024).contains(&port)) {
+        findings.problems.retain(|problem| problem.path != path);
+    }
+}
+
+pub(super) fn check(resource: &Value) -> Findings {
+    let mut findings = Findings::default();
+    if depth(resource) > DEEPEST {
+        findings.problems.push(too_deep());
+    }
+    resource_name(resource, &mut findings);
+    namespace(resource, &mut findings);
+    match present(resource, "spec") {
+        None => findings.problem(
+            &FieldPath::spec(),
+            Reason::Required,
+            "is required",
+            "add a spec with a distribution",
+        ),
+        Some(spec) => {
+            shape::check(&schema::V1ALPHA2_SPEC, spec, &FieldPath::spec(), &mut findings);
+            rules::check(spec, &mut findings);
+        }
+    }
+    findings
+}
+
+fn resource_name(resource: &Value, findings: &mut Findings) {
+    let metadata = FieldPath::root().key("metadata");
+    let Some(name) = resource.pointer("/metadata/name") else {
+        // Admission of `generateName` sees no name yet; the API server checks the one it makes.
+        if resource.pointer("/metadata/generateName").is_none() {
+            findings.problem(
+                &metadata.key("name"),
+                Reason::Required,
+                "is required",
+                "give the resource a name",
+            );
+        }
+        return;
+    };
+    let well_formed = name.as_str().is_some_and(|name| {
+        name.len() <= 55
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    });
+    if !well_formed {
+        findings.problem(
+            &metadata.key("name"),
+            Reason::Invalid,
+            RESOURCE_NAME.message,
+            RESOURCE_NAME.remedy,
+        );
+    }
+}
+
+/// The API server takes the namespace from the request and compares; files are read without one.
+fn namespace(resource: &Value, findings: &mut Findings) {
+    let Some(namespace) = resource.pointer("/metadata/namespace").filter(|name| !name.is_null())
+    else {
+        return;
+    };
+    let well_formed = namespace.as_str().is_some_and(|name| {
+        let outer = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        name.len() <= 63
+            && name.chars().all(|c| outer(c) || c == '-')
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+    });
+    if !well_formed {
+        findings.problem(
+            &FieldPath::root().key("metadata").key("namespace"),
+            Reason::Invalid,
+            "is no name of a namespace",
+            "use lowercase letters, digits and `-`, at most 63, in quotes if all are digits",
+        );
+    }
+}
+
+/// How many lists and objects lie within each other.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// What is wrong with a deeper one.
+pub fn too_deep() -> Problem {
+    Problem {
+        path: FieldPath::spec(),
+        reason: Reason::Invalid,
+        message: format!("is nested more than {DEEPEST} levels deep"),
+        remedy: "shorten what stands in settings, params or metadata".to_owned(),
+    }
+}
