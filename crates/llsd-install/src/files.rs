@@ -89,11 +89,8 @@ fn secret_watch(namespace: &str, scope: Scope) -> File {
         Scope::Cluster => "secret-watch.yaml",
         Scope::Namespace => "namespaced/secret-watch.yaml",
     };
-    File {
-        name,
-        purpose: "A choice: lets the operator see at once that a Secret changed.",
-        objects: roles::secret_watch(namespace, scope),
-    }
+    let purpose = "A choice: lets the operator see at once that a Secret changed.";
+    File::new(name, purpose, roles::secret_watch(namespace, scope))
 }
 
 /// `kubectl apply -k` takes these files and leaves the choices out.
