@@ -89,8 +89,11 @@ fn secret_watch(namespace: &str, scope: Scope) -> File {
         Scope::Cluster => "secret-watch.yaml",
         Scope::Namespace => "namespaced/secret-watch.yaml",
     };
-    let purpose = "A choice: lets the operator see at once that a Secret changed.";
-    File::new(name, purpose, roles::secret_watch(namespace, scope))
+    File::new(
+        name,
+        "A choice: lets the operator see at once that a Secret changed.",
+        roles::secret_watch(namespace, scope),
+    )
 }
 
 /// `kubectl apply -k` takes these files and leaves the choices out.
