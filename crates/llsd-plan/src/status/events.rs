@@ -6,13 +6,14 @@ use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config;
 use super::messages::{self, NOTE_BYTES, bounded};
-use super::observed::{Observed, Refused};
+use super::observed::Observed;
 use super::previous::Previous;
 use super::rollout::Rollout;
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
 use crate::problem::{Problem, Reason};
+use crate::rollout::Refused;
 
 /// Something that happened to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
