@@ -223,7 +223,7 @@ fn kind_of(trouble: &str) -> &str {
     trouble.split(':').next().unwrap_or_default()
 }
 
-/// An event for each remark that has a name of its own, and one for all others.
+/// A separate event for each remark that has a name, and one for all others.
 fn remarks(warnings: &[Problem]) -> Vec<Event> {
     let named = |warning: &Problem| match warning.reason {
         Reason::ProviderOverridden => Some(EventReason::ProviderOverridden),

@@ -93,7 +93,7 @@ impl<'a> Refusal<'a> {
         Self { secrets, others }
     }
 
-    /// The first reason that has a name of its own.
+    /// The first reason that has a name in the vocabulary.
     pub(super) fn reason_of_others(&self) -> ConditionReason {
         let named = self.others.iter().find_map(|problem| match problem.reason {
             Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),
