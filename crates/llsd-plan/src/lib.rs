@@ -4,7 +4,6 @@ pub mod admission;
 pub mod coercion;
 pub mod config;
 pub mod connection;
-pub mod document;
 pub mod facts;
 pub mod fingerprint;
 pub mod image;
@@ -27,3 +26,5 @@ pub mod suggest;
 pub mod takeover;
 pub mod validate;
 pub mod wiring;
+
+pub use llsd_yaml::document;

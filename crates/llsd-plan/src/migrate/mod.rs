@@ -16,6 +16,8 @@ mod uses;
 mod variables;
 
 use llsd_api::conversion::{self, Version};
+pub use llsd_yaml::rewrite::Move;
+pub use llsd_yaml::value_at;
 use serde_json::Value;
 
 use crate::facts::Facts;
@@ -31,13 +33,6 @@ pub struct Migrated {
     /// Where each part of the source now stands; the most specific one counts. One part may stand
     /// in several places.
     pub moves: Vec<Move>,
-}
-
-/// A part of the source that is at `to` now, with the same value or as part of another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    pub from: FieldPath,
-    pub to: FieldPath,
 }
 
 /// What became of one field or variable of the source.
@@ -160,12 +155,4 @@ impl Migrated {
 /// A path from a JSON pointer without lists in it.
 fn field_path(pointer: &str) -> FieldPath {
     pointer.split('/').skip(1).fold(FieldPath::root(), |path, key| path.key(key))
-}
-
-/// The value at a path.
-pub fn value_at<'v>(root: &'v Value, path: &FieldPath) -> Option<&'v Value> {
-    path.segments().iter().try_fold(root, |value, segment| match segment {
-        Segment::Key(key) => value.as_object()?.get(key),
-        Segment::Index(index) => value.as_array()?.get(*index),
-    })
 }
