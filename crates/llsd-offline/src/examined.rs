@@ -59,14 +59,14 @@ impl Examined {
     }
 
     /// Takes in what planning came to elsewhere, with the facts of a cluster.
-    pub fn planned_as(&mut self, outcome: plan::Planning, object: Value) {
-        let findings = self.found_by_planning(outcome, object);
+    pub fn planned_as(&mut self, planning: plan::Planning, object: Value) {
+        let findings = self.found_by_planning(planning, object);
         self.take(findings);
     }
 
-    fn found_by_planning(&mut self, outcome: plan::Planning, object: Value) -> Findings {
+    fn found_by_planning(&mut self, planning: plan::Planning, object: Value) -> Findings {
         let mut findings = Findings::default();
-        match outcome {
+        match planning {
             plan::Planning::Planned(plan) => {
                 findings.warnings = self.in_own_fields(plan.warnings.clone());
                 self.planned = Some(Planned { plan: *plan, object });
