@@ -30,7 +30,7 @@ pub fn facts_of(sample: &Value) -> Facts {
     let external = ExternalProviderFacts {
         api: "inference".to_owned(),
         provider_type: "remote::custom".to_owned(),
-        module: "custom".to_owned(),
+        module: "custom_provider".to_owned(),
     };
     facts.external_providers.insert("registry.example.com/custom:v1".to_owned(), external);
     facts

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use llsd_house::{Arrow, Crate, arrows, circles, crates, folder_circles};
 
@@ -28,15 +29,17 @@ fn described(name: &str, arrows: &Arrow, circles: Vec<BTreeSet<PathBuf>>) -> Str
     lines
 }
 
+/// The arrows of every crate, by its name.
+static ARROWS: LazyLock<Vec<(String, Arrow)>> = LazyLock::new(|| {
+    let read = |folder: PathBuf| {
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        Some((name, arrows(&Crate::read(&folder)?)))
+    };
+    crates().into_iter().filter_map(read).collect()
+});
+
 fn all(find: impl Fn(&Arrow) -> Vec<BTreeSet<PathBuf>>) -> String {
-    let mut lines = String::new();
-    for folder in crates() {
-        let Some(read) = Crate::read(&folder) else { continue };
-        let arrows = arrows(&read);
-        let name = folder.file_name().unwrap().to_string_lossy();
-        lines += &described(&name, &arrows, find(&arrows));
-    }
-    lines
+    ARROWS.iter().map(|(name, arrows)| described(name, arrows, find(arrows))).collect()
 }
 
 #[test]

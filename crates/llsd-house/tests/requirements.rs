@@ -2,6 +2,7 @@
 //! requirement is lost.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
@@ -111,7 +112,7 @@ fn every_place_that_the_requirements_name_exists() {
     for row in rows(&page) {
         for place in row[2].split(", ").map(|place| place.trim_matches('`')) {
             if !modules.contains(place) && !repository().join(place).exists() {
-                missing += &format!("{}: there is no {place}\n", row[0]);
+                let _ = writeln!(missing, "{}: there is no {place}", row[0]);
             }
         }
     }

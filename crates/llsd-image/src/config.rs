@@ -1,5 +1,5 @@
-//! What the client is told by those who run it, and the limits of every lookup. Nothing in here may
-//! come from a tenant.
+//! What those who run the client configure, and the limits of every lookup. Nothing in here may come
+//! from a tenant.
 
 use std::time::Duration;
 

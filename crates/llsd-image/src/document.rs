@@ -61,6 +61,7 @@ impl Document {
     }
 
     /// A manifest with another configuration.
+    #[must_use]
     pub fn with_config(&self, config: &Self) -> Self {
         if self.value.pointer("/config/digest").and_then(Value::as_str)
             == Some(&config.digest().to_string())
@@ -73,6 +74,7 @@ impl Document {
     }
 
     /// An index in which entries point to other manifests.
+    #[must_use]
     pub fn with_entries<'a>(&self, entries: impl IntoIterator<Item = (usize, &'a Self)>) -> Self {
         let mut value = self.value.clone();
         for (position, manifest) in entries {

@@ -8,11 +8,15 @@ pub struct File {
     /// Its path below `deploy/`.
     pub name: &'static str,
     /// What the file is for; its first line says it.
-    pub(crate) purpose: &'static str,
-    pub(crate) objects: Vec<Value>,
+    purpose: &'static str,
+    objects: Vec<Value>,
 }
 
 impl File {
+    pub(crate) fn new(name: &'static str, purpose: &'static str, objects: Vec<Value>) -> Self {
+        Self { name, purpose, objects }
+    }
+
     /// The file as YAML, byte for byte as it is committed.
     pub fn text(&self) -> String {
         let documents: Vec<String> = self.objects.iter().map(yaml).collect();

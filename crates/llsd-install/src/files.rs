@@ -13,11 +13,11 @@ pub fn files() -> Vec<File> {
     let mut files = cluster_wide();
     files.push(kustomization("kustomization.yaml", &files));
     files.push(secret_watch(NAMESPACE, Scope::Cluster));
-    files.push(File {
-        name: "storage-migration.yaml",
-        purpose: "A choice: lets the operator rewrite what v0.9 stored.",
-        objects: roles::storage_migration(NAMESPACE),
-    });
+    files.push(File::new(
+        "storage-migration.yaml",
+        "A choice: lets the operator rewrite what v0.9 stored.",
+        roles::storage_migration(NAMESPACE),
+    ));
     let namespaced = namespaced(NAMESPACE);
     files.push(kustomization("namespaced/kustomization.yaml", &namespaced));
     files.extend(namespaced);
@@ -29,41 +29,41 @@ pub fn files() -> Vec<File> {
 /// An operator for all namespaces, in the order in which the files are applied.
 pub fn cluster_wide() -> Vec<File> {
     vec![
-        File {
-            name: "crd.yaml",
-            purpose: "The LlamaStackDistribution resource, both versions.",
-            objects: vec![crd::manifest()],
-        },
-        File {
-            name: "policy.yaml",
-            purpose: "Admission rules that the resource definition cannot hold.",
-            objects: policy::manifests().into(),
-        },
-        File {
-            name: "namespace.yaml",
-            purpose: "The namespace of the operator.",
-            objects: vec![manager::namespace(NAMESPACE)],
-        },
-        File {
-            name: "rbac.yaml",
-            purpose: "What the operator may do, in all namespaces and in its own.",
-            objects: roles::all(NAMESPACE, Scope::Cluster),
-        },
-        File {
-            name: "secret-policy.yaml",
-            purpose: "Keeps the operator from writing Secrets that are not its own.",
-            objects: secret_policy::manifests(NAMESPACE).into(),
-        },
-        File {
-            name: "webhook.yaml",
-            purpose: "The operator's webhooks: their Service, and the validating one.",
-            objects: webhook::all(NAMESPACE),
-        },
-        File {
-            name: "manager.yaml",
-            purpose: "The operator, for all namespaces.",
-            objects: manager::all(NAMESPACE, Scope::Cluster),
-        },
+        File::new(
+            "crd.yaml",
+            "The LlamaStackDistribution resource, both versions.",
+            vec![crd::manifest()],
+        ),
+        File::new(
+            "policy.yaml",
+            "Admission rules that the resource definition cannot hold.",
+            policy::manifests().into(),
+        ),
+        File::new(
+            "namespace.yaml",
+            "The namespace of the operator.",
+            vec![manager::namespace(NAMESPACE)],
+        ),
+        File::new(
+            "rbac.yaml",
+            "What the operator may do, in all namespaces and in its own.",
+            roles::all(NAMESPACE, Scope::Cluster),
+        ),
+        File::new(
+            "secret-policy.yaml",
+            "Keeps the operator from writing Secrets that are not its own.",
+            secret_policy::manifests(NAMESPACE).into(),
+        ),
+        File::new(
+            "webhook.yaml",
+            "The operator's webhooks: their Service, and the validating one.",
+            webhook::all(NAMESPACE),
+        ),
+        File::new(
+            "manager.yaml",
+            "The operator, for all namespaces.",
+            manager::all(NAMESPACE, Scope::Cluster),
+        ),
     ]
 }
 
@@ -71,16 +71,16 @@ pub fn cluster_wide() -> Vec<File> {
 /// files are applied. The resource and its admission rules are the cluster's, and not among them.
 pub fn namespaced(namespace: &str) -> Vec<File> {
     vec![
-        File {
-            name: "namespaced/rbac.yaml",
-            purpose: "What the operator may do, in its own namespace alone.",
-            objects: roles::all(namespace, Scope::Namespace),
-        },
-        File {
-            name: "namespaced/manager.yaml",
-            purpose: "The operator, for its own namespace alone.",
-            objects: manager::all(namespace, Scope::Namespace),
-        },
+        File::new(
+            "namespaced/rbac.yaml",
+            "What the operator may do, in its own namespace alone.",
+            roles::all(namespace, Scope::Namespace),
+        ),
+        File::new(
+            "namespaced/manager.yaml",
+            "The operator, for its own namespace alone.",
+            manager::all(namespace, Scope::Namespace),
+        ),
     ]
 }
 
@@ -89,11 +89,11 @@ fn secret_watch(namespace: &str, scope: Scope) -> File {
         Scope::Cluster => "secret-watch.yaml",
         Scope::Namespace => "namespaced/secret-watch.yaml",
     };
-    File {
+    File::new(
         name,
-        purpose: "A choice: lets the operator see at once that a Secret changed.",
-        objects: roles::secret_watch(namespace, scope),
-    }
+        "A choice: lets the operator see at once that a Secret changed.",
+        roles::secret_watch(namespace, scope),
+    )
 }
 
 /// `kubectl apply -k` takes these files and leaves the choices out.
@@ -105,5 +105,5 @@ fn kustomization(name: &'static str, files: &[File]) -> File {
         "kind": "Kustomization",
         "resources": resources,
     });
-    File { name, purpose: "What `kubectl apply -k` installs.", objects: vec![object] }
+    File::new(name, "What `kubectl apply -k` installs.", vec![object])
 }

@@ -1,5 +1,4 @@
-//! What the operator may do, as rules of a role. Who gets them, and where they hold, is said
-//! elsewhere.
+//! What the operator may do, as rules of a role. Who gets them, and where they hold, stands in `roles`.
 
 use serde_json::{Value, json};
 

@@ -15,21 +15,21 @@ const CERTIFICATE: &str = "llama-stack-k8s-operator-webhook";
 
 pub(crate) fn files(namespace: &str) -> Vec<File> {
     vec![
-        File {
-            name: "cert-manager/kustomization.yaml",
-            purpose: "A component: webhook certificates of cert-manager.",
-            objects: vec![cert_manager(namespace)],
-        },
-        File {
-            name: "cert-manager/certificate.yaml",
-            purpose: "The webhooks' certificate, and the authority that signs it.",
-            objects: issued(namespace),
-        },
-        File {
-            name: "openshift/kustomization.yaml",
-            purpose: "A component: webhook certificates of OpenShift's service CA.",
-            objects: vec![openshift()],
-        },
+        File::new(
+            "cert-manager/kustomization.yaml",
+            "A component: webhook certificates of cert-manager.",
+            vec![cert_manager(namespace)],
+        ),
+        File::new(
+            "cert-manager/certificate.yaml",
+            "The webhooks' certificate, and the authority that signs it.",
+            issued(namespace),
+        ),
+        File::new(
+            "openshift/kustomization.yaml",
+            "A component: webhook certificates of OpenShift's service CA.",
+            vec![openshift()],
+        ),
     ]
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use llsd_plan::config;
 use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_plan::releases::Distribution;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
@@ -17,15 +17,15 @@ const ROUNDS: usize = 500;
 fn main() {
     let resource = resource();
     let facts = Facts::default();
-    match plan(&resource, &facts) {
-        Outcome::Planned(_) => {}
+    match parse_and_plan(&resource, &facts) {
+        Planning::Planned(_) => {}
         other => panic!("the resource of the bench is not planned: {other:#?}"),
     }
     let starter = &Distribution::all()["starter"];
     let base =
         BaseFacts { text: starter.base().to_owned(), source: BaseSource::Embedded, found_in: None };
     let spec = serde_json::from_value(resource["spec"].clone()).expect("a spec");
-    let whole = median(|| drop(black_box(plan(&resource, &facts))));
+    let whole = median(|| drop(black_box(parse_and_plan(&resource, &facts))));
     println!("planning, ten providers and twenty models: {whole:?}");
     let parts: [(&str, Duration); 3] = [
         ("validation", median(|| drop(black_box(validate(&resource))))),

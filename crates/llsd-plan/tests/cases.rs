@@ -12,7 +12,7 @@ use llsd_cases::golden::{FOLDER, GoldenCase};
 use llsd_cases::specification;
 use llsd_plan::document::{self, Node, Origin};
 use llsd_plan::objects::{LAUNCH, TRUST};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use llsd_plan::wiring::VariableValue;
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ fn the_readme_lists_every_case_with_its_first_comment() {
 
 fn check(case: &GoldenCase, update: bool) -> Result<(), String> {
     let GoldenCase { name, folder, resource, facts, .. } = case;
-    let outcome = plan(resource, facts);
-    let again = format!("{:?}", plan(resource, facts));
+    let outcome = parse_and_plan(resource, facts);
+    let again = format!("{:?}", parse_and_plan(resource, facts));
     assert_eq!(format!("{outcome:?}"), again, "{name}: planning twice differs");
     let results = results(&outcome);
     let expected = folder.join("expected");
@@ -74,19 +74,19 @@ fn check(case: &GoldenCase, update: bool) -> Result<(), String> {
     if differences.is_empty() { Ok(()) } else { Err(format!("{name}:{differences}")) }
 }
 
-fn results(outcome: &Outcome) -> BTreeMap<String, String> {
+fn results(outcome: &Planning) -> BTreeMap<String, String> {
     let mut results = BTreeMap::new();
     let mut findings = String::new();
     match outcome {
-        Outcome::Planned(plan) => {
+        Planning::Planned(plan) => {
             list(&mut findings, "warning: ", &plan.warnings);
             planned(plan, &mut results);
         }
-        Outcome::Refused(refused) => {
+        Planning::Refused(refused) => {
             list(&mut findings, "problem: ", &refused.problems);
             list(&mut findings, "warning: ", &refused.warnings);
         }
-        Outcome::Unavailable { missing, warnings } => {
+        Planning::Unavailable { missing, warnings } => {
             list(&mut findings, "unavailable: ", missing);
             list(&mut findings, "warning: ", warnings);
         }

@@ -7,17 +7,17 @@ use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::document;
 use llsd_plan::facts::{Facts, SecretFacts, SecretKeyFacts};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::wiring::VariableValue;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
 fn planned(resource: &Value, facts: &Facts) -> Option<Box<Plan>> {
-    match plan(resource, facts) {
-        Outcome::Planned(plan) => Some(plan),
-        Outcome::Unavailable { .. } => None,
-        Outcome::Refused(findings) => panic!("{findings:#?}"),
+    match parse_and_plan(resource, facts) {
+        Planning::Planned(plan) => Some(plan),
+        Planning::Unavailable { .. } => None,
+        Planning::Refused(findings) => panic!("{findings:#?}"),
     }
 }
 
@@ -134,7 +134,7 @@ fn a_configuration_that_no_config_map_can_hold_is_refused() {
             "settings": {"network": "x".repeat(1 << 20)},
         }},
     });
-    let Outcome::Refused(findings) = plan(&resource, &facts_of(&resource)) else {
+    let Planning::Refused(findings) = parse_and_plan(&resource, &facts_of(&resource)) else {
         panic!("it is planned")
     };
     assert!(findings.problems[0].message.contains("a ConfigMap holds 1 MiB"), "{findings:?}");
@@ -145,7 +145,7 @@ fn a_configuration_that_no_config_map_can_hold_is_refused() {
 fn planning_the_starter_takes_no_more_than_seconds() {
     for (name, resource) in samples() {
         let start = std::time::Instant::now();
-        drop(plan(&resource, &facts_of(&resource)));
+        drop(parse_and_plan(&resource, &facts_of(&resource)));
         assert!(start.elapsed().as_secs() < 5, "{name}: {:?}", start.elapsed());
     }
 }

@@ -3,7 +3,7 @@
 
 use llsd_cases::files::repository;
 use llsd_plan::facts::Facts;
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::releases::{Catalogue, Distribution, Release, Releases, Server, Texts};
 use serde_json::{Value, json};
 
@@ -38,8 +38,8 @@ fn planned(releases: &'static Releases, spec: &Value) -> Result<Box<Plan>, Strin
     });
     let mut facts = Facts::default();
     facts.operator.releases = releases;
-    match plan(&resource, &facts) {
-        Outcome::Planned(plan) => Ok(plan),
+    match parse_and_plan(&resource, &facts) {
+        Planning::Planned(plan) => Ok(plan),
         other => Err(format!("{other:?}")),
     }
 }

@@ -2,7 +2,7 @@
 //! opens a connection to Redis for each that comes in, signs in, and passes bytes.
 //!
 //! What passes is never looked at, and neither it nor the password is ever written anywhere. Redis
-//! being away never ends the process: clients are told, and the next one is tried anew.
+//! being away never ends the process: clients get an error, and the next one is tried again.
 
 mod check;
 mod failure;

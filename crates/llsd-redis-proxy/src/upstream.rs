@@ -40,7 +40,7 @@ struct Tls {
     config: Arc<ClientConfig>,
 }
 
-/// How long a client waits at most before it is told that Redis is away.
+/// How long a client waits at most before it gets the error that Redis is away.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// For the name to be resolved and the connection to be taken.
@@ -55,7 +55,7 @@ pub(super) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// What is said first on each connection: one text, made once, because the password is in it.
+/// What is sent first on each connection: one text, made once, because the password is in it.
 #[derive(Debug)]
 struct Greeting {
     bytes: SecretSlice<u8>,

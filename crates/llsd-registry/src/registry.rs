@@ -162,8 +162,8 @@ impl Registry {
                     };
                     return self.memory.image(&place, read).await;
                 }
-                // A registry that hides what may not be seen says that it is not there. What a
-                // credential was told weighs more than what everybody is told.
+                // A registry that hides what may not be seen says that it is not there. The answer to a
+                // credential weighs more than the one that everybody gets.
                 Err(error @ Error::NotFound { .. }) if credential.is_some() => {
                     failure = Some(error);
                 }

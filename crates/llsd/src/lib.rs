@@ -2,8 +2,6 @@
 //! `llsd run` starts.
 
 pub mod command;
-pub mod input;
 pub mod operator;
-pub mod report;
 
 pub use llsd_install as manifests;

@@ -23,10 +23,7 @@ impl Remarks {
             Ok(Value::Object(fields)) => return fields,
             Ok(Value::Null) => {}
             Ok(_) => self.at(key, "must be a YAML mapping"),
-            Err(wrong) => {
-                let place = format!("line {}, column {}", wrong.line, wrong.column);
-                self.at(key, format!("{}: {place}", wrong.message));
-            }
+            Err(wrong) => self.at(key, format!("{}: {}", wrong.message, wrong.at)),
         }
         Map::new()
     }

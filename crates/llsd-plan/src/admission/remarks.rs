@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::plan::moved;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::resource::spec_of;
 use crate::suggest::nearest;
 use crate::validate::v1alpha1_path;
 
@@ -34,15 +35,17 @@ pub(super) fn add(
 /// image whose name does not is recognised by its labels, when it is planned.
 fn to_ogx(version: Version, new: &Value, old: &Value, findings: &mut Findings) {
     let as_planned = |object: &Value| convert(object.clone(), Version::V1Alpha2);
-    let (mut new, old) = (as_planned(new), as_planned(old));
+    let (new, old) = (as_planned(new), as_planned(old));
     if new["spec"]["distribution"] == old["spec"]["distribution"] {
         return;
     }
-    new["status"] = old["status"].clone();
-    findings.warnings.extend(moved(&new).into_iter().map(|remark| match version {
-        Version::V1Alpha1 => Problem { path: v1alpha1_path(&remark.path), ..remark },
-        Version::V1Alpha2 => remark,
-    }));
+    let Some(spec) = spec_of(&new) else { return };
+    findings.warnings.extend(moved(&spec, &old["status"]).into_iter().map(
+        |remark| match version {
+            Version::V1Alpha1 => Problem { path: v1alpha1_path(&remark.path), ..remark },
+            Version::V1Alpha2 => remark,
+        },
+    ));
 }
 
 fn old_version(findings: &mut Findings) {

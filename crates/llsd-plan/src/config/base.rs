@@ -42,11 +42,10 @@ pub(super) fn open(
     let value = match read {
         Ok(value) => value,
         Err(wrong) => {
-            let place = format!("line {}, column {}", wrong.line, wrong.column);
             findings.problem(
                 &path,
                 Reason::UnsupportedBase,
-                format!("{source} cannot be read: {place}: {}", wrong.message),
+                format!("{source} cannot be read: {}: {}", wrong.at, wrong.message),
                 "correct the configuration that the image carries, or use overrideConfig",
             );
             return None;

@@ -64,7 +64,7 @@ pub fn has_free_keys(name: &str) -> bool {
     matches!(name, "matchLabels" | "nodeSelector" | "selector" | "userAnnotations")
 }
 
-/// Whether a field holds a quantity, which the server stores in a spelling of its own.
+/// Whether a field holds a quantity, which the server stores in its own spelling.
 pub fn is_quantity(parent: &str, name: &str) -> bool {
     matches!(parent, "limits" | "overhead" | "requests")
         || matches!(

@@ -1,6 +1,7 @@
 //! A migrated resource: what it is now, what was decided on the way, and where each part of the source
 //! stands.
 
+use llsd_yaml::rewrite::Move;
 use serde_json::Value;
 
 use crate::problem::{FieldPath, Segment};
@@ -14,13 +15,6 @@ pub struct Migrated {
     /// Where each part of the source now stands; the most specific one counts. One part may stand
     /// in several places.
     pub moves: Vec<Move>,
-}
-
-/// A part of the source that is at `to` now, with the same value or as part of another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    pub from: FieldPath,
-    pub to: FieldPath,
 }
 
 /// What became of one field or variable of the source.
@@ -97,12 +91,4 @@ impl Migrated {
 /// A path from a JSON pointer without lists in it.
 pub(super) fn field_path(pointer: &str) -> FieldPath {
     pointer.split('/').skip(1).fold(FieldPath::root(), |path, key| path.key(key))
-}
-
-/// The value at a path.
-pub fn value_at<'v>(root: &'v Value, path: &FieldPath) -> Option<&'v Value> {
-    path.segments().iter().try_fold(root, |value, segment| match segment {
-        Segment::Key(key) => value.as_object()?.get(key),
-        Segment::Index(index) => value.as_array()?.get(*index),
-    })
 }

@@ -28,7 +28,9 @@ use crate::validate::validate;
 /// uses only what v1alpha1 has. What is wrong with such a resource is validation's to report.
 pub use draft::{Lifted, lift};
 
-pub use migrated::{Decision, DecisionKind, Migrated, Move, value_at};
+pub use llsd_yaml::rewrite::Move;
+pub use llsd_yaml::value_at;
+pub use migrated::{Decision, DecisionKind, Migrated};
 pub use ogx::{Target, migrate_to};
 
 /// Migrates a v1alpha1 resource that validation accepts.
@@ -70,8 +72,8 @@ fn refusal(object: &Value) -> Option<String> {
     let first = |findings: &Findings| {
         findings.problems.first().map(|problem| format!("{}: {}", problem.path, problem.message))
     };
-    first(&validate(object)).or_else(|| match plan::plan(object, &Facts::default()) {
-        plan::Outcome::Refused(findings) => first(&findings),
+    first(&validate(object)).or_else(|| match plan::parse_and_plan(object, &Facts::default()) {
+        plan::Planning::Refused(findings) => first(&findings),
         _ => None,
     })
 }

@@ -2,9 +2,10 @@
 //! carries what means nothing. This file takes both away and says what remains.
 
 use llsd_api::conversion::{V1ALPHA1_EXTRAS, v1alpha1_field};
+use llsd_yaml::value_at;
 use serde_json::{Map, Value, json};
 
-use super::migrated::{DecisionKind, Migrated, field_path, value_at};
+use super::migrated::{DecisionKind, Migrated, field_path};
 use crate::problem::{FieldPath, Segment};
 
 /// The fields of v1alpha2 in the order in which the documentation shows them.

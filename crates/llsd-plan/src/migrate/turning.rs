@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use llsd_yaml::rewrite::Move;
 use serde_json::{Map, Value, json};
 
 use super::choice::{Choice, real_name};
-use super::migrated::{DecisionKind, Migrated, Move, field_path};
+use super::migrated::{DecisionKind, Migrated, field_path};
 use super::providers::{self, Entry, Field};
 use super::resources::{self, Custom};
 use super::uses::{Base, VariableUse};

@@ -130,9 +130,35 @@ impl<'a> Blueprint<'a> {
         given.filter(|path| !path.is_empty()).unwrap_or(DEFAULT_MOUNT_PATH)
     }
 
+    /// The resource, as its objects refer to it.
+    pub(super) fn owner(&self) -> Owner<'a> {
+        Owner { name: self.name, namespace: self.namespace, uid: self.facts.owner_uid.as_deref() }
+    }
+
     /// Metadata of an object that the cluster deletes together with the resource.
     pub(super) fn owned(&self, name: String) -> ObjectMeta {
-        ObjectMeta { owner_references: self.owner_references(), ..self.lasting(name) }
+        self.owner().owned(name)
+    }
+
+    /// Metadata of an object that outlives the resource.
+    pub(super) fn lasting(&self, name: String) -> ObjectMeta {
+        self.owner().lasting(name)
+    }
+}
+
+/// A resource, as its objects refer to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner<'a> {
+    pub(super) name: &'a str,
+    pub(super) namespace: &'a str,
+    /// Not known offline.
+    pub(super) uid: Option<&'a str>,
+}
+
+impl Owner<'_> {
+    /// Metadata of an object that the cluster deletes together with the resource.
+    pub(super) fn owned(&self, name: String) -> ObjectMeta {
+        ObjectMeta { owner_references: self.references(), ..self.lasting(name) }
     }
 
     /// Metadata of an object that outlives the resource.
@@ -147,8 +173,8 @@ impl<'a> Blueprint<'a> {
 
     /// None where the resource's uid is not known, as offline: a made-up one would have the cluster
     /// delete the object at once.
-    fn owner_references(&self) -> Option<Vec<OwnerReference>> {
-        let uid = self.facts.owner_uid.clone()?;
+    fn references(&self) -> Option<Vec<OwnerReference>> {
+        let uid = self.uid?.to_owned();
         Some(vec![OwnerReference {
             api_version: format!("{}/v1alpha2", llsd_api::GROUP),
             kind: llsd_api::KIND.into(),

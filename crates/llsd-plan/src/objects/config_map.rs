@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(shortest, format!("llama-config-{}", &hash[..8]));
         let longer = name_for("llama", &hash, |name| name == shortest);
         assert_eq!(longer, format!("llama-config-{}", &hash[..16]));
-        // No more than the whole hash can be said; two texts with one sha256 are not to be had.
+        // There is no more than the whole hash; nobody has two texts with one sha256.
         let longest = name_for("llama", &hash, |_| true);
         assert_eq!(longest, format!("llama-config-{hash}"));
     }

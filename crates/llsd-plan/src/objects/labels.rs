@@ -25,8 +25,6 @@ pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
 pub const PLANNED_FOR: &str = "llamastack.io/planned-for";
 /// On a Deployment of an earlier operator, as long as its template is still that operator's.
 pub const ADOPTED: &str = "llamastack.io/adopted";
-/// On the resource: when its value changes, the image is resolved anew and what waited is applied.
-pub const REFRESH: &str = "llamastack.io/refresh";
 /// Hash of the user's own configuration, under v0.9's name.
 pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
 /// Hash of the trusted certificates, under v0.9's name.

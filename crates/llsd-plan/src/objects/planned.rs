@@ -12,13 +12,14 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::blueprint::Blueprint;
+use super::blueprint::{Blueprint, Owner};
 use super::kind::ObjectKind;
 use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
     service, service_account, storage_secret, volume_claim,
 };
 use crate::problem::Findings;
+use crate::resource::Resource;
 
 /// Everything that the operator owns for one resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +45,7 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
     let mut findings = Findings::default();
     exposure::check(blueprint, &mut findings);
     let objects = Objects {
-        service_account: service_account::service_account(blueprint),
+        service_account: service_account::service_account(&blueprint.owner(), blueprint.spec),
         volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
         storage_secret: storage_secret::storage_secret(blueprint),
         ca_bundle: ca_bundle::ca_bundle(blueprint),
@@ -59,6 +60,15 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         route: exposure::route(blueprint),
     };
     (objects, findings)
+}
+
+/// The account of the pods alone, for when nothing else can be planned yet: a cluster may give it the
+/// pull secrets without which the image cannot be read.
+pub fn account(resource: &Resource) -> Option<PlannedObject> {
+    let (namespace, name) = (&*resource.key.namespace, &*resource.key.name);
+    let owner = Owner { name, namespace, uid: resource.uid.as_deref() };
+    let account = service_account::service_account(&owner, resource.spec.as_ref()?);
+    planned(ObjectKind::ServiceAccount, account.as_ref())
 }
 
 impl Objects {

@@ -3,25 +3,31 @@
 
 use k8s_openapi::api::core::v1::ServiceAccount;
 
-use super::blueprint::Blueprint;
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+
+use super::blueprint::{Blueprint, Owner};
 use super::names;
 
 /// The name that the resource gives, or that of the one we make.
 pub(super) fn name(blueprint: &Blueprint) -> String {
-    given(blueprint).map_or_else(|| names::service_account(blueprint.name), str::to_owned)
+    given(blueprint.spec).map_or_else(|| names::service_account(blueprint.name), str::to_owned)
 }
 
-pub(super) fn service_account(blueprint: &Blueprint) -> Option<ServiceAccount> {
-    if given(blueprint).is_some() {
+pub(super) fn service_account(
+    owner: &Owner,
+    spec: &LlamaStackDistributionSpec,
+) -> Option<ServiceAccount> {
+    if given(spec).is_some() {
         return None;
     }
     Some(ServiceAccount {
-        metadata: blueprint.owned(names::service_account(blueprint.name)),
+        metadata: owner.owned(names::service_account(owner.name)),
         automount_service_account_token: Some(false),
         ..Default::default()
     })
 }
 
-fn given<'a>(blueprint: &Blueprint<'a>) -> Option<&'a str> {
-    blueprint.overrides().service_account_name.as_deref().filter(|name| !name.is_empty())
+fn given(spec: &LlamaStackDistributionSpec) -> Option<&str> {
+    let overrides = spec.workload.as_ref()?.overrides.as_ref()?;
+    overrides.service_account_name.as_deref().filter(|name| !name.is_empty())
 }

@@ -3,12 +3,12 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
-use super::external_installs;
 use crate::facts::{BaseFacts, Facts};
 use crate::image::RequestedImage;
 use crate::objects::ConfigSource;
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::sha256;
+use crate::wiring::ExternalInstall;
 
 /// Whether the configuration is the user's own, generated, or the image's. Only a generated one
 /// needs a base; without one nothing is chosen.
@@ -172,4 +172,20 @@ fn base(
         }),
     }
     None
+}
+
+/// The packages of external providers that are copied into the pod.
+pub(super) fn external_installs(spec: &LlamaStackDistributionSpec) -> Vec<ExternalInstall> {
+    let Some(external) = &spec.external_providers else { return Vec::new() };
+    let mut installs = Vec::new();
+    for (_, providers) in external.by_api() {
+        for provider in providers.iter().flatten() {
+            installs.push(ExternalInstall {
+                provider_id: provider.provider_id.as_str().to_owned(),
+                image: provider.image.clone(),
+                pull_policy: provider.image_pull_policy,
+            });
+        }
+    }
+    installs
 }

@@ -3,7 +3,6 @@
 //! that answered. What is seen was found out on real servers, by the test `moved_to_ogx`.
 
 use llsd_api::v1alpha2::{KvType, LlamaStackDistributionSpec, SqlType};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::facts::OperatorFacts;
@@ -13,28 +12,27 @@ use crate::releases::{Server, server_of};
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
 
-/// What to say of a resource with the status of the server that ran last, as far as `spec` alone tells
+/// Remarks on a resource with the status of the server that ran last, as far as the spec alone says
 /// which server comes now.
-pub fn moved(resource: &Value) -> Vec<Problem> {
+pub fn moved(spec: &LlamaStackDistributionSpec, status: &Value) -> Vec<Problem> {
     let mut findings = Findings::default();
-    if let Ok(spec) = LlamaStackDistributionSpec::deserialize(&resource["spec"])
-        && let Some(image) =
-            image::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
+    if let Some(image) =
+        image::resolve(&spec.distribution, &OperatorFacts::default(), &mut findings)
         && let Some(server) = image.release(None).as_deref().and_then(server_of)
     {
-        remark(resource, &spec, server, &mut findings);
+        remark(status, spec, server, &mut findings);
     }
     findings.warnings
 }
 
-/// `resource` has the status of the server that ran last, where there was one.
+/// `status` is of the server that ran last, where there was one.
 pub(super) fn remark(
-    resource: &Value,
+    status: &Value,
     spec: &LlamaStackDistributionSpec,
     server: Server,
     findings: &mut Findings,
 ) {
-    let Some(before) = llama_stack(resource).filter(|_| server == Server::Ogx) else { return };
+    let Some(before) = llama_stack(status).filter(|_| server == Server::Ogx) else { return };
     let (kv, sql) = spec.storage.as_ref().map_or((None, None), |storage| {
         let kv = storage.kv.as_ref().and_then(|kv| kv.kind.as_ref());
         (kv, storage.sql.as_ref().and_then(|sql| sql.kind.as_ref()))
@@ -84,8 +82,7 @@ pub(super) fn remark(
 }
 
 /// The llama-stack that answered last, or was the last to be planned.
-fn llama_stack(resource: &Value) -> Option<String> {
-    let status = resource.get("status")?;
+fn llama_stack(status: &Value) -> Option<String> {
     let answered = status["version"]["llamaStackServerVersion"].as_str();
     let planned =
         || status["resolvedDistribution"]["server"].as_str()?.strip_prefix("llama-stack ");

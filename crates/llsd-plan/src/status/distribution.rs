@@ -59,9 +59,8 @@ fn active(observed: &Observed<'_>, stage: &Stage<'_>, previous: &Previous) -> Op
         return Some(plan.image.name.clone().unwrap_or_else(|| CUSTOM.to_owned()));
     }
     previous.distribution.active_distribution.clone().or_else(|| {
-        let asked = &observed.resource["spec"]["distribution"];
-        let name = asked["name"].as_str().or(asked["image"].as_str().map(|_| CUSTOM));
-        name.map(str::to_owned)
+        let asked = &observed.resource.spec.as_ref()?.distribution;
+        asked.name.clone().or_else(|| asked.image.as_ref().map(|_| CUSTOM.to_owned()))
     })
 }
 
@@ -103,7 +102,7 @@ fn config_source(plan: &Plan, observed: &Observed<'_>) -> &'static str {
         Some(BaseSource::Layer) => "Layer",
         Some(BaseSource::Embedded) => "Embedded",
         Some(BaseSource::File) => "File",
-        None if observed.resource["spec"]["overrideConfig"].is_object() => "Override",
+        None if observed.resource.override_config().is_some() => "Override",
         None => "Default",
     }
 }

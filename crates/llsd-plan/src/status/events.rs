@@ -6,13 +6,14 @@ use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config;
 use super::messages::{self, NOTE_BYTES, bounded};
-use super::observed::{Observed, Refused};
+use super::observed::Observed;
 use super::previous::Previous;
 use super::rollout::Rollout;
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
 use crate::problem::{Problem, Reason};
+use crate::rollout::Refused;
 
 /// Something that happened to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,7 +223,7 @@ fn kind_of(trouble: &str) -> &str {
     trouble.split(':').next().unwrap_or_default()
 }
 
-/// An event for each remark that has a name of its own, and one for all others.
+/// A separate event for each remark that has a name, and one for all others.
 fn remarks(warnings: &[Problem]) -> Vec<Event> {
     let named = |warning: &Problem| match warning.reason {
         Reason::ProviderOverridden => Some(EventReason::ProviderOverridden),

@@ -7,7 +7,7 @@ use super::messages::bounded;
 /// More than any name of a package needs.
 const TEXT_BYTES: usize = 200;
 
-/// What the start program puts before a complaint of its own, which quotes no values.
+/// What the start program puts before its complaints, which quote no values.
 const OF_THE_START_PROGRAM: &str = "start: error: ";
 
 /// Errors of the system whose class alone does not explain them.

@@ -57,12 +57,12 @@ pub struct StatusUpdate {
 /// The status of a resource and what changed in it. With the status that it gave before and
 /// nothing else new, it gives the same one and no events.
 pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
-    let previous = Previous::of(observed.resource);
+    let previous = Previous::of(&observed.resource.status);
     let stage = Stage::of(observed);
     let rollout = Rollout::of(observed.live);
     let obstacle = Obstacle::of(&stage, &rollout);
     let obstacle = obstacle.as_ref();
-    let generation = observed.resource["metadata"]["generation"].as_i64();
+    let generation = observed.resource.generation;
     let now = &whole_second(observed.now);
 
     let assessments = conditions::all(observed, &stage, &rollout, obstacle, &previous);

@@ -3,52 +3,50 @@
 
 use std::collections::BTreeMap;
 
+use crate::live::DeploymentState;
+use crate::plan::Planning;
+use crate::problem::Problem;
+use crate::resource::Resource;
+use crate::rollout::WriteFailure;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::Value;
-
-use crate::plan::Plan;
-use crate::problem::{Findings, Problem};
 
 /// Everything that one status speaks of.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
     /// The resource as v1alpha2, with the status that it has now.
-    pub resource: &'a Value,
+    pub resource: &'a Resource,
     pub now: Timestamp,
     /// The operator's own version.
     pub operator_version: &'a str,
     /// The distributions that the operator knows, with the images that their names stand for.
     pub distributions: &'a BTreeMap<String, String>,
-    pub planning: Planning<'a>,
-    pub applying: Applying<'a>,
+    pub pass: Pass<'a>,
     pub live: &'a Live,
     pub server: &'a Server,
     /// The digest that the image's tag points to now, where the server runs an older one.
     pub newer_digest: Option<&'a str>,
 }
 
-/// What planning came to.
+/// What one pass over a resource came to.
 #[derive(Clone, Copy, Debug)]
-pub enum Planning<'a> {
-    Planned(&'a Plan),
-    Refused(&'a Findings),
-    Unavailable {
-        missing: &'a [Problem],
-        warnings: &'a [Problem],
+pub enum Pass<'a> {
+    /// The resource is being deleted, and nothing is planned for it.
+    Deleting,
+    Reconciled {
+        planning: &'a Planning,
+        applying: Applying<'a>,
     },
-    /// The stored object is none that any version of the operator can read.
-    Unreadable(&'a str),
 }
 
 /// What became of the planned objects.
 #[derive(Clone, Copy, Debug)]
 pub enum Applying<'a> {
-    /// Nothing was to be applied, or deletion is under way.
+    /// Nothing was to be applied.
     Nothing,
     /// All of them are in the cluster as planned.
     Applied(&'a Applied),
     /// One of them could not be written; those after it were not tried.
-    Failed { object: &'a str, message: &'a str, refused: Refused },
+    Failed(&'a WriteFailure),
 }
 
 /// What was done on the way.
@@ -63,17 +61,6 @@ pub struct Applied {
     pub warnings: Vec<Problem>,
 }
 
-/// Whose fault it is that an object was not written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// An object of that name belongs to somebody else.
-    NotOurs,
-    /// The API server refused its content.
-    Invalid,
-    /// The API server did not answer, or was in the way for now.
-    Unavailable,
-}
-
 /// The owned objects as the cluster holds them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
@@ -86,25 +73,6 @@ pub struct Live {
     pub outside_url: Option<String>,
     /// What keeps a pod from running, in the words of Kubernetes: `CrashLoopBackOff: …`.
     pub pod_trouble: Option<String>,
-}
-
-/// The numbers and conditions of a Deployment that its pods' state follows from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeploymentState {
-    pub generation: i64,
-    pub observed_generation: i64,
-    /// `spec.replicas`.
-    pub wanted: i32,
-    pub replicas: i32,
-    pub updated: i32,
-    pub ready: i32,
-    pub available: i32,
-    /// Reason and message of the condition `Progressing` where it is False.
-    pub stuck: Option<(String, String)>,
-    /// Message of the condition `ReplicaFailure` where it is True.
-    pub replica_failure: Option<String>,
-    /// The image that the server's container runs.
-    pub image: Option<String>,
 }
 
 /// What the running server says.

@@ -4,10 +4,10 @@
 use llsd_api::v1alpha2::Phase;
 
 use super::messages;
-use super::observed::Refused;
 use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
+use crate::rollout::Refused;
 
 /// The one thing that is in the way.
 #[derive(Clone, Debug)]

@@ -23,8 +23,7 @@ pub(super) struct Previous {
 }
 
 impl Previous {
-    pub(super) fn of(resource: &Value) -> Self {
-        let status = &resource["status"];
+    pub(super) fn of(status: &Value) -> Self {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let mut distribution: DistributionConfig = part(status, "distributionConfig");
         // v0.9 knows no generation, and copied the server's answer, in which some secrets are clear.

@@ -2,7 +2,8 @@
 //! where they do not.
 
 use super::messages::counted;
-use super::observed::{DeploymentState, Live};
+use super::observed::Live;
+use crate::live::DeploymentState;
 
 /// How far the Deployment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! How far one pass came, with everything that the conditions must tell apart.
 
-use super::observed::{Applied, Applying, Observed, Planning, Refused};
+use super::observed::{Applied, Applying, Observed, Pass};
 use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
-use crate::plan::Plan;
+use crate::plan::{Plan, Planning};
 use crate::problem::{Problem, Reason};
+use crate::rollout::{Refused, WriteFailure};
 
 /// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
 /// and of a resource that goes nothing is reported but that it goes.
@@ -39,24 +40,21 @@ pub(super) struct Failure<'a> {
 
 impl<'a> Stage<'a> {
     pub(super) fn of(observed: &Observed<'a>) -> Self {
-        if observed.resource["metadata"]["deletionTimestamp"].is_string() {
-            return Self::Deleting;
-        }
-        let plan = match observed.planning {
+        let Pass::Reconciled { planning, applying } = observed.pass else { return Self::Deleting };
+        let plan = match planning {
             Planning::Planned(plan) => plan,
             Planning::Refused(findings) if findings.problems.is_empty() => {
                 return Self::Unreadable("The resource cannot be read");
             }
             Planning::Refused(findings) => return Self::Refused(Refusal::of(&findings.problems)),
             Planning::Unavailable { missing, .. } => return Self::Unavailable(missing),
-            Planning::Unreadable(why) => return Self::Unreadable(why),
         };
-        match observed.applying {
+        match applying {
             Applying::Nothing => Self::Planned(plan),
             Applying::Applied(applied) => Self::Applied(plan, applied),
-            Applying::Failed { object, message, refused } => {
+            Applying::Failed(WriteFailure { object, message, refused }) => {
                 let deployment_written = comes_after_the_deployment(plan, object);
-                let failure = Failure { object, message, refused, deployment_written };
+                let failure = Failure { object, message, refused: *refused, deployment_written };
                 Self::NotWritten(plan, failure)
             }
         }
@@ -95,7 +93,7 @@ impl<'a> Refusal<'a> {
         Self { secrets, others }
     }
 
-    /// The first reason that has a name of its own.
+    /// The first reason that has a name in the vocabulary.
     pub(super) fn reason_of_others(&self) -> ConditionReason {
         let named = self.others.iter().find_map(|problem| match problem.reason {
             Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),

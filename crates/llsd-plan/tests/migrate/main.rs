@@ -10,7 +10,7 @@ mod variables;
 
 use llsd_plan::facts::Facts;
 use llsd_plan::migrate::{DecisionKind, Migrated, migrate};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use serde_json::{Value, json};
 
 /// A v1alpha1 resource of a distribution with these variables.
@@ -35,8 +35,8 @@ fn secret(name: &str, secret: &str, key: &str) -> Value {
 }
 
 fn planned(object: &Value) -> Box<Plan> {
-    match plan(object, &Facts::default()) {
-        Outcome::Planned(plan) => plan,
+    match parse_and_plan(object, &Facts::default()) {
+        Planning::Planned(plan) => plan,
         other => panic!("{other:#?}\n{object:#}"),
     }
 }

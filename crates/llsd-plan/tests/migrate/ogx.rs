@@ -2,7 +2,7 @@
 
 use llsd_plan::facts::Facts;
 use llsd_plan::migrate::{DecisionKind, Migrated, Target, migrate_to};
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -34,8 +34,8 @@ fn resource(spec: &Value) -> Value {
 fn is_sound(object: &Value) {
     let mut facts = Facts::default();
     facts.image.release = Some("ogx-1.5.0".to_owned());
-    let outcome = plan(object, &facts);
-    assert!(!matches!(outcome, Outcome::Refused(_)), "{outcome:#?}");
+    let outcome = parse_and_plan(object, &facts);
+    assert!(!matches!(outcome, Planning::Refused(_)), "{outcome:#?}");
 }
 
 #[rstest]

@@ -1,7 +1,8 @@
 //! Events tell of changes, each once.
 
 use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::status::{Applied, EventKind, Refused};
+use llsd_plan::rollout::Refused;
+use llsd_plan::status::{Applied, EventKind};
 use rstest::rstest;
 use serde_json::json;
 
@@ -35,7 +36,7 @@ fn a_first_pass_tells_what_was_made() {
     &["ConfigGenerationFailed"]
 )]
 #[case::unreadable(
-    Scene::vllm().next().with(|scene| scene.unreadable = Some("spec is a number")),
+    Scene::vllm().next().with(|scene| scene.unreadable = true),
     &["ConfigGenerationFailed"]
 )]
 #[case::registry(unreachable_registry(Scene::vllm().next()), &["RegistryUnavailable"])]

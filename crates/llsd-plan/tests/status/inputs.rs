@@ -1,7 +1,8 @@
 //! What is said of the resource itself: its configuration, its secrets, and what became of its
 //! objects.
 
-use llsd_plan::status::{Applied, Refused};
+use llsd_plan::rollout::Refused;
+use llsd_plan::status::Applied;
 use rstest::rstest;
 use serde_json::json;
 
@@ -113,7 +114,7 @@ fn a_configuration_that_is_not_generated_is_told_by_its_source(
     "False UnsupportedConfigVersion", "Unknown WaitingForConfig", "False UnsupportedConfigVersion"
 )]
 #[case::unreadable(
-    Scene::vllm().with(|scene| scene.unreadable = Some("spec is a number")),
+    Scene::vllm().with(|scene| scene.unreadable = true),
     "False InvalidResource", "Unknown WaitingForConfig", "False InvalidResource"
 )]
 fn a_refusal_is_told_where_it_belongs_and_waits_for_the_user(

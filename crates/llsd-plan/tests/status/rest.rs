@@ -2,8 +2,10 @@
 //! order, and those that tools wait for never contradict each other.
 
 use llsd_api::v1alpha2::Phase;
+use llsd_plan::live::DeploymentState;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::status::{Applied, ConditionType, DeploymentState, Live, Refused, Server};
+use llsd_plan::rollout::Refused;
+use llsd_plan::status::{Applied, ConditionType, Live, Server};
 use serde_json::json;
 
 use crate::scene::{Scene, Step, answering, running, unreachable_registry, without_the_secret};
@@ -52,7 +54,7 @@ fn resources() -> Vec<Scene> {
         Scene::vllm()
             .with(|scene| scene.resource["spec"]["distribution"] = json!({ "name": "no" })),
         unreachable_registry(Scene::vllm()),
-        Scene::vllm().with(|scene| scene.unreadable = Some("spec is a number")),
+        Scene::vllm().with(|scene| scene.unreadable = true),
         Scene::vllm().with(|scene| {
             scene.resource["metadata"]["deletionTimestamp"] = json!("2026-02-02T12:00:00Z");
         }),

@@ -1,6 +1,7 @@
 //! What is said of the server in the cluster.
 
-use llsd_plan::status::{Answers, DeploymentState, Server};
+use llsd_plan::live::DeploymentState;
+use llsd_plan::status::{Answers, Server};
 use rstest::rstest;
 
 use crate::scene::{Scene, running};

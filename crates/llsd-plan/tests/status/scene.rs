@@ -8,10 +8,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 use llsd_plan::facts::Facts;
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::live::DeploymentState;
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
+use llsd_plan::problem::Findings;
+use llsd_plan::resource::Resource;
+use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::{
-    Answers, Applied, Applying, DeploymentState, Live, Observed, Planning, Refused, Server,
-    ServerProvider, StatusUpdate, compute,
+    Answers, Applied, Applying, Live, Observed, Pass, Server, ServerProvider, StatusUpdate, compute,
 };
 use serde_json::{Value, json};
 
@@ -19,14 +22,15 @@ use serde_json::{Value, json};
 pub const BEGINNING: i64 = 1_770_033_600;
 
 thread_local! {
-    static OUTCOMES: RefCell<HashMap<String, Rc<Outcome>>> = RefCell::default();
+    static PLANNINGS: RefCell<HashMap<String, Rc<Planning>>> = RefCell::default();
 }
 
 #[derive(Clone)]
 pub struct Scene {
     pub resource: Value,
     pub facts: Facts,
-    pub unreadable: Option<&'static str>,
+    /// Nobody can read it, and validation has nothing against it.
+    pub unreadable: bool,
     pub applying: Step,
     pub live: Live,
     pub server: Server,
@@ -56,7 +60,7 @@ impl Scene {
         Self {
             resource,
             facts: Facts::default(),
-            unreadable: None,
+            unreadable: false,
             applying: Step::Applied(Applied::default()),
             live: Live { deployment: Some(running(1)), service: true, ..Live::default() },
             server: answering(&[]),
@@ -98,44 +102,46 @@ impl Scene {
     }
 
     pub fn plan(&self) -> Plan {
-        match &*self.outcome() {
-            Outcome::Planned(plan) => plan.as_ref().clone(),
+        match &*self.planning() {
+            Planning::Planned(plan) => plan.as_ref().clone(),
             other => panic!("not planned: {other:?}"),
         }
     }
 
     /// Many scenes differ in everything but their plan, which is then made once.
-    fn outcome(&self) -> Rc<Outcome> {
+    fn planning(&self) -> Rc<Planning> {
         let (metadata, spec) = (&self.resource["metadata"], &self.resource["spec"]);
         let key = format!("{metadata} {spec} {:?}", self.facts);
-        let make = || Rc::new(plan(&self.resource, &self.facts));
-        OUTCOMES.with_borrow_mut(|known| Rc::clone(known.entry(key).or_insert_with(make)))
+        let make = || Rc::new(parse_and_plan(&self.resource, &self.facts));
+        PLANNINGS.with_borrow_mut(|known| Rc::clone(known.entry(key).or_insert_with(make)))
     }
 
     pub fn report(&self) -> StatusUpdate {
-        let outcome = self.outcome();
-        let planning = match (&*outcome, self.unreadable) {
-            (_, Some(why)) => Planning::Unreadable(why),
-            (Outcome::Planned(plan), _) => Planning::Planned(plan),
-            (Outcome::Refused(findings), _) => Planning::Refused(findings),
-            (Outcome::Unavailable { missing, warnings }, _) => {
-                Planning::Unavailable { missing, warnings }
-            }
-        };
+        let resource = Resource::parse(&self.resource);
+        let unreadable = Planning::Refused(Findings::default());
+        let planned = self.planning();
+        let planning = if self.unreadable { &unreadable } else { &*planned };
+        let failure;
         let applying = match &self.applying {
             Step::Nothing => Applying::Nothing,
             Step::Applied(applied) => Applying::Applied(applied),
             Step::Failed(object, refused) => {
-                Applying::Failed { object, message: "it cannot be", refused: *refused }
+                let (object, message) = ((*object).to_owned(), "it cannot be".to_owned());
+                failure = WriteFailure { object, message, refused: *refused };
+                Applying::Failed(&failure)
             }
         };
+        let pass = if resource.deleting {
+            Pass::Deleting
+        } else {
+            Pass::Reconciled { planning, applying }
+        };
         compute(&Observed {
-            resource: &self.resource,
+            resource: &resource,
             now: self.now,
             operator_version: self.operator_version,
             distributions: &BTreeMap::from([("starter".into(), "starter:0.7.3".into())]),
-            planning,
-            applying,
+            pass,
             live: &self.live,
             server: &self.server,
             newer_digest: self.newer_digest,

@@ -38,7 +38,7 @@ impl Repository<'_> {
     pub async fn has_blob(&self, digest: &Digest) -> Result<bool, Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
         let want = Want { access: Access::Push, ..Want::new(Method::HEAD, url) };
-        // Whatever else is answered, the upload that follows is told the reason.
+        // Whatever else is answered, the upload that follows gets the reason.
         Ok(self.answer(want).await?.status() == StatusCode::OK)
     }
 

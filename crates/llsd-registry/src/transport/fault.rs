@@ -34,7 +34,7 @@ pub(crate) fn explain(error: &reqwest::Error, host: &str, during: &'static str) 
     Error::Unreachable { host, reason }
 }
 
-/// A name that cannot be resolved is told in one word or another, as resolvers have it from one
+/// A name that cannot be resolved is reported in one word or another, as resolvers have it from one
 /// moment to the next. Statuses show the reason, and must not change with it.
 fn steady(reason: &str) -> &str {
     if reason.contains("lookup address information") {

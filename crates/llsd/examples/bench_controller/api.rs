@@ -6,7 +6,7 @@ use futures::{TryStreamExt, stream};
 use http::Request;
 use kube::Client;
 use llsd_plan::facts::Facts;
-use llsd_plan::plan::Outcome;
+use llsd_plan::plan::Planning;
 use serde_json::{Value, json};
 
 use crate::CONCURRENCY;
@@ -121,8 +121,8 @@ pub fn planned(resource: &Value) -> Vec<Value> {
         ..Facts::default()
     };
     facts.image.unavailable = Some("not asked".to_owned());
-    match llsd_plan::plan::plan(resource, &facts) {
-        Outcome::Planned(plan) => plan.objects.manifests(),
+    match llsd_plan::plan::parse_and_plan(resource, &facts) {
+        Planning::Planned(plan) => plan.objects.manifests(),
         other => panic!("the resource of the bench is not planned: {other:#?}"),
     }
 }

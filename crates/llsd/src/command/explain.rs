@@ -1,18 +1,11 @@
-//! `llsd explain`: config.yaml with the origin of every line beside it. The output is YAML that
-//! reads back as the very same configuration.
-
-use std::fmt::Write;
+//! `llsd explain`: config.yaml with the origin of every line beside it.
 
 use clap::Args;
-use llsd_plan::config::Generated;
-use llsd_plan::document::{self, Origin};
-use llsd_plan::releases::Server;
+use llsd_offline::explain::explain;
 
 use super::Printout;
-use super::configuration::Configuration;
-use super::examine::Examined;
 use super::inputs::Inputs;
-use super::offline::Offline;
+use super::offline::{plans, unless_missing};
 
 /// Print config.yaml with the origin of every line: a field, the base, or a rule
 #[derive(Debug, Args)]
@@ -21,78 +14,8 @@ pub(super) struct Arguments {
     inputs: Inputs,
 }
 
-/// Comments begin at this column at most; longer lines push theirs out.
-const WIDEST: usize = 64;
-
-pub(super) fn run(arguments: &Arguments) -> Printout {
-    let given = match arguments.inputs.read() {
-        Ok(given) => given,
-        Err(message) => return Printout::usage(&message),
-    };
-    let offline = match Offline::new(given) {
-        Ok(offline) => offline,
-        Err(printout) => return printout,
-    };
-    let configurations = offline.configurations();
-    offline.unless_missing(&configurations, || {
-        let both = offline.planned().zip(configurations.iter().flatten());
-        let texts: Vec<String> = both
-            .map(|((examined, _), configuration)| match configuration {
-                Configuration::Generated { generated, base } => {
-                    with_origins(examined, generated, base)
-                }
-                Configuration::Unchanged { text, source } => unchanged(examined, text, source),
-            })
-            .collect();
-        texts.join("---\n")
-    })
-}
-
-fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> String {
-    let title = examined.title();
-    let mut out = format!(
-        "# config.yaml of {}, for {}{}\n# {}\n",
-        comment(&title),
-        if generated.server == Server::LlamaStack { "Llama Stack " } else { "" },
-        generated.release,
-        comment(base),
-    );
-    let lines = document::lines(&generated.document);
-    let longest = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default();
-    let column = longest.min(WIDEST);
-    for line in lines {
-        let origin = match line.origin {
-            Origin::Field(path) => Origin::Field(examined.own_path(&path)),
-            other => other,
-        };
-        let _ = writeln!(out, "{:<column$}  # {}", line.text, comment(&origin.to_string()));
-    }
-    out
-}
-
-fn unchanged(examined: &Examined, text: &str, source: &str) -> String {
-    let title = comment(&examined.title());
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("# config.yaml of {title}, unchanged: {}\n{text}{end}", comment(source))
-}
-
-/// A field of the resource may have any name; no part of it may end the comment.
-fn comment(text: &str) -> String {
-    let printable = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
-    text.chars()
-        .flat_map(|c| {
-            let escaped = (!printable(c)).then(|| c.escape_unicode());
-            escaped.into_iter().flatten().chain(printable(c).then_some(c))
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_in_a_name_ends_a_comment() {
-        assert_eq!(comment("a\nb\u{2028}c\u{85} # d"), "a\\u{a}b\\u{2028}c\\u{85} # d");
-    }
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let plans = plans(arguments.inputs.read()?)?;
+    let configurations = plans.configurations();
+    Ok(unless_missing(&plans, &configurations, || explain(&plans, &configurations)))
 }

@@ -4,13 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_plan::document;
-use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::problem::{FieldPath, Reason};
+use llsd_offline::{Finding, Input, Remark, Source, base, facts};
+use llsd_plan::facts::Facts;
 
 use super::inputs::open;
-use super::{facts_file, image_config};
-use crate::input::{Finding, Position, Remark, Source};
+use super::{Printout, image_config};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What is known of the image and the cluster")]
@@ -32,24 +30,17 @@ pub(super) struct FactsFlags {
     facts: Option<PathBuf>,
 }
 
-/// The facts, with remarks on every file that cannot be used.
-#[derive(Debug, Default)]
-pub(super) struct Read {
-    pub(super) files: Vec<String>,
-    pub(super) facts: Facts,
-    pub(super) remarks: Vec<Remark>,
-}
-
 impl FactsFlags {
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.base, &self.image_config, &self.facts].into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// The error is one of usage: a file that cannot be opened.
-    pub(super) fn read(&self) -> Result<Read, String> {
+    /// An input without resources, with remarks on every file that cannot be used. The error is one
+    /// of usage: a file that cannot be opened.
+    pub(super) fn read(&self) -> Result<Input, Printout> {
         let mut read = Read::default();
         if let Some(file) = &self.facts
-            && let Some(facts) = read.file(file, facts_file::read)?
+            && let Some(facts) = read.file(file, |_, text| facts(text))?
         {
             read.facts = facts;
         }
@@ -71,8 +62,17 @@ impl FactsFlags {
         if let Some(release) = &self.release {
             read.facts.image.release = Some(release.clone());
         }
-        Ok(read)
+        let Read { files, facts, remarks } = read;
+        let facts = Some(facts).filter(|_| remarks.is_empty());
+        Ok(Input { files, resources: Vec::new(), remarks, facts })
     }
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    files: Vec<String>,
+    facts: Facts,
+    remarks: Vec<Remark>,
 }
 
 impl Read {
@@ -80,36 +80,18 @@ impl Read {
     fn file<T>(
         &mut self,
         path: &Path,
-        reader: fn(&str, &str) -> Result<T, Finding>,
-    ) -> Result<Option<T>, String> {
+        reader: impl Fn(&str, &str) -> Result<T, Finding>,
+    ) -> Result<Option<T>, Printout> {
         let Source { name, text } = open(path)?;
         self.files.push(name.clone());
-        let content = text.map_err(|fault| fault.finding()).and_then(|text| reader(&name, &text));
+        let text = text.map_err(|fault| Finding::of_text(&fault));
+        let content = text.and_then(|text| reader(&name, &text));
         Ok(content.map_err(|finding| self.remark(name, finding)).ok())
     }
 
     fn remark(&mut self, file: String, finding: Finding) {
         let remark = Remark { file, document: None, problems: vec![finding], warnings: Vec::new() };
         self.remarks.push(remark);
-    }
-}
-
-/// A base is read once more when something is generated from it. Here only a text that no server
-/// could read is found, at its own line, also where the file would be handed on unchanged.
-fn base(name: &str, text: &str) -> Result<BaseFacts, Finding> {
-    match document::read(text) {
-        Ok(_) => Ok(BaseFacts {
-            text: text.to_owned(),
-            source: BaseSource::File,
-            found_in: Some(name.to_owned()),
-        }),
-        Err(wrong) => Err(Finding::new(
-            FieldPath::root(),
-            Reason::UnsupportedBase,
-            format!("the base configuration cannot be read: {}", wrong.message),
-            "give the config.yaml or run.yaml of a Llama Stack image",
-            Position { line: wrong.line, column: wrong.column },
-        )),
     }
 }
 

@@ -1,14 +1,16 @@
 //! What `validate`, `render` and `explain` are given: resources, and with the flags of
 //! [`FactsFlags`] what is known of the world around them.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_plan::facts::Facts;
+use llsd_offline::{Input, Source};
+use llsd_yaml::MAX_BYTES;
 
+use super::Printout;
 use super::facts_flags::FactsFlags;
-use crate::input::{Remark, Resource, Source, contents};
 
 #[derive(Debug, Args)]
 pub(super) struct Inputs {
@@ -20,46 +22,45 @@ pub(super) struct Inputs {
     facts: FactsFlags,
 }
 
-/// All that was read.
-#[derive(Debug)]
-pub(super) struct Given {
-    /// The files in the order in which findings about them are printed.
-    pub(super) files: Vec<String>,
-    pub(super) resources: Vec<Resource>,
-    /// On texts that are no resource, the files of the facts among them.
-    pub(super) remarks: Vec<Remark>,
-    /// Nothing where a file of the facts cannot be used; the remarks then say why.
-    pub(super) facts: Option<Facts>,
-}
-
 impl Inputs {
     /// Reads everything before anything is judged, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
-    pub(super) fn read(&self) -> Result<Given, String> {
-        let named = self.files.iter().map(PathBuf::as_path).chain(self.facts.files());
-        if named.filter(|file| *file == Path::new("-")).count() > 1 {
-            return Err("`-` can be given once only".to_owned());
-        }
-        let sources: Vec<Source> =
-            self.files.iter().map(|file| open(file)).collect::<Result<_, _>>()?;
-        let read = self.facts.read()?;
-        let mut given = Given {
-            files: read.files,
-            resources: Vec::new(),
-            facts: Some(read.facts).filter(|_| read.remarks.is_empty()),
-            remarks: read.remarks,
-        };
+    pub(super) fn read(&self) -> Result<Input, Printout> {
+        let sources = open_all(&self.files, self.facts.files())?;
+        let mut input = self.facts.read()?;
         for source in &sources {
-            let contents = contents(source);
-            given.files.push(source.name.clone());
-            given.resources.extend(contents.resources);
-            given.remarks.extend(contents.remarks);
+            input.add(source);
         }
-        Ok(given)
+        Ok(input)
     }
 }
 
+/// The files with resources; stdin can be one of them, or of the other files of the command.
+pub(super) fn open_all<'a>(
+    files: &'a [PathBuf],
+    others: impl Iterator<Item = &'a Path>,
+) -> Result<Vec<Source>, Printout> {
+    let named = files.iter().map(PathBuf::as_path).chain(others);
+    if named.filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Printout::usage("`-` can be given once only"));
+    }
+    files.iter().map(|file| open(file)).collect()
+}
+
 /// The file, or what is wrong with the command line.
-pub(super) fn open(file: &Path) -> Result<Source, String> {
-    Source::open(file).map_err(|error: io::Error| format!("{}: {error}", file.display()))
+pub(super) fn open(file: &Path) -> Result<Source, Printout> {
+    read(file).map_err(|error| Printout::usage(&format!("{}: {error}", file.display())))
+}
+
+/// Reads a file, or stdin for `-`. Only one that cannot be opened or read is an error here; one with
+/// the wrong content is a finding like any other.
+pub(super) fn read(file: &Path) -> io::Result<Source> {
+    let stream: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(file)?)
+    };
+    let mut bytes = Vec::new();
+    stream.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(Source::new(file.display().to_string(), bytes))
 }

@@ -1,11 +1,8 @@
-//! The command line: one module per subcommand. A command computes an [`Printout`] and prints nothing
+//! The command line: one module per subcommand. A command computes a [`Printout`] and prints nothing
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
-mod configuration;
 mod diff;
-mod examine;
 mod explain;
-mod facts_file;
 mod facts_flags;
 mod image;
 mod image_config;
@@ -59,12 +56,12 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
-            Self::Crd => manifests::run_crd(),
-            Self::Manifests(arguments) => manifests::run(arguments),
-            Self::Image(arguments) => image::run(arguments),
-            Self::RedisProxy(arguments) => redis_proxy::run(arguments),
+            Self::Crd => Ok(manifests::run_crd()),
+            Self::Manifests(arguments) => Ok(manifests::run(arguments)),
+            Self::Image(arguments) => Ok(image::run(arguments)),
+            Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
         };
-        printout.deliver()
+        printout.unwrap_or_else(|early| early).deliver()
     }
 }
 

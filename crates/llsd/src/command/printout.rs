@@ -33,16 +33,16 @@ impl Printout {
 
     /// The command was called in a way that it cannot serve.
     pub fn usage(message: &str) -> Self {
-        Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit: Exit::Usage }
+        Self::error(message, Exit::Usage)
     }
 
     /// What the command asks did not answer as it should.
     pub fn unavailable(message: &str) -> Self {
-        Self {
-            stdout: String::new(),
-            stderr: format!("error: {message}\n"),
-            exit: Exit::Unavailable,
-        }
+        Self::error(message, Exit::Unavailable)
+    }
+
+    fn error(message: &str, exit: Exit) -> Self {
+        Self { stdout: String::new(), stderr: format!("error: {message}\n"), exit }
     }
 
     /// Prints it and ends with its number.

@@ -1,10 +1,8 @@
-//! `llsd validate`: all problems and warnings of the given resources at once, with their lines;
-//! offline. What can only be checked with the image's configuration is checked as far as that is
-//! known.
+//! `llsd validate`: all problems and warnings of the given resources at once, with their lines.
 
 use clap::{Args, ValueEnum};
+use llsd_offline::{StreamTexts, validate};
 
-use super::examine::{Examined, report};
 use super::inputs::Inputs;
 use super::{Exit, Printout};
 
@@ -27,37 +25,14 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Printout {
-    let mut given = match arguments.inputs.read() {
-        Ok(given) => given,
-        Err(message) => return Printout::usage(&message),
-    };
-    let resources = std::mem::take(&mut given.resources);
-    let examined: Vec<Examined> = resources
-        .into_iter()
-        .map(|resource| unchecked(Examined::new(resource, given.facts.as_ref())))
-        .collect();
-    let report = report(&given, &examined);
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let report = validate(arguments.inputs.read()?);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
-    match arguments.output {
+    Ok(match arguments.output {
         Format::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
         Format::Text => {
-            let text = report.to_text();
-            Printout { stdout: text.stdout, stderr: text.stderr, exit }
+            let StreamTexts { stdout, stderr } = report.to_text();
+            Printout { stdout, stderr, exit }
         }
-    }
-}
-
-/// The resource by itself was judged; that the rest could not be is worth a warning, not a failure.
-fn unchecked(mut examined: Examined) -> Examined {
-    for mut finding in std::mem::take(&mut examined.missing) {
-        let problem = &mut finding.problem;
-        problem.message = format!(
-            "{}, so the generated configuration was not checked; {}",
-            problem.message, problem.remedy
-        );
-        examined.warnings.push(finding);
-    }
-    examined.warnings.sort_by_key(|finding| finding.at);
-    examined
+    })
 }

@@ -5,7 +5,7 @@ use kube::api::PostParams;
 use kube::{Client, ResourceExt};
 use llsd_cases::objects::ObjectCase;
 use llsd_cases::samples::{facts_of, samples};
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ async fn every_object_of_every_sample_is_admitted() {
     let client = cluster.client();
     let mut planned = 0;
     for (number, (name, resource)) in samples().into_iter().enumerate() {
-        let Outcome::Planned(plan) = plan(&resource, &facts_of(&resource)) else {
+        let Planning::Planned(plan) = parse_and_plan(&resource, &facts_of(&resource)) else {
             panic!("{name} is not planned");
         };
         let namespace = format!("sample-{number}");

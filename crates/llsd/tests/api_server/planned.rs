@@ -9,7 +9,7 @@ use llsd_cases::golden::GoldenCase;
 use llsd_cases::objects::ObjectCase;
 use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::fingerprint::FIELD_MANAGER;
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use serde_json::Value;
 
 /// The cases about objects in which objects are planned, each with what it is about. With problems
@@ -36,9 +36,9 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
     });
     let planned = golden.chain(samples).filter_map(|(name, resource, mut facts)| {
         facts.owner_uid = uid();
-        match plan(&resource, &facts) {
-            Outcome::Planned(plan) => Some((name, plan.objects.manifests())),
-            Outcome::Refused(_) | Outcome::Unavailable { .. } => None,
+        match parse_and_plan(&resource, &facts) {
+            Planning::Planned(plan) => Some((name, plan.objects.manifests())),
+            Planning::Refused(_) | Planning::Unavailable { .. } => None,
         }
     });
     cases.chain(planned).collect()

@@ -12,7 +12,7 @@ use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
 use llsd::manifests::{files, names};
 use llsd_plan::facts::Facts;
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -153,7 +153,7 @@ async fn everything_that_is_planned_can_be_applied_and_deleted_with_these_rights
     let namespace = cluster.namespace("planned").await.unwrap();
     let uid = created(cluster, &resource(&namespace)).await;
     let facts = Facts { owner_uid: Some(uid), ..Default::default() };
-    let Outcome::Planned(plan) = plan(&resource(&namespace), &facts) else {
+    let Planning::Planned(plan) = parse_and_plan(&resource(&namespace), &facts) else {
         panic!("the resource is not planned");
     };
     let params = PatchParams::apply("llama-stack-operator").force();

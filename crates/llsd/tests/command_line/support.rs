@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
-use llsd::input::documents;
 use llsd_cases::files::yaml_files;
 pub(crate) use llsd_cases::files::{repository, starter_base};
+use llsd_yaml::documents;
 use serde_json::Value;
 use tempfile::TempDir;
 

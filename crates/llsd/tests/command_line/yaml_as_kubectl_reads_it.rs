@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use llsd::input::documents;
 use llsd_testkit::{Binary, Kubernetes};
+use llsd_yaml::documents;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_cases::files::starter_base;
 use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::releases::{Catalogue, Distribution, ProviderType, Releases};
 use llsd_testkit::{Candidate, Release, skip};
 use serde_json::{Map, Value, json};
@@ -48,8 +48,8 @@ fn resource(spec: &Value) -> Value {
 }
 
 fn planned(release: &str, name: &str, spec: &Value) -> Box<Plan> {
-    match plan(&resource(spec), &facts(release)) {
-        Outcome::Planned(plan) => plan,
+    match parse_and_plan(&resource(spec), &facts(release)) {
+        Planning::Planned(plan) => plan,
         other => panic!("{release}: {name}: {other:#?}"),
     }
 }
@@ -342,7 +342,7 @@ fn the_servers_own_models_accept_every_sample() {
     for (name, resource) in samples() {
         let mut facts = facts_of(&resource);
         facts.image.release = facts.image.base.is_some().then(|| "0.7.3".to_owned());
-        let Outcome::Planned(plan) = plan(&resource, &facts) else {
+        let Planning::Planned(plan) = parse_and_plan(&resource, &facts) else {
             panic!("{name} is not planned");
         };
         if let Some(generated) = &plan.generated {

@@ -47,7 +47,7 @@ pub(super) fn python_path(blueprint: &Blueprint) -> Option<String> {
     (!paths.is_empty()).then(|| paths.join(":"))
 }
 
-/// Each image once, with a name of its own that fits into a container's name.
+/// Each image once, with a separate name that fits into a container's name.
 fn folders<'a>(blueprint: &'a Blueprint) -> Vec<(String, &'a ExternalInstall)> {
     let mut images = BTreeSet::new();
     let mut taken = BTreeSet::new();

@@ -1,14 +1,13 @@
 //! `ConfigGenerated`: where the server's configuration comes from, or what is wrong with it.
 
-use serde_json::Value;
-
 use super::super::messages;
 use super::super::stage::{Refusal, Stage};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
 use crate::plan::Plan;
+use crate::resource::Resource;
 
-pub(super) fn generated(stage: &Stage<'_>, resource: &Value) -> Assessment {
+pub(super) fn generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
     let (truth, reason, message) = match stage {
         Stage::Deleting => return Assessment::AsBefore(ConditionType::ConfigGenerated),
         Stage::Unreadable(why) => {
@@ -34,7 +33,7 @@ pub(super) fn generated(stage: &Stage<'_>, resource: &Value) -> Assessment {
 }
 
 /// Where the configuration comes from, without the warnings.
-pub(in super::super) fn source(plan: &Plan, resource: &Value) -> (ConditionReason, String) {
+pub(in super::super) fn source(plan: &Plan, resource: &Resource) -> (ConditionReason, String) {
     if let Some(generated) = &plan.generated {
         let counts = generated.counts;
         let providers = messages::counted(counts.providers, "provider");
@@ -48,7 +47,7 @@ pub(in super::super) fn source(plan: &Plan, resource: &Value) -> (ConditionReaso
         let sentence = format!("Generated config.yaml with {contents}");
         return (ConditionReason::ConfigGenerationSucceeded, sentence);
     }
-    if let Some(name) = resource["spec"]["overrideConfig"]["configMapName"].as_str() {
+    if let Some(name) = resource.override_config() {
         let sentence = format!("Using the configuration of ConfigMap {name}");
         return (ConditionReason::ConfigOverridden, sentence);
     }

@@ -11,7 +11,7 @@ use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 #[derive(Clone, Debug)]
 pub(in super::super) enum Assessment {
     Current(Statement),
-    /// Nothing new is known; what the status said before still stands.
+    /// Nothing new is known; what the status had before still stands.
     AsBefore(ConditionType),
 }
 

@@ -1,4 +1,4 @@
-//! What a plugin answered, for as long as it said: per image, per registry or for everything.
+//! What a plugin answered, for as long as it allowed: per image, per registry or for everything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

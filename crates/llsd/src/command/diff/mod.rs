@@ -9,17 +9,17 @@ use std::path::PathBuf;
 use clap::Args;
 use kube::Config;
 use llsd_api::conversion::{Version, convert};
+use llsd_offline::{Examined, Input};
 use llsd_plan::document;
 use llsd_plan::facts::Facts;
+use llsd_plan::resource::Resource;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::examine::{Examined, report};
-use super::inputs::{Given, open};
+use super::inputs::open;
 use super::{Exit, Printout};
-use crate::input::contents;
 use crate::manifests::names;
-use crate::operator::controller::preview::{Change, Looking, key_of};
+use crate::operator::controller::preview::{Change, Previewer, key_of};
 use crate::operator::telemetry::{self, Metrics};
 use shown::{redact, shown};
 
@@ -54,35 +54,27 @@ struct Found {
     facts: Vec<Facts>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Printout {
-    let mut given = match read(arguments) {
-        Ok(given) => given,
-        Err(message) => return Printout::usage(&message),
-    };
-    let resources = std::mem::take(&mut given.resources);
-    let mut examined: Vec<Examined> =
-        resources.into_iter().map(|resource| Examined::new(resource, None)).collect();
-    let refused = |given: &Given, examined: &[Examined]| {
-        given.remarks.iter().any(|remark| !remark.problems.is_empty())
-            || examined.iter().any(|examined| !examined.problems.is_empty())
-    };
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let sources = arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?;
+    let mut input = Input::default();
+    for source in &sources {
+        input.add(source);
+    }
+    let mut examined = input.examine();
     if arguments.export_facts.is_some() && examined.len() != 1 {
-        return Printout::usage("--export-facts is for one resource");
+        return Err(Printout::usage("--export-facts is for one resource"));
     }
     let mut found = Found::default();
-    if !refused(&given, &examined) {
+    if !input.is_refused(&examined) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let looked = match runtime {
             Ok(runtime) => runtime.block_on(Box::pin(look(arguments, &mut examined))),
             Err(error) => Err(format!("cannot start: {error}")),
         };
-        found = match looked {
-            Ok(found) => found,
-            Err(message) => return Printout::unavailable(&message),
-        };
+        found = looked.map_err(|message| Printout::unavailable(&message))?;
     }
-    let stderr = report(&given, &examined).findings() + &found.refusals;
-    let exit = if refused(&given, &examined) || !found.refusals.is_empty() {
+    let stderr = input.report(&examined).findings() + &found.refusals;
+    let exit = if input.is_refused(&examined) || !found.refusals.is_empty() {
         Exit::Problems
     } else if examined.iter().any(|examined| examined.planned.is_none()) {
         Exit::Unavailable
@@ -92,21 +84,9 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
     if let (Some(path), [facts]) = (&arguments.export_facts, &found.facts[..])
         && let Err(error) = std::fs::write(path, facts_file(facts))
     {
-        return Printout::usage(&format!("{}: {error}", path.display()));
+        return Err(Printout::usage(&format!("{}: {error}", path.display())));
     }
-    Printout { stdout: found.text, stderr, exit }
-}
-
-fn read(arguments: &Arguments) -> Result<Given, String> {
-    let mut given = Given { files: vec![], resources: vec![], remarks: vec![], facts: None };
-    for file in &arguments.files {
-        let source = open(file)?;
-        let contents = contents(&source);
-        given.files.push(source.name);
-        given.resources.extend(contents.resources);
-        given.remarks.extend(contents.remarks);
-    }
-    Ok(given)
+    Ok(Printout { stdout: found.text, stderr, exit })
 }
 
 /// Asks the cluster about every resource; the error says why it cannot be asked.
@@ -118,13 +98,14 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
     let default = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let client =
         telemetry::client(config, &Metrics::new(env!("CARGO_PKG_VERSION"))).map_err(unavailable)?;
-    let looking = Looking::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
+    let previewer =
+        Previewer::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
     let mut found = Found::default();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
         let key = key_of(&object, &default);
         object["metadata"]["namespace"] = Value::from(&*key.namespace);
-        let stored = match looking.stored(&key, &object).await {
+        let stored = match previewer.stored(&key, &object).await {
             Ok(stored) => stored,
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
                 let _ = writeln!(found.refusals, "{key}: {}", status.message);
@@ -132,7 +113,9 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             }
             Err(error) => return Err(unavailable(error)),
         };
-        let preview = Box::pin(looking.preview(&key, &stored)).await.map_err(unavailable)?;
+        let preview = Box::pin(previewer.preview(&Resource::parse(&stored).known_as(&key)))
+            .await
+            .map_err(unavailable)?;
         for change in &preview.changes {
             found.text.push_str(&difference(change));
         }
@@ -140,7 +123,7 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             let _ = writeln!(found.refusals, "{key}: {refusal}");
         }
         found.facts.push(preview.facts);
-        examined.planned_as(preview.outcome, stored);
+        examined.planned_as(preview.planning, stored);
     }
     Ok(found)
 }

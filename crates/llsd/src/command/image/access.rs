@@ -111,7 +111,7 @@ impl Access {
             let repository = self.client.repository(reference, credential.as_ref());
             match Box::pin(Published::read(repository)).await {
                 Ok(image) => return Ok(Opened { image, credential }),
-                // What a credential was told says more than what everybody is told.
+                // The answer to a credential says more than the one that everybody gets.
                 Err(error @ (Error::Unauthorised { .. } | Error::NotFound { .. })) => {
                     first.get_or_insert(error);
                 }

@@ -13,8 +13,7 @@ use super::access::{Access, Connection, Opened};
 use super::failure::{Failure, Remarks};
 use super::inspection::{bytes, counted};
 use super::usable::{Usable, assess};
-use crate::command::Exit;
-use crate::input::Source;
+use crate::command::{Exit, inputs};
 
 /// Write a configuration into the labels of an image, where the operator finds it
 #[derive(Debug, Args)]
@@ -115,7 +114,7 @@ fn target(image: &Reference, named: Option<&Reference>) -> Result<Reference, Fai
 }
 
 fn read(file: &Path) -> Result<(String, String), Failure> {
-    let source = Source::open(file)
+    let source = inputs::read(file)
         .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     match source.text {
         Ok(text) => Ok((source.name, text)),

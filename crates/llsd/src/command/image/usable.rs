@@ -2,7 +2,7 @@
 //! asks for nothing but this image and a generated configuration.
 
 use llsd_plan::facts::{BaseFacts, Facts, ImageFacts};
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use serde_json::json;
 
@@ -29,13 +29,13 @@ pub(super) fn assess(
     });
     let image = ImageFacts { release: release.map(str::to_owned), base, ..ImageFacts::default() };
     let facts = Facts { complete: true, image, ..Facts::default() };
-    match plan(&resource, &facts) {
-        Outcome::Planned(plan) => match plan.generated {
+    match parse_and_plan(&resource, &facts) {
+        Planning::Planned(plan) => match plan.generated {
             Some(generated) => Ok(Usable { version: generated.version, server: generated.release }),
             None => Err(Vec::new()),
         },
-        Outcome::Refused(findings) => Err(findings.problems),
-        Outcome::Unavailable { missing, .. } => Err(missing),
+        Planning::Refused(findings) => Err(findings.problems),
+        Planning::Unavailable { missing, .. } => Err(missing),
     }
 }
 

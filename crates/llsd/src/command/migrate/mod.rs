@@ -1,19 +1,16 @@
 //! `llsd migrate`: v1alpha1 resources as v1alpha2, as a person would write them, with the comments
 //! and the documents around them, with `--to` for OGX; and with `--in-cluster` the objects that a cluster stores.
 
-mod files;
 mod in_cluster;
-mod layout;
-mod lines;
-mod outcome;
-mod rewrite;
 
 use std::path::PathBuf;
 
 use clap::Args;
+use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::Target;
 
-use super::Printout;
+use super::inputs::open_all;
+use super::{Exit, Printout};
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
 #[derive(Debug, Args)]
@@ -43,10 +40,16 @@ pub(super) struct Arguments {
     dry_run: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Printout {
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     if arguments.in_cluster {
-        in_cluster::run(arguments.dry_run)
-    } else {
-        files::run(&arguments.files, arguments.to)
+        return Ok(in_cluster::run(arguments.dry_run));
     }
+    let sources = open_all(&arguments.files, std::iter::empty())?;
+    let Migrated { text, summary, report } = migrate(&sources, arguments.to);
+    Ok(match text {
+        None => Printout { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
+        Some(stdout) => {
+            Printout { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
+        }
+    })
 }

@@ -6,12 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The files of one resource, in a folder of its own where it has a name.
-#[derive(Debug)]
-pub(super) struct Folder {
-    pub(super) name: Option<String>,
-    pub(super) files: Vec<(String, String)>,
-}
+use llsd_offline::render::Folder;
 
 /// Writes all folders below `root` and returns the files; the error says what is in the way.
 pub(super) fn write(root: &Path, folders: &[Folder]) -> Result<Vec<String>, String> {

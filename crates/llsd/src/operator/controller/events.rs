@@ -13,13 +13,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use llsd_plan::resource::{Key, Resource};
 use llsd_plan::status::{Event, EventKind};
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::api_error::told;
-use super::key::Key;
+use super::api_error::safe_message;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
 /// More than this many are not kept: whoever cannot send so many has other worries.
@@ -58,17 +57,16 @@ impl Events {
     }
 
     /// Sent as soon as those before are.
-    pub fn publish(&self, key: &Key, resource: &Value, events: Vec<Event>) {
+    pub fn publish(&self, resource: &Resource, events: Vec<Event>) {
         if events.is_empty() {
             return;
         }
-        let text = |field: &str| resource["metadata"][field].as_str().map(Box::<str>::from);
         let at = Timestamp::now();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(events.into_iter().map(|event| Waiting {
-            key: key.clone(),
-            uid: text("uid"),
-            version: text("resourceVersion"),
+            key: resource.key.clone(),
+            uid: resource.uid.as_deref().map(Into::into),
+            version: resource.version.as_deref().map(Into::into),
             at,
             event,
         }));
@@ -101,7 +99,7 @@ impl Events {
         if let Some(next) = self.next() {
             let api: Api<ClusterEvent> = Api::namespaced(self.client.clone(), &next.key.namespace);
             if let Err(error) = api.create(&PostParams::default(), &self.written(&next)).await {
-                let error = told(&error);
+                let error = safe_message(&error);
                 tracing::warn!(resource = %next.key, error, "an event is not published");
             }
         }

@@ -10,8 +10,8 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::key::Key;
 use super::shallow;
+use llsd_plan::resource::Key;
 
 /// An object of any kind.
 #[derive(Clone, Debug)]

@@ -9,22 +9,24 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use llsd_plan::facts::Facts;
 use llsd_plan::fingerprint::FIELD_MANAGER;
+use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::{PlannedObject, labels};
-use llsd_plan::plan::{Outcome, plan};
+use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
+use llsd_plan::plan::{Planning, plan_beside};
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::{self, Action, Decision, Running, WriteFailure};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
-use super::api;
-use super::api_error::told;
-use super::cache::Child;
-use super::gather::{gather, held};
-use super::key::Key;
+use super::api_error::safe_message;
+use super::context::{Context, Error};
+use super::gather::gather;
+use super::scope::Scope;
 use super::secret_key::SecretKey;
-use super::{Context, Error, Scope, Settings, apply, prune};
+use super::settings::Settings;
+use super::{api, prune};
 use crate::manifests::names::CONFIG_MAP;
 use crate::operator::telemetry::Metrics;
-use llsd_plan::objects::ObjectKind;
 
 /// One object that would change.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +42,7 @@ pub struct Change {
 /// What a reconcile would come to.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    pub outcome: Outcome,
+    pub planning: Planning,
     pub facts: Facts,
     pub changes: Vec<Change>,
     /// What stands in the way of applying it, as the API server or the operator would say.
@@ -49,13 +51,13 @@ pub struct Preview {
 
 /// Looks at a cluster as the operator there would.
 #[derive(Debug)]
-pub struct Looking {
+pub struct Previewer {
     context: Context,
     /// Whether hashes of secrets are the operator's own.
     knows_hashes: bool,
 }
 
-impl Looking {
+impl Previewer {
     pub async fn new(client: Client, operator_namespace: &str) -> Result<Self, Error> {
         let groups = client.list_api_groups().await;
         let groups = groups.map_err(|error| Error::Discovery(Box::new(error)))?;
@@ -71,7 +73,7 @@ impl Looking {
         )?;
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
         if let Ok(Some(found)) = config_maps.get_opt(CONFIG_MAP).await {
-            context.current.set_data(found.data.unwrap_or_default());
+            context.configuration.set_data(found.data.unwrap_or_default());
         }
         Ok(Self { context, knows_hashes })
     }
@@ -84,83 +86,90 @@ impl Looking {
         Ok(answer.json)
     }
 
-    /// What would become of a resource, as the API server would store it.
-    pub async fn preview(&self, key: &Key, resource: &Value) -> Result<Preview, kube::Error> {
-        let context = &self.context;
-        let children = self.children(key).await?;
+    /// What would become of a resource: the steps of a reconcile up to applying.
+    pub async fn preview(&self, resource: &Resource) -> Result<Preview, kube::Error> {
+        let (context, key) = (&self.context, &resource.key);
+        let live = self.live(key).await?;
         self.look_for_bundle(&key.namespace).await?;
-        let mut gathered = gather(context, key, resource, &children).await?;
-        gathered.facts.planned_for = llsd_plan::plan::state_of(resource);
-        let outcome = plan(resource, &gathered.facts);
+        let mut gathered = gather(context, resource, &live).await?;
+        gathered.facts.planned_for = resource.state();
+        let planning = plan_beside(resource, &mut gathered.facts, &live);
         let mut preview =
-            Preview { outcome, facts: gathered.facts, changes: vec![], refusals: vec![] };
-        let Outcome::Planned(planned) = &preview.outcome else { return Ok(preview) };
-        let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
-        let mut changes = Vec::new();
-        for object in planned.objects.in_order() {
-            match self.change(key, resource, object, &children).await? {
-                Ok(change) => changes.extend(change),
+            Preview { planning, facts: gathered.facts, changes: vec![], refusals: vec![] };
+        let Planning::Planned(plan) = &mut preview.planning else { return Ok(preview) };
+
+        let mut planned = plan.objects.in_order();
+        let before = self.before(key, &planned).await?;
+        let running = running(resource, &planned, &before);
+        self.keep_unknown_hash(&mut planned, running.deployment.as_ref());
+        let rollout = rollout::decide(resource, planned, &running);
+        for (decision, before) in rollout.decisions.into_iter().zip(before) {
+            match self.change(key, decision, before).await {
+                Ok(change) => preview.changes.extend(change),
                 Err(refusal) => preview.refusals.push(refusal),
             }
         }
-        for child in prune::unplanned(context, key, owner, planned, &children).await? {
-            let api = api::owned_in(&context.client, &key.namespace, child.kind);
-            let before = api.get_opt(&child.name).await?.map(|live| live.json);
-            let (kind, name) = (child.kind.name(), child.name.to_string());
-            changes.push(Change { kind, name, before, after: None });
+        for object in prune::unplanned(context, resource, plan, &live).await? {
+            let api = api::owned_in(&context.client, &key.namespace, object.kind);
+            let before = api.get_opt(&object.name).await?.map(|live| live.json);
+            let (kind, name) = (object.kind.name(), object.name.to_string());
+            preview.changes.push(Change { kind, name, before, after: None });
         }
-        preview.changes = changes;
+        plan.warnings.extend(rollout.warnings);
         Ok(preview)
     }
 
-    /// What would become of one planned object; the inner error says what is in the way.
+    /// The planned objects as they are.
+    async fn before(
+        &self,
+        key: &Key,
+        planned: &[PlannedObject],
+    ) -> Result<Vec<Option<Value>>, kube::Error> {
+        let mut before = Vec::new();
+        for PlannedObject { kind, name, .. } in planned {
+            let api = api::owned_in(&self.context.client, &key.namespace, *kind);
+            before.push(api.get_opt(name).await?.map(|live| live.json));
+        }
+        Ok(before)
+    }
+
+    /// What would become of one planned object; the error says what is in the way.
     async fn change(
         &self,
         key: &Key,
-        resource: &Value,
-        planned: PlannedObject,
-        children: &[Child],
-    ) -> Result<Result<Option<Change>, String>, kube::Error> {
-        let PlannedObject { kind, name, json: mut object } = planned;
-        let api = api::owned_in(&self.context.client, &key.namespace, kind);
-        let before = api.get_opt(&name).await?.map(|live| live.json);
-        let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
-        let live = before.as_ref().and_then(|live| apply::ours(kind, live, key, owner));
-        if before.is_some() && live.is_none() {
-            return Ok(Err(format!("{} {name} belongs to somebody else", kind.name())));
-        }
-        if kind == ObjectKind::Deployment {
-            if held(resource, children).is_some_and(|deployment| deployment.adopted) {
-                object = apply::adopted_mark(&object, resource);
+        Decision { object, action, .. }: Decision<'_>,
+        before: Option<Value>,
+    ) -> Result<Option<Change>, String> {
+        match action {
+            Action::Leave => return Ok(None),
+            Action::Refuse => return Err(format!("{object} belongs to somebody else")),
+            Action::Wait => {
+                return Err(format!("{object}: {}", WriteFailure::is_going(&object).message));
             }
-            self.keep_unknown_hash(&mut object, before.as_ref());
+            Action::Create | Action::Update(_) | Action::Adopt(_) | Action::Mark(_) => {}
         }
-        if !apply::would_change(&object, live.as_ref(), owner) {
-            return Ok(Ok(None));
-        }
+        let api = api::owned_in(&self.context.client, &key.namespace, object.kind);
         let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
-        Ok(match api.patch(&name, &parameters, &Patch::Apply(&object)).await {
-            Ok(after) => {
-                let after = Some(after.json);
-                Ok(Some(Change { kind: kind.name(), name, before, after }))
-            }
-            Err(error) => Err(format!("{} {name}: {}", kind.name(), told(&error))),
-        })
+        let answer = api.patch(&object.name, &parameters, &Patch::Apply(&object.json)).await;
+        let after = answer.map_err(|error| format!("{object}: {}", safe_message(&error)))?;
+        let (kind, name, after) = (object.kind.name(), object.name, Some(after.json));
+        Ok(Some(Change { kind, name, before, after }))
     }
 
-    async fn children(&self, key: &Key) -> Result<Vec<Child>, kube::Error> {
+    /// The owned objects of a resource.
+    async fn live(&self, key: &Key) -> Result<Vec<LiveObject>, kube::Error> {
         let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
-        let mut children = Vec::new();
+        let mut live = Vec::new();
         for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
             if kind.is_optional() && !self.context.served.contains(kind.group()) {
                 continue;
             }
             let api = api::owned_in(&self.context.client, &key.namespace, kind);
             let listed = api.list(&ListParams::default().labels(&ours)).await?;
-            let read = listed.iter().filter_map(|object| Child::read(kind, &object.json));
-            children.extend(read.filter(|(owner, _)| owner == key).map(|(_, child)| child));
+            let read = listed.iter().filter_map(|object| LiveObject::read(kind, &object.json));
+            live.extend(read.filter(|(owner, _)| owner == key).map(|(_, object)| object));
         }
-        Ok(children)
+        Ok(live)
     }
 
     async fn look_for_bundle(&self, namespace: &str) -> Result<(), kube::Error> {
@@ -172,13 +181,12 @@ impl Looking {
 
     /// Who may not read the operator's key cannot say whether a secret changed, so its hash counts
     /// as unchanged.
-    fn keep_unknown_hash(&self, object: &mut Value, before: Option<&Value>) {
-        if self.knows_hashes {
-            return;
-        }
-        for place in ["/metadata/annotations", "/spec/template/metadata/annotations"] {
-            let live = before.and_then(|live| live.pointer(place)?.get(labels::SECRET_HASH));
-            let annotations = object.pointer_mut(place).and_then(Value::as_object_mut);
+    fn keep_unknown_hash(&self, planned: &mut [PlannedObject], live: Option<&Value>) {
+        let deployment = planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment);
+        let Some(deployment) = deployment.filter(|_| !self.knows_hashes) else { return };
+        for path in ["/metadata/annotations", "/spec/template/metadata/annotations"] {
+            let live = live.and_then(|live| live.pointer(path)?.get(labels::SECRET_HASH));
+            let annotations = deployment.json.pointer_mut(path).and_then(Value::as_object_mut);
             let Some(annotations) = annotations else { continue };
             match live {
                 Some(hash) => drop(annotations.insert(labels::SECRET_HASH.into(), hash.clone())),
@@ -186,6 +194,22 @@ impl Looking {
             }
         }
     }
+}
+
+/// Whose the objects are that have the names of planned ones.
+fn running(resource: &Resource, planned: &[PlannedObject], before: &[Option<Value>]) -> Running {
+    let mut running = Running::default();
+    for (object, live) in planned.iter().zip(before) {
+        let Some(live) = live else { continue };
+        match LiveObject::owned_by(object.kind, live, resource) {
+            Some(own) => running.objects.push(own),
+            None => running.foreign.push((object.kind, object.name.clone())),
+        }
+        if object.kind == ObjectKind::Deployment {
+            running.deployment = Some(live.clone());
+        }
+    }
+    running
 }
 
 fn settings(operator_namespace: &str) -> Settings {

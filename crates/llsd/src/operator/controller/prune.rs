@@ -6,15 +6,13 @@ use std::collections::HashSet;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, Client};
-use llsd_plan::objects::{labels, names};
+use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
-use serde_json::Value;
+use llsd_plan::resource::{Key, Resource};
 
-use super::Context;
 use super::api;
-use super::cache::{Child, Detail};
-use super::key::Key;
-use llsd_plan::objects::ObjectKind;
+use super::context::Context;
 
 /// How many generated configurations are kept, whatever refers to them.
 const CONFIGS_KEPT: usize = 2;
@@ -22,22 +20,21 @@ const CONFIGS_KEPT: usize = 2;
 /// Deletes what is not planned; what was deleted, as `Ingress my-llama-ingress`.
 pub async fn prune(
     context: &Context,
-    key: &Key,
-    resource: &Value,
+    resource: &Resource,
     plan: &Plan,
-    children: &[Child],
 ) -> Result<Vec<String>, kube::Error> {
-    let owner = resource["metadata"]["uid"].as_str().unwrap_or_default();
+    let key = &resource.key;
+    let live = context.cache.live(key);
     let mut deleted = Vec::new();
-    for child in unplanned(context, key, owner, plan, children).await? {
-        delete(&context.client, key, child.kind, &child.name, &child.uid).await?;
-        context.cache.forget_child(key, child.kind, &child.name, &child.uid);
-        deleted.push(format!("{} {}", child.kind.name(), child.name));
+    for object in unplanned(context, resource, plan, &live).await? {
+        delete(&context.client, key, object.kind, &object.name, &object.uid).await?;
+        context.cache.forget_object(key, object.kind, &object.name, &object.uid);
+        deleted.push(format!("{} {}", object.kind.name(), object.name));
     }
     if plan.objects.storage_secret.is_none() {
-        deleted.extend(storage_secret(context, key, resource, owner).await?);
+        deleted.extend(storage_secret(context, resource).await?);
     } else {
-        context.notes.set_storage_secret(key, true);
+        context.memory.set_storage_secret(key, true);
     }
     Ok(deleted)
 }
@@ -45,31 +42,30 @@ pub async fn prune(
 /// The objects of a resource that would be deleted.
 pub async fn unplanned<'a>(
     context: &Context,
-    key: &Key,
-    owner: &str,
+    resource: &Resource,
     plan: &Plan,
-    children: &'a [Child],
-) -> Result<Vec<&'a Child>, kube::Error> {
+    live: &'a [LiveObject],
+) -> Result<Vec<&'a LiveObject>, kube::Error> {
     let planned: HashSet<(ObjectKind, String)> =
         plan.objects.in_order().iter().map(|object| (object.kind, object.name.clone())).collect();
-    let mut unplanned: Vec<&Child> = children
+    let mut unplanned: Vec<&LiveObject> = live
         .iter()
-        .filter(|child| child.controller.as_deref() == Some(owner) && !child.deleting)
-        .filter(|child| child.kind != ObjectKind::VolumeClaim)
-        .filter(|child| !planned.contains(&(child.kind, child.name.to_string())))
+        .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
+        .filter(|object| object.kind != ObjectKind::VolumeClaim)
+        .filter(|object| !planned.contains(&(object.kind, object.name.to_string())))
         .collect();
-    let configs = generated(&unplanned, key);
+    let configs = generated(&unplanned, &resource.key);
     if !configs.is_empty() {
-        let kept = kept_configs(context, key, configs, children).await?;
-        unplanned.retain(|child| !kept.contains(&*child.name));
+        let kept = kept_configs(context, &resource.key, configs, live).await?;
+        unplanned.retain(|object| !kept.contains(&*object.name));
     }
     Ok(unplanned)
 }
 
 /// Generated configurations that are not the planned one.
-fn generated<'a>(unplanned: &[&'a Child], key: &Key) -> Vec<&'a Child> {
+fn generated<'a>(unplanned: &[&'a LiveObject], key: &Key) -> Vec<&'a LiveObject> {
     let prefix = format!("{}-config-", key.name);
-    let is_config = |child: &&&Child| {
+    let is_config = |child: &&&LiveObject| {
         child.kind == ObjectKind::ConfigMap
             && child.name.starts_with(&prefix)
             && matches!(child.detail, Detail::Config { hash: Some(_) })
@@ -81,11 +77,11 @@ fn generated<'a>(unplanned: &[&'a Child], key: &Key) -> Vec<&'a Child> {
 async fn kept_configs(
     context: &Context,
     key: &Key,
-    mut unplanned: Vec<&Child>,
-    children: &[Child],
+    mut unplanned: Vec<&LiveObject>,
+    live: &[LiveObject],
 ) -> Result<HashSet<Box<str>>, kube::Error> {
     unplanned.sort_by(|one, other| other.created.cmp(&one.created).then(one.name.cmp(&other.name)));
-    let all = generated(&children.iter().collect::<Vec<_>>(), key).len();
+    let all = generated(&live.iter().collect::<Vec<_>>(), key).len();
     let newest = CONFIGS_KEPT.saturating_sub(all - unplanned.len());
     let mut kept: HashSet<Box<str>> =
         unplanned.iter().take(newest).map(|child| child.name.clone()).collect();
@@ -112,12 +108,11 @@ async fn kept_configs(
 /// earlier plan is left; a resource that was never changed had no other plan.
 async fn storage_secret(
     context: &Context,
-    key: &Key,
-    resource: &Value,
-    owner: &str,
+    resource: &Resource,
 ) -> Result<Option<String>, kube::Error> {
-    let never_changed = resource["metadata"]["generation"] == 1;
-    if never_changed || context.notes.storage_secret(key) == Some(false) {
+    let key = &resource.key;
+    let never_changed = resource.generation == Some(1);
+    if never_changed || context.memory.storage_secret(key) == Some(false) {
         return Ok(None);
     }
     let name = names::storage_secret(&key.name);
@@ -125,13 +120,15 @@ async fn storage_secret(
     let found = api.get_metadata_opt(&name).await?;
     let owned = found.filter(|secret| {
         let mut owners = secret.metadata.owner_references.iter().flatten();
-        owners.any(|reference| reference.controller == Some(true) && reference.uid == owner)
+        owners.any(|reference| {
+            reference.controller == Some(true) && reference.uid == resource.owner()
+        })
     });
     let uid = owned.and_then(|secret| secret.metadata.uid);
     if let Some(uid) = &uid {
         delete(&context.client, key, ObjectKind::Secret, &name, uid).await?;
     }
-    context.notes.set_storage_secret(key, false);
+    context.memory.set_storage_secret(key, false);
     Ok(uid.map(|_| format!("Secret {name}")))
 }
 

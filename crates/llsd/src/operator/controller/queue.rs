@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::key::Key;
+use llsd_plan::resource::Key;
 
 /// What becomes of a resource after a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

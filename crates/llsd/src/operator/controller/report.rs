@@ -1,56 +1,42 @@
-//! Tells what was found and done: one patch of the status where it changed, and events for what is
+//! Reports what was found and done: one patch of the status where it changed, and events for what is
 //! new. What the status says is computed elsewhere, purely.
 
-use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{ListParams, Patch, PatchParams};
-use kube::{Api, Client};
+use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::FIELD_MANAGER;
-use llsd_plan::objects::labels;
-use llsd_plan::status::{self, Applying, Live, Observed, Planning, Server};
+use llsd_plan::resource::Resource;
+use llsd_plan::status::{self, Observed, Pass};
 use serde_json::{Map, Value, json};
 
-use super::Context;
 use super::api;
-use super::cache::{Child, Detail};
-use super::key::Key;
-use llsd_plan::objects::ObjectKind;
-
-/// What one reconcile came to.
-#[derive(Clone, Copy, Debug)]
-pub struct Findings<'a> {
-    pub planning: Planning<'a>,
-    pub applying: Applying<'a>,
-    pub live: &'a Live,
-    pub server: &'a Server,
-    pub newer_digest: Option<&'a str>,
-}
+use super::context::Context;
+use super::observe::Observation;
 
 /// Writes the status, if it changed.
 pub async fn report(
     context: &Context,
-    key: &Key,
-    resource: &Value,
-    findings: Findings<'_>,
+    resource: &Resource,
+    pass: Pass<'_>,
+    now: &Observation,
+    newer_digest: Option<&str>,
 ) -> Result<(), kube::Error> {
-    let operator = context.operator();
+    let key = &resource.key;
     let update = status::compute(&Observed {
         resource,
         now: Timestamp::now(),
         operator_version: &context.settings.operator_version,
-        distributions: &operator.config.distributions(),
-        planning: findings.planning,
-        applying: findings.applying,
-        live: findings.live,
-        server: findings.server,
-        newer_digest: findings.newer_digest,
+        distributions: &context.configuration.get().config.distributions(),
+        pass,
+        live: &now.live,
+        server: &now.server,
+        newer_digest,
     });
     let status = serde_json::to_value(&update.status).expect("a status has string keys only");
-    let difference = difference(&resource["status"], &status);
+    let difference = difference(&resource.status, &status);
     if difference.is_object() {
         // With the version, so that a status is never laid over one that nobody here has seen.
         let patch = json!({
-            "metadata": {"resourceVersion": resource["metadata"]["resourceVersion"]},
+            "metadata": {"resourceVersion": resource.version},
             "status": difference,
         });
         context.cache.expect_status(key, &status);
@@ -64,14 +50,14 @@ pub async fn report(
             // The resource is gone, and with it whoever would read this.
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
             // The stored resource is one that the API server would not take today, in a place where
-            // it insists on that even for a status. Then only events tell what is wrong.
+            // it insists on that even for a status. Then only events say what is wrong.
             Err(kube::Error::Api(status)) if status.code == 422 => {
                 tracing::warn!(resource = %key, why = status.message, "the status is refused");
             }
             Err(error) => return Err(error),
         }
     }
-    context.events.publish(key, resource, update.events);
+    context.events.publish(resource, update.events);
     Ok(())
 }
 
@@ -95,40 +81,6 @@ fn difference(from: &Value, to: &Value) -> Value {
         }
         _ => to.clone(),
     }
-}
-
-/// The owned objects as the status tells of them.
-pub fn live(children: &[Child], key: &Key, exposed: bool) -> Live {
-    let alive = || children.iter().filter(|child| !child.deleting);
-    let mut outside = alive().filter_map(|child| match &child.detail {
-        Detail::Outside(url) => url.as_deref(),
-        _ => None,
-    });
-    let service = llsd_plan::objects::names::service(&key.name);
-    Live {
-        deployment: alive().find_map(Child::deployment).map(|detail| detail.state.clone()),
-        service: alive().any(|child| child.is_named(ObjectKind::Service, &service)),
-        claim: alive().find_map(|child| match &child.detail {
-            Detail::Claim { phase, .. } => Some(phase.to_string()),
-            _ => None,
-        }),
-        outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
-        pod_trouble: None,
-    }
-}
-
-/// What keeps the newest pod that has trouble from running.
-pub async fn pod_trouble(client: &Client, key: &Key) -> Result<Option<String>, kube::Error> {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
-    let selector: Vec<String> = labels::selector(&key.name)
-        .into_iter()
-        .map(|(label, value)| format!("{label}={value}"))
-        .collect();
-    let mut listed = pods.list(&ListParams::default().labels(&selector.join(","))).await?.items;
-    listed.sort_by_key(|pod| {
-        std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
-    });
-    Ok(listed.iter().find_map(status::pod_trouble))
 }
 
 #[cfg(test)]

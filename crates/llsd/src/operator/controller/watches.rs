@@ -11,17 +11,16 @@ use kube::runtime::watcher::{Config, Error, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::labels;
+use llsd_plan::objects::{ObjectKind, labels};
+use llsd_plan::resource::Key;
 use tokio::task::JoinSet;
 
-use super::Context;
 use super::api;
-use super::key::Key;
+use super::context::Context;
 use super::object::Object;
 use super::scope::{Part, Scope};
 use super::synced::{Pending, Synced};
 use crate::manifests::names::CONFIG_MAP;
-use llsd_plan::objects::ObjectKind;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -40,7 +39,7 @@ const MIRRORS: [(&str, &str, &str, &str); 3] = [
 /// Starts all watches.
 pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
     let synced = Synced::new();
-    let served = context.served_apis();
+    let served = &context.served;
     for part in context.settings.scope.parts() {
         tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
         tasks.spawn(config_maps(Arc::clone(context), part.clone(), synced.expect()));
@@ -100,7 +99,7 @@ fn seen(context: &Context, object: Object) {
 fn gone(context: &Context, key: &Key) {
     context.cache.remove_resource(key);
     context.secrets.forget(key);
-    context.notes.forget(key);
+    context.memory.forget(key);
     // Not that there is anything to do, but whoever works on it now looks again.
     context.queue.add(key);
 }
@@ -119,18 +118,18 @@ async fn children(context: Arc<Context>, kind: ObjectKind, part: Part, mut pendi
             }
             Event::InitApply(object) => {
                 listed.insert(object.key());
-                context.cache.put_child(kind, &object.json)
+                context.cache.put_object(kind, &object.json)
             }
-            Event::Apply(object) => context.cache.put_child(kind, &object.json),
+            Event::Apply(object) => context.cache.put_object(kind, &object.json),
             Event::InitDone => {
                 let woken =
-                    context.cache.keep_children(kind, &listed, |key| part.holds(&key.namespace));
+                    context.cache.keep_objects(kind, &listed, |key| part.holds(&key.namespace));
                 wake(&context, &woken);
                 listed = HashSet::new();
                 pending.done();
                 None
             }
-            Event::Delete(object) => context.cache.remove_child(kind, &object.json),
+            Event::Delete(object) => context.cache.remove_object(kind, &object.json),
         };
         if let Some(key) = woken {
             context.queue.add(&key);
@@ -210,10 +209,10 @@ async fn operator_config(context: Arc<Context>, mut pending: Pending) {
                 listed = object.data;
                 false
             }
-            Event::Apply(object) => context.current.set_data(object.data.unwrap_or_default()),
-            Event::Delete(_) => context.current.set_data(BTreeMap::new()),
+            Event::Apply(object) => context.configuration.set_data(object.data.unwrap_or_default()),
+            Event::Delete(_) => context.configuration.set_data(BTreeMap::new()),
             Event::InitDone => {
-                let changed = context.current.set_data(listed.take().unwrap_or_default());
+                let changed = context.configuration.set_data(listed.take().unwrap_or_default());
                 pending.done();
                 changed
             }
@@ -243,9 +242,11 @@ async fn mirrors(
         let changed = match event {
             Event::Init => false,
             Event::InitApply(object) | Event::Apply(object) => {
-                context.current.set_mirrors(kind, &object.name_any(), Some(&object.json))
+                context.configuration.set_mirrors(kind, &object.name_any(), Some(&object.json))
             }
-            Event::Delete(object) => context.current.set_mirrors(kind, &object.name_any(), None),
+            Event::Delete(object) => {
+                context.configuration.set_mirrors(kind, &object.name_any(), None)
+            }
             Event::InitDone => {
                 pending.done();
                 false

@@ -11,8 +11,9 @@ use tokio::time::{Instant, sleep_until};
 use super::decide::{Step, decide};
 use super::record;
 use super::seen::Seen;
-use super::store::{Store, StoreError};
+use super::store::Store;
 use super::{Leadership, Settings};
+use crate::operator::bounded::RequestError;
 
 /// Stands for election as long as the future is polled, until `stop` completes. Then it gives the
 /// Lease back, so that the next one leads within about a `retry_period`.
@@ -100,7 +101,7 @@ impl Campaign {
                 self.begin_term(sent_at + self.settings.renew_deadline);
                 sent_at + self.settings.renew_interval()
             }
-            Err(StoreError::Stale) => {
+            Err(RequestError::Stale) => {
                 // Soon: a leader wants to know whether it still is one.
                 self.up_to_date = false;
                 Instant::now() + jittered(self.settings.retry_period / 10)
@@ -135,7 +136,7 @@ impl Campaign {
         sleep_until(next).await;
     }
 
-    fn failed(&mut self, error: &StoreError, began: Instant) -> Instant {
+    fn failed(&mut self, error: &RequestError, began: Instant) -> Instant {
         let failure = error.to_string();
         // Every two seconds the same would bury what else is to be read.
         if self.last_failure.as_ref() != Some(&failure) {
@@ -163,7 +164,7 @@ impl Campaign {
             }
             let content = record::released(&content, Timestamp::now());
             match self.store.write(Some(&lease), content).await {
-                Err(StoreError::Stale) => {}
+                Err(RequestError::Stale) => {}
                 Ok(_) => return tracing::info!("the lease is given back"),
                 Err(error) => {
                     return tracing::warn!(%error, "the lease could not be given back");

@@ -21,7 +21,7 @@ pub enum Step {
 /// Decides about a Lease whose content is `lease`, and was last seen to *change* at `observed_at`.
 ///
 /// A Lease that was deleted counts with its last content, and its deletion as the change: its
-/// holder may not know yet and has the time to write it anew. `None` is one that was never seen.
+/// holder may not know yet and has the time to write it again. `None` is one that was never seen.
 pub fn decide(
     lease: Option<&LeaseSpec>,
     observed_at: Instant,

@@ -20,7 +20,7 @@ impl Seen {
         Self { lease: None, content: None, changed_at: now }
     }
 
-    /// Takes in what the API server said. `now` is read after its answer: to have seen it later
+    /// Takes in what the API server answered. `now` is read after its answer: to have seen it later
     /// only means to wait for longer.
     pub(super) fn update(&mut self, found: Option<Lease>, now: Instant) {
         let content = found.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());

@@ -5,21 +5,9 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, PostParams};
-use thiserror::Error;
-use tokio::time::timeout;
 
 use super::Settings;
-
-/// Why a request about the Lease had no effect that we know of.
-#[derive(Debug, Error)]
-pub(super) enum StoreError {
-    #[error("someone else has changed it")]
-    Stale,
-    #[error("no answer within {0:?}")]
-    NoAnswer(Duration),
-    #[error("{0}")]
-    Failed(#[source] Box<kube::Error>),
-}
+use crate::operator::bounded::{RequestError, bounded};
 
 #[derive(Debug)]
 pub(super) struct Store {
@@ -37,8 +25,8 @@ impl Store {
         }
     }
 
-    pub(super) async fn read(&self) -> Result<Option<Lease>, StoreError> {
-        self.bounded(self.api.get_opt(&self.name)).await
+    pub(super) async fn read(&self) -> Result<Option<Lease>, RequestError> {
+        bounded(self.patience, self.api.get_opt(&self.name)).await
     }
 
     /// Creates the Lease, or replaces exactly the version that `last` is.
@@ -46,42 +34,21 @@ impl Store {
         &self,
         last: Option<&Lease>,
         content: LeaseSpec,
-    ) -> Result<Lease, StoreError> {
+    ) -> Result<Lease, RequestError> {
         let parameters = PostParams {
             field_manager: Some("llama-stack-operator".to_owned()),
             ..PostParams::default()
         };
         if let Some(last) = last {
             let lease = Lease { spec: Some(content), ..last.clone() };
-            let written = self.bounded(self.api.replace(&self.name, &parameters, &lease)).await;
+            let written =
+                bounded(self.patience, self.api.replace(&self.name, &parameters, &lease)).await;
             return written.map_err(|error| error.or_stale(&[404, 409]));
         }
         let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
         let lease = Lease { metadata, spec: Some(content) };
-        let written = self.bounded(self.api.create(&parameters, &lease)).await;
+        let written = bounded(self.patience, self.api.create(&parameters, &lease)).await;
         // Here a 404 would mean that the namespace is missing.
         written.map_err(|error| error.or_stale(&[409]))
-    }
-
-    async fn bounded<T>(
-        &self,
-        request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, StoreError> {
-        match timeout(self.patience, request).await {
-            Ok(answer) => answer.map_err(|error| StoreError::Failed(Box::new(error))),
-            Err(_) => Err(StoreError::NoAnswer(self.patience)),
-        }
-    }
-}
-
-impl StoreError {
-    fn or_stale(self, codes: &[u16]) -> Self {
-        match &self {
-            Self::Failed(error) => match &**error {
-                kube::Error::Api(status) if codes.contains(&status.code) => Self::Stale,
-                _ => self,
-            },
-            _ => self,
-        }
     }
 }

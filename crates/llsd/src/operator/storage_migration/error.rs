@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::operator::controller::api_error::told;
+use crate::operator::controller::api_error::safe_message;
 
 /// An object that the API server did not take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) fn explained(
     verb: &'static str,
     resource: &'static str,
 ) -> MigrationError {
-    let reason = told(error);
+    let reason = safe_message(error);
     match error {
         kube::Error::Api(status) if matches!(status.code, 401 | 403) => {
             MigrationError::Forbidden { verb, resource }

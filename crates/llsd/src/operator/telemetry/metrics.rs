@@ -98,17 +98,17 @@ impl Metrics {
 
     /// A rate is known only of a counter that was there before its first event.
     fn show_zeros(&self) {
-        for result in Reconcile::ALL {
+        for &result in Reconcile::ALL {
             let _ = self.reconciles.get_or_create(&label("result", result.name()));
         }
-        for result in Lookup::ALL {
+        for &result in Lookup::ALL {
             let _ = self.registry_lookups.get_or_create(&label("result", result.name()));
         }
-        for result in Generation::ALL {
+        for &result in Generation::ALL {
             let _ = self.config_generations.get_or_create(&label("result", result.name()));
         }
         for path in ["convert", "validate"] {
-            for result in Call::ALL {
+            for &result in Call::ALL {
                 let _ = self.webhook_calls.get_or_create(&call_labels(path, result));
             }
         }

@@ -2,7 +2,7 @@
 //! asked over them is none of this file's concern.
 //!
 //! Anybody in the cluster can connect. So a connection gets little time for its handshake, and when
-//! there are too many, the oldest must go: the API server can always connect anew.
+//! there are too many, the oldest must go: the API server can always connect again.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -123,6 +123,6 @@ fn http(http2: bool) -> auto::Builder<TokioExecutor> {
         .initial_stream_window_size(128 << 10)
         .initial_connection_window_size(256 << 10)
         .max_concurrent_streams(100);
-    // The handshake has said which of the two is spoken, so that nobody waits for a first byte.
+    // The handshake has settled which of the two is used, so that nobody waits for a first byte.
     if http2 { http.http2_only() } else { http.http1_only() }
 }

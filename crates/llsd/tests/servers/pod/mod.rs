@@ -9,7 +9,7 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts, SecretFacts, SecretKeyFacts};
 use llsd_plan::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
-use llsd_plan::plan::{Outcome, Plan, plan};
+use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_testkit::{Boot, Release, free_port};
 use serde_json::{Value, json};
 
@@ -61,8 +61,8 @@ impl Pod {
             let secret: &mut SecretFacts = facts.secrets.entry((*name).to_owned()).or_default();
             secret.keys.insert((*key).to_owned(), known);
         }
-        match plan(&resource, &facts) {
-            Outcome::Planned(plan) => Self { release, plan, port, secrets: secrets.clone() },
+        match parse_and_plan(&resource, &facts) {
+            Planning::Planned(plan) => Self { release, plan, port, secrets: secrets.clone() },
             other => panic!("{release}: {other:#?}"),
         }
     }

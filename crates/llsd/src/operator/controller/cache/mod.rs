@@ -1,7 +1,6 @@
-//! What the watches told: every resource, packed, and of every owned object what is acted on. Reads
+//! What the watches have shown: every resource, packed, and of every owned object what is acted on. Reads
 //! never leave the process; a thousand resources take a few megabytes.
 
-mod child;
 mod packed;
 
 use std::collections::{HashMap, HashSet};
@@ -9,13 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::fingerprint::Fingerprint;
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::ObjectKind;
+use llsd_plan::resource::{Key, Resource};
 use serde_json::Value;
 
-pub use child::{Child, DeploymentDetail, Detail};
 pub use packed::Packed;
-
-use super::key::Key;
-use llsd_plan::objects::ObjectKind;
 
 /// All resources and owned objects.
 #[derive(Debug, Default)]
@@ -24,7 +22,7 @@ pub struct Cache(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     resources: HashMap<Key, Packed>,
-    children: HashMap<Key, Vec<Child>>,
+    objects: HashMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
     users: HashMap<Box<str>, HashSet<Key>>,
     /// ConfigMaps by resource, the other way round.
@@ -54,10 +52,11 @@ impl Cache {
         state.set_used(key, Vec::new());
     }
 
-    pub fn resource(&self, key: &Key) -> Option<Value> {
+    /// A resource, parsed.
+    pub fn resource(&self, key: &Key) -> Option<Resource> {
         // Unpacked outside of the lock.
         let packed = self.lock().resources.get(key).cloned();
-        packed.map(|packed| packed.unpack())
+        packed.map(|packed| Resource::parse(&packed.unpack()).known_as(key))
     }
 
     pub fn resource_keys(&self) -> Vec<Key> {
@@ -71,7 +70,7 @@ impl Cache {
         phases.map(|phase| (phase, 1)).collect()
     }
 
-    /// A status is about to be written; its event is nobody's business.
+    /// A status is about to be written; its event wakes nobody.
     pub fn expect_status(&self, key: &Key, status: &Value) {
         if let Some(packed) = self.lock().resources.get_mut(key) {
             packed.expect_status(status);
@@ -93,16 +92,16 @@ impl Cache {
         forgotten_before: u64,
         applied: Option<Fingerprint>,
     ) {
-        let Some((key, child)) = Child::read(kind, object) else { return };
+        let Some((key, child)) = LiveObject::read(kind, object) else { return };
         let mut state = self.lock();
         let may_be_new = state.forgotten == forgotten_before;
-        let mut known = state.children.get(&key).into_iter().flatten();
+        let mut known = state.objects.get(&key).into_iter().flatten();
         if !may_be_new && !known.any(|known| known.is_named(kind, &child.name)) {
             return;
         }
         let (name, fingerprint) = (child.name.clone(), child.fingerprint);
-        state.put_child(key.clone(), child);
-        let mut known = state.children.get_mut(&key).into_iter().flatten();
+        state.put_object(key.clone(), child);
+        let mut known = state.objects.get_mut(&key).into_iter().flatten();
         let known = known.find(|known| known.is_named(kind, &name));
         // The watch may have been faster with the same object, or with another by now.
         if let Some(known) = known.filter(|known| known.fingerprint == fingerprint) {
@@ -111,34 +110,34 @@ impl Cache {
     }
 
     /// Takes in an owned object; which resource it wakes.
-    pub fn put_child(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
-        let (key, child) = Child::read(kind, object)?;
-        self.lock().put_child(key, child)
+    pub fn put_object(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
+        let (key, child) = LiveObject::read(kind, object)?;
+        self.lock().put_object(key, child)
     }
 
     /// An owned object is gone; which resource that wakes.
-    pub fn remove_child(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
-        let (key, gone) = Child::read(kind, object)?;
-        self.forget_child(&key, kind, &gone.name, &gone.uid).then_some(key)
+    pub fn remove_object(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
+        let (key, gone) = LiveObject::read(kind, object)?;
+        self.forget_object(&key, kind, &gone.name, &gone.uid).then_some(key)
     }
 
     /// Forgets one owned object, if it is still that one.
-    pub fn forget_child(&self, key: &Key, kind: ObjectKind, name: &str, uid: &str) -> bool {
+    pub fn forget_object(&self, key: &Key, kind: ObjectKind, name: &str, uid: &str) -> bool {
         let mut state = self.lock();
         // Also of one that is not known: the answer to its making may be under way.
         state.forgotten += 1;
-        let Some(children) = state.children.get_mut(key) else { return false };
-        let before = children.len();
-        children.retain(|child| !(child.is_named(kind, name) && *child.uid == *uid));
-        let gone = children.len() < before;
-        if children.is_empty() {
-            state.children.remove(key);
+        let Some(objects) = state.objects.get_mut(key) else { return false };
+        let before = objects.len();
+        objects.retain(|child| !(child.is_named(kind, name) && *child.uid == *uid));
+        let gone = objects.len() < before;
+        if objects.is_empty() {
+            state.objects.remove(key);
         }
         gone
     }
 
     /// Forgets all owned objects of a kind that a new list did not show; which resources that wakes.
-    pub fn keep_children(
+    pub fn keep_objects(
         &self,
         kind: ObjectKind,
         listed: &HashSet<Key>,
@@ -147,23 +146,24 @@ impl Cache {
         let mut state = self.lock();
         let mut woken = Vec::new();
         state.forgotten += 1;
-        state.children.retain(|key, children| {
-            let before = children.len();
-            children.retain(|child| {
+        state.objects.retain(|key, objects| {
+            let before = objects.len();
+            objects.retain(|child| {
                 child.kind != kind
                     || !covered(key)
                     || listed.contains(&Key::new(&key.namespace, &child.name))
             });
-            if children.len() < before {
+            if objects.len() < before {
                 woken.push(key.clone());
             }
-            !children.is_empty()
+            !objects.is_empty()
         });
         woken
     }
 
-    pub fn children(&self, key: &Key) -> Vec<Child> {
-        self.lock().children.get(key).cloned().unwrap_or_default()
+    /// The owned objects of a resource.
+    pub fn live(&self, key: &Key) -> Vec<LiveObject> {
+        self.lock().objects.get(key).cloned().unwrap_or_default()
     }
 
     /// Notes which ConfigMaps, as `namespace/name`, a resource refers to.
@@ -184,11 +184,11 @@ impl Cache {
 }
 
 impl State {
-    fn put_child(&mut self, key: Key, mut child: Child) -> Option<Key> {
-        let children = self.children.entry(key.clone()).or_default();
-        let place = children.iter_mut().find(|known| known.is_named(child.kind, &child.name));
+    fn put_object(&mut self, key: Key, mut child: LiveObject) -> Option<Key> {
+        let objects = self.objects.entry(key.clone()).or_default();
+        let place = objects.iter_mut().find(|known| known.is_named(child.kind, &child.name));
         let Some(known) = place else {
-            children.push(child);
+            objects.push(child);
             return Some(key);
         };
         if known.uid == child.uid && known.version >= child.version {
@@ -223,12 +223,6 @@ impl State {
     }
 }
 
-impl Child {
-    pub fn is_named(&self, kind: ObjectKind, name: &str) -> bool {
-        self.kind == kind && *self.name == *name
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -246,22 +240,22 @@ mod tests {
         };
         let before = cache.forgotten();
         cache.put_written(ObjectKind::Service, &service("1"), before, None);
-        assert_eq!(cache.children(&key).len(), 1);
+        assert_eq!(cache.live(&key).len(), 1);
         // Written, seen and deleted by somebody, before the answer to the write is in.
         let before = cache.forgotten();
-        cache.put_child(ObjectKind::Service, &service("2"));
-        cache.remove_child(ObjectKind::Service, &service("3"));
+        cache.put_object(ObjectKind::Service, &service("2"));
+        cache.remove_object(ObjectKind::Service, &service("3"));
         cache.put_written(ObjectKind::Service, &service("2"), before, None);
-        assert!(cache.children(&key).is_empty());
+        assert!(cache.live(&key).is_empty());
         // Made, and deleted before anything was known of it.
         let before = cache.forgotten();
-        cache.remove_child(ObjectKind::Service, &service("5"));
+        cache.remove_object(ObjectKind::Service, &service("5"));
         cache.put_written(ObjectKind::Service, &service("4"), before, None);
-        assert!(cache.children(&key).is_empty());
+        assert!(cache.live(&key).is_empty());
         // Another object's end does not keep one that is known from being brought up to date.
-        cache.put_child(ObjectKind::Service, &service("6"));
-        cache.keep_children(ObjectKind::Ingress, &HashSet::new(), |_| true);
+        cache.put_object(ObjectKind::Service, &service("6"));
+        cache.keep_objects(ObjectKind::Ingress, &HashSet::new(), |_| true);
         cache.put_written(ObjectKind::Service, &service("7"), before, None);
-        assert_eq!(cache.children(&key)[0].version, 7);
+        assert_eq!(cache.live(&key)[0].version, 7);
     }
 }

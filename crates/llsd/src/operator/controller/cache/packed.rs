@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::child::version;
+use llsd_plan::live::version;
 
 /// One resource.
 #[derive(Clone, Debug)]

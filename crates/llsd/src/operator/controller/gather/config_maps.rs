@@ -7,9 +7,9 @@ use kube::{Api, Client};
 use llsd_plan::facts::ConfigMapFacts;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::references::References;
+use llsd_plan::resource::Key;
 
-use crate::operator::controller::bundles::Bundles;
-use crate::operator::controller::key::Key;
+use super::super::bundles::Bundles;
 
 /// Facts name ConfigMaps of other namespaces as `namespace/name`.
 fn place<'a>(named: &'a str, namespace: &'a str) -> (&'a str, &'a str) {

@@ -14,8 +14,9 @@ use super::certificate::{Leaf, Trusted};
 use super::decide::{Own, Standing, Step, decide, may_serve};
 use super::make::{MakeError, carry_out};
 use super::material::Material;
-use super::secret::{Error, Read, Store};
+use super::secret::{Read, Store};
 use super::served::Served;
+use crate::operator::bounded::RequestError;
 use crate::operator::leadership::Leadership;
 
 /// Steps of one turn; after each the Secret is considered again.
@@ -36,7 +37,7 @@ pub struct Confirmed {
 #[derive(Debug, thiserror::Error)]
 enum KeepError {
     #[error(transparent)]
-    Secret(#[from] Error),
+    Secret(#[from] RequestError),
     #[error(transparent)]
     Make(#[from] MakeError),
 }
@@ -127,7 +128,7 @@ impl Keeper {
         }
     }
 
-    /// Whether what was last told to be registered is, and long enough.
+    /// Whether what was last published is registered, and for long enough.
     fn is_settled(&self) -> bool {
         let (bundle, confirmed) = (self.bundle.borrow(), self.confirmed.borrow());
         match (&*bundle, &*confirmed) {
@@ -179,7 +180,7 @@ impl Keeper {
                     self.log(&step, &read);
                     read = written;
                 }
-                Err(Error::Stale) => read = self.store.read().await?,
+                Err(RequestError::Stale) => read = self.store.read().await?,
                 Err(error) => return Err(error.into()),
             }
         }

@@ -12,23 +12,12 @@ use llsd_plan::objects::labels;
 use secrecy::ExposeSecret;
 use secrecy::zeroize::Zeroize;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use super::material::{FIELDS, Material};
+use crate::operator::bounded::{RequestError, bounded};
 
 /// The longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why a request about the Secret had no effect that we know of.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("somebody else has just written it")]
-    Stale,
-    #[error("no answer within {PATIENCE:?}")]
-    NoAnswer,
-    #[error("{0}")]
-    Failed(#[source] Box<kube::Error>),
-}
 
 pub(super) struct Store {
     api: Api<Secret>,
@@ -59,13 +48,13 @@ impl Store {
         format!("{}/{NAME}", self.namespace)
     }
 
-    pub async fn read(&self) -> Result<Read, Error> {
-        let secret = bounded(self.api.get_opt(NAME)).await?;
+    pub async fn read(&self) -> Result<Read, RequestError> {
+        let secret = bounded(PATIENCE, self.api.get_opt(NAME)).await?;
         Ok(secret.map(read).unwrap_or_default())
     }
 
     /// Creates the Secret, or changes exactly the version that was read.
-    pub async fn write(&self, content: &Material, before: &Read) -> Result<Read, Error> {
+    pub async fn write(&self, content: &Material, before: &Read) -> Result<Read, RequestError> {
         let data = content.write();
         let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
         let labels = [(labels::MANAGED_BY, labels::OPERATOR)];
@@ -82,7 +71,7 @@ impl Store {
                 field_manager: Some(WEBHOOK_FIELD_MANAGER.into()),
                 ..Default::default()
             };
-            bounded(self.api.patch(NAME, &parameters, &Patch::Merge(&patch))).await
+            bounded(PATIENCE, self.api.patch(NAME, &parameters, &Patch::Merge(&patch))).await
         } else {
             let mut secret = Secret::default();
             secret.metadata.name = Some(NAME.to_owned());
@@ -96,9 +85,11 @@ impl Store {
                 field_manager: Some(WEBHOOK_FIELD_MANAGER.into()),
                 ..Default::default()
             };
-            bounded(self.api.create(&parameters, &secret)).await
+            bounded(PATIENCE, self.api.create(&parameters, &secret)).await
         };
-        written.map(read).map_err(Error::or_stale)
+        // Gone, changed, or made by another replica at the same time. A missing namespace is none of
+        // these, and answers 404 to a create as well: the next read and write show it.
+        written.map(read).map_err(|error| error.or_stale(&[409]))
     }
 }
 
@@ -109,25 +100,4 @@ fn read(secret: Secret) -> Read {
         bytes.zeroize();
     }
     Read { found, version: secret.metadata.resource_version }
-}
-
-async fn bounded<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
-    match timeout(PATIENCE, request).await {
-        Ok(answer) => answer.map_err(|error| Error::Failed(Box::new(error))),
-        Err(_) => Err(Error::NoAnswer),
-    }
-}
-
-impl Error {
-    /// Gone, changed, or made by another replica at the same time. A missing namespace is none of
-    /// these, and answers 404 to a create as well: the next read and write tell.
-    fn or_stale(self) -> Self {
-        match &self {
-            Self::Failed(error) => match &**error {
-                kube::Error::Api(status) if status.code == 409 => Self::Stale,
-                _ => self,
-            },
-            _ => self,
-        }
-    }
 }

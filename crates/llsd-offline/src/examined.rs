@@ -1,0 +1,162 @@
+//! One resource examined from all sides: judged by itself, then planned with the facts, and every
+//! finding at its line of the file and in the fields of its version.
+
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::facts::Facts;
+use llsd_plan::plan::{self, Plan};
+use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
+use llsd_plan::validate::{v1alpha1_path, validate};
+use serde_json::Value;
+
+use crate::finding::Finding;
+use crate::report::Verdict;
+use crate::resource::Resource;
+
+/// A resource and all that was found in it.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    pub resource: Resource,
+    pub problems: Vec<Finding>,
+    pub warnings: Vec<Finding>,
+    /// What only a cluster or a registry could tell.
+    pub missing: Vec<Finding>,
+    /// There without problems and with nothing missing.
+    pub planned: Option<Planned>,
+}
+
+/// A plan, and the v1alpha2 form of the resource it was made from.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub plan: Plan,
+    pub object: Value,
+}
+
+impl Examined {
+    pub fn new(resource: Resource, facts: Option<&Facts>) -> Self {
+        let mut examined = Self {
+            problems: resource.problems.clone(),
+            warnings: resource.warnings.clone(),
+            missing: Vec::new(),
+            planned: None,
+            resource,
+        };
+        if let Some(version) = examined.resource.version {
+            examined.judge(version, facts);
+        }
+        examined
+    }
+
+    fn judge(&mut self, version: Version, facts: Option<&Facts>) {
+        let written = self.resource.to_json();
+        let mut findings = validate(&written);
+        // A v1alpha1 resource whose form is wrong becomes nothing that is worth planning.
+        let sound = version == Version::V1Alpha2 || findings.problems.is_empty();
+        if let Some(facts) = facts.filter(|_| sound) {
+            let object = convert(written, Version::V1Alpha2);
+            findings.extend(self.found_by_planning(plan::parse_and_plan(&object, facts), object));
+        }
+        self.take(findings);
+    }
+
+    /// Takes in what planning came to elsewhere, with the facts of a cluster.
+    pub fn planned_as(&mut self, planning: plan::Planning, object: Value) {
+        let findings = self.found_by_planning(planning, object);
+        self.take(findings);
+    }
+
+    fn found_by_planning(&mut self, planning: plan::Planning, object: Value) -> Findings {
+        let mut findings = Findings::default();
+        match planning {
+            plan::Planning::Planned(plan) => {
+                findings.warnings = self.in_own_fields(plan.warnings.clone());
+                self.planned = Some(Planned { plan: *plan, object });
+            }
+            plan::Planning::Refused(found) => {
+                findings.problems = self.in_own_fields(found.problems);
+                findings.warnings = self.in_own_fields(found.warnings);
+                if findings.problems.is_empty() {
+                    findings.problems.push(unreadable());
+                }
+            }
+            plan::Planning::Unavailable { missing, warnings } => {
+                self.missing = self.located(self.in_own_fields(missing));
+                findings.warnings = self.in_own_fields(warnings);
+            }
+        }
+        findings
+    }
+
+    /// Planning judges by itself too, so most findings come twice.
+    fn take(&mut self, mut findings: Findings) {
+        findings.sort();
+        let (problems, warnings) =
+            (self.located(findings.problems), self.located(findings.warnings));
+        for (list, found) in [(&mut self.problems, problems), (&mut self.warnings, warnings)] {
+            for finding in found {
+                if !list.contains(&finding) {
+                    list.push(finding);
+                }
+            }
+        }
+        self.problems.sort_by_key(|finding| finding.at);
+        self.warnings.sort_by_key(|finding| finding.at);
+        if !self.problems.is_empty() {
+            self.planned = None;
+        }
+    }
+
+    /// A problem that is found when the resource is to be used.
+    pub fn refuse(&mut self, problem: Problem) {
+        let problems = self.located(self.in_own_fields(vec![problem]));
+        self.problems.extend(problems);
+        self.planned = None;
+    }
+
+    /// Something that only a cluster or a registry has is asked for.
+    pub fn miss(&mut self, problem: Problem) {
+        let missing = self.located(self.in_own_fields(vec![problem]));
+        self.missing.extend(missing);
+    }
+
+    /// `NAMESPACE/NAME`, or as much of it as the file says.
+    pub fn title(&self) -> String {
+        self.verdict().title()
+    }
+
+    /// The path of a finding or an origin in the fields that the file's author wrote.
+    pub fn own_path(&self, path: &FieldPath) -> FieldPath {
+        match self.resource.version {
+            Some(Version::V1Alpha1) => v1alpha1_path(path),
+            _ => path.clone(),
+        }
+    }
+
+    fn located(&self, problems: Vec<Problem>) -> Vec<Finding> {
+        problems.into_iter().map(|problem| Finding::locate(problem, &self.resource.tree)).collect()
+    }
+
+    fn in_own_fields(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        problems
+            .into_iter()
+            .map(|problem| Problem { path: self.own_path(&problem.path), ..problem })
+            .collect()
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        let Resource { file, document, namespace, name, api_version, .. } = self.resource.clone();
+        let mut problems = self.problems.clone();
+        problems.extend(self.missing.iter().cloned());
+        let warnings = self.warnings.clone();
+        Verdict { file, document, namespace, name, api_version, problems, warnings }
+    }
+}
+
+/// Planning reads the resource into types; what validation accepts, they are meant to take.
+fn unreadable() -> Problem {
+    Problem {
+        path: FieldPath::spec(),
+        reason: Reason::Invalid,
+        message: "the resource has a form that planning cannot read".to_owned(),
+        remedy: "please report it, with the resource".to_owned(),
+    }
+}

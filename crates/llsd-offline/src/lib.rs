@@ -1,0 +1,27 @@
+//! The engine of `llsd validate`, `render`, `explain` and `migrate`: texts of resources in, findings
+//! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
+//! codes are the command line's.
+
+mod configuration;
+mod examined;
+pub mod explain;
+mod facts_file;
+mod finding;
+mod input;
+pub mod migrate;
+mod pick;
+mod plans;
+pub mod render;
+mod report;
+mod resource;
+mod validate;
+
+pub use configuration::Configuration;
+pub use examined::{Examined, Planned};
+pub use facts_file::{base, facts};
+pub use finding::Finding;
+pub use input::{Input, Source};
+pub use plans::{Plans, Refused};
+pub use report::{Report, StreamTexts, Verdict};
+pub use resource::{Contents, Remark, Resource};
+pub use validate::validate;

@@ -1,0 +1,145 @@
+//! One resource of a file: migrated, verdict before and after, and what there is to say about it in
+//! the fields and lines of the file.
+
+use std::fmt::Write;
+
+use llsd_api::GROUP;
+use llsd_api::conversion::Version;
+use llsd_plan::facts::Facts;
+use llsd_plan::migrate::{
+    Decision, DecisionKind, Migrated, Move, Target, lift, migrate, migrate_to,
+};
+use llsd_plan::plan::{self, parse_and_plan};
+use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
+use llsd_plan::validate::validate;
+use llsd_yaml::Position;
+use serde_json::Value;
+
+use crate::finding::Finding;
+use crate::report::Verdict;
+use crate::resource::Resource;
+
+#[derive(Debug)]
+pub(super) struct Migration {
+    /// The new object; nothing where the old one stays.
+    pub(super) object: Option<Value>,
+    pub(super) moves: Vec<Move>,
+    pub(super) verdict: Verdict,
+    decisions: Vec<(Position, Decision)>,
+}
+
+impl Migration {
+    pub(super) fn of(resource: Resource, to: Option<Target>) -> Self {
+        let source = resource.to_json();
+        let mut findings = Findings::default();
+        let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
+        if let Some(version) = resource.version {
+            if version == Version::V1Alpha1 {
+                findings = validate(&lift(&migrated.object).rest);
+            }
+            if findings.problems.is_empty() {
+                migrated = match to {
+                    Some(target) => migrate_to(&migrated.object, target),
+                    None => migrate(&migrated.object),
+                };
+                let found = judge(&migrated.object, to);
+                findings.extend(in_fields_of_the_source(found, &migrated, version));
+            }
+            regrouped(&resource, &mut migrated);
+        }
+        findings.sort();
+        Self::new(resource, migrated, findings)
+    }
+
+    fn new(resource: Resource, migrated: Migrated, findings: Findings) -> Self {
+        let located = |found: Vec<Problem>| {
+            found.into_iter().map(|problem| Finding::locate(problem, &resource.tree))
+        };
+        let (mut problems, mut warnings) = (resource.problems.clone(), Vec::new());
+        problems.extend(located(findings.problems));
+        warnings.extend(located(findings.warnings));
+        let decisions = migrated.decisions.into_iter();
+        let decisions: Vec<_> =
+            decisions.map(|decision| (resource.tree.position(&decision.path), decision)).collect();
+        let changed = migrated.object != resource.tree.to_json();
+        let Resource { file, document, namespace, name, api_version, .. } = resource;
+        Self {
+            object: changed.then_some(migrated.object),
+            moves: migrated.moves,
+            verdict: Verdict { file, document, namespace, name, api_version, problems, warnings },
+            decisions,
+        }
+    }
+}
+
+/// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
+fn judge(object: &Value, to: Option<Target>) -> Findings {
+    let mut findings = validate(object);
+    let mut facts = Facts::default();
+    // A name says itself which release it stands for.
+    let is_image = object.pointer("/spec/distribution/image").is_some();
+    facts.image.release = to.filter(|_| is_image).map(|target| target.release().to_owned());
+    match parse_and_plan(object, &facts) {
+        plan::Planning::Planned(plan) => findings.warnings.extend(plan.warnings),
+        plan::Planning::Refused(found) => findings.extend(found),
+        plan::Planning::Unavailable { warnings, .. } => findings.warnings.extend(warnings),
+    }
+    findings
+}
+
+/// Findings on the new object in the fields of the file.
+fn in_fields_of_the_source(findings: Findings, migrated: &Migrated, version: Version) -> Findings {
+    if version == Version::V1Alpha2 {
+        return findings;
+    }
+    let own = |problem: Problem| Problem { path: migrated.source_of(&problem.path), ..problem };
+    Findings {
+        problems: findings.problems.into_iter().map(own).collect(),
+        warnings: findings.warnings.into_iter().map(own).collect(),
+    }
+}
+
+/// A resource of a group that no API server has comes into the one that it has.
+fn regrouped(resource: &Resource, migrated: &mut Migrated) {
+    let group = resource.api_version.split_once('/').map_or("", |(group, _)| group);
+    if group != GROUP {
+        let path = FieldPath::root().key("apiVersion");
+        let message = format!("the group {group} → {GROUP}, which API servers have");
+        migrated.decisions.insert(0, Decision { path, kind: DecisionKind::Moved, message });
+    }
+}
+
+/// Every decision at its line, and a line that counts.
+pub(super) fn summary(migrations: &[Migration]) -> String {
+    let several = migrations.len() > 1;
+    let mut text = String::new();
+    for migration in migrations {
+        let mut decisions: Vec<_> = migration.decisions.iter().collect();
+        decisions.sort_by_key(|(at, _)| *at);
+        for (Position { line, column }, Decision { path, kind, message }) in decisions {
+            let title =
+                if several { format!("{}: ", migration.verdict.title()) } else { String::new() };
+            let file = &migration.verdict.file;
+            let word = kind.word();
+            let _ = writeln!(text, "{file}:{line}:{column}: {word}: {title}{path}: {message}");
+        }
+    }
+    let changed = migrations.iter().filter(|migration| migration.object.is_some()).count();
+    let count = |kind: DecisionKind| {
+        let all = migrations.iter().flat_map(|migration| &migration.decisions);
+        let variables =
+            |path: &FieldPath| matches!(path.segments().last(), Some(Segment::Index(_)));
+        all.filter(|(_, decision)| decision.kind == kind)
+            .filter(|(_, decision)| kind == DecisionKind::Moved || variables(&decision.path))
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "{changed} of {} resources migrated; {} fields moved, {} variables turned, {} left",
+        migrations.len(),
+        count(DecisionKind::Moved),
+        count(DecisionKind::Turned),
+        count(DecisionKind::Left)
+    );
+    text
+}

@@ -1,0 +1,91 @@
+//! Every resource of the given texts migrated and judged, and the texts put together again. One
+//! problem stops all output, because half of it could be taken for the whole.
+
+use llsd_api::KIND;
+use llsd_plan::migrate::{Move, Target};
+use llsd_plan::problem::{FieldPath, Reason};
+use llsd_yaml::rewrite::{join, rewrite};
+use serde_json::Value;
+
+use super::migration::{Migration, summary};
+use crate::input::Source;
+use crate::pick::contents;
+use crate::report::Report;
+use crate::resource::Remark;
+
+/// What became of the texts.
+#[derive(Debug)]
+pub struct Migrated {
+    /// Nothing where the report has a problem.
+    pub text: Option<String>,
+    /// Every decision at its line, and a line that counts.
+    pub summary: String,
+    pub report: Report,
+}
+
+pub fn migrate(sources: &[Source], to: Option<Target>) -> Migrated {
+    let mut report = Report::default();
+    let mut texts = Vec::new();
+    let mut all = Vec::new();
+    for source in sources {
+        report.files.push(source.name.clone());
+        let found = contents(&source.name, &source.text);
+        report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
+        let migrations: Vec<Migration> =
+            found.resources.into_iter().map(|resource| Migration::of(resource, to)).collect();
+        report.resources.extend(migrations.iter().map(|migration| migration.verdict.clone()));
+        if let Ok(text) = &source.text
+            && report.problem_count() == 0
+        {
+            texts.push(rewritten(text, &migrations));
+        }
+        all.extend(migrations);
+    }
+    let text = (report.problem_count() == 0).then(|| join(&texts));
+    Migrated { text, summary: summary(&all), report }
+}
+
+/// Other kinds pass untouched, which is what anybody expects here.
+fn without_other_kinds(mut remark: Remark) -> Remark {
+    remark.warnings.retain(|warning| warning.problem.reason != Reason::Ignored);
+    remark
+}
+
+/// The text of a file with its resources migrated.
+fn rewritten(text: &str, migrations: &[Migration]) -> String {
+    let mut remaining = migrations.iter();
+    rewrite(text, |document| {
+        let mut moves = Vec::new();
+        replace(document, &FieldPath::root(), &mut remaining, &mut moves);
+        moves
+    })
+}
+
+/// Puts the migrated objects in the place of the old ones, also inside lists.
+fn replace<'m>(
+    value: &mut Value,
+    path: &FieldPath,
+    remaining: &mut impl Iterator<Item = &'m Migration>,
+    moves: &mut Vec<Move>,
+) {
+    let kind = value.get("kind").and_then(Value::as_str).unwrap_or_default();
+    if kind == KIND {
+        let Some(migration) = remaining.next() else { return };
+        let steps = migration.moves.iter();
+        moves.extend(
+            steps.map(|step| Move { from: step.from.below(path), to: step.to.below(path) }),
+        );
+        if let Some(object) = &migration.object {
+            *value = object.clone();
+        }
+    } else if kind == "List" || kind.strip_suffix("List") == Some(KIND) {
+        let of_ours = kind != "List";
+        if of_ours && let Some(version) = value.get_mut("apiVersion") {
+            *version = Value::from("llamastack.io/v1alpha2");
+        }
+        let items = value.get_mut("items").and_then(Value::as_array_mut);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            replace(item, &path.key("items").index(index), remaining, moves);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Everything that the operator would apply, as texts.
+
+use llsd_plan::document;
+use llsd_plan::problem::Problem;
+use serde_json::Value;
+
+use crate::configuration::Configuration;
+use crate::examined::{Examined, Planned};
+use crate::plans::Plans;
+
+/// The files of one resource, in a separate folder where it has a name.
+#[derive(Debug)]
+pub struct Folder {
+    pub name: Option<String>,
+    /// Names and texts.
+    pub files: Vec<(String, String)>,
+}
+
+/// All objects, as one stream.
+pub fn stream(plans: &Plans) -> String {
+    let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests());
+    let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
+    texts.join("---\n")
+}
+
+/// One folder for each resource; a single one needs no name of its own. A configuration that is
+/// missing is left out.
+pub fn folders(
+    plans: &Plans,
+    configurations: &[Result<Configuration<'_>, Problem>],
+) -> Vec<Folder> {
+    let several = configurations.len() > 1;
+    plans
+        .all()
+        .zip(configurations)
+        .map(|((examined, planned), configuration)| Folder {
+            name: several.then(|| folder_name(examined)),
+            files: files(planned, configuration.as_ref().ok()),
+        })
+        .collect()
+}
+
+fn folder_name(examined: &Examined) -> String {
+    let namespace = examined.resource.namespace.as_deref().filter(|name| !name.is_empty());
+    let namespace = namespace.unwrap_or("default");
+    format!("{namespace}.{}", examined.resource.name.as_deref().unwrap_or_default())
+}
+
+fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(String, String)> {
+    let objects = &planned.plan.objects;
+    let pod = objects.deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    let server = pod.and_then(|pod| pod.containers.first());
+    let env = server.and_then(|server| server.env.clone()).unwrap_or_default();
+    let env = serde_json::to_value(env).expect("variables have string keys only");
+    let mut files = Vec::new();
+    if let Some(configuration) = configuration {
+        files.push(("config.yaml".to_owned(), configuration.text().to_owned()));
+    }
+    files.push(("env.yaml".to_owned(), document::manifest(&env)));
+    for object in objects.manifests() {
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let name = format!("{}-{}.yaml", text("/kind").to_lowercase(), text("/metadata/name"));
+        files.push((name, document::manifest(&object)));
+    }
+    files
+}

@@ -1,0 +1,115 @@
+//! The report for people. Findings go to stderr, in the order of the file and in the form that
+//! compilers use and editors understand:
+//!
+//! ```text
+//! stack.yaml:12:11: spec.providers.inference[1].id: "vllm" is used twice
+//!     → choose another id
+//! stack.yaml:1:13: warning: apiVersion: the group "llamastack.ai" is read as "llamastack.io"
+//! ```
+//!
+//! The path is left out where a text is no resource yet. With several resources, each finding names
+//! its own, `NAMESPACE/NAME`, in front of the path. stdout has `NAMESPACE/NAME: valid` for every
+//! resource without problems. The last line counts; it is on stdout if there is no problem.
+
+use std::fmt::Write;
+
+use llsd_yaml::Position;
+
+use super::summary::Report;
+use crate::finding::Finding;
+
+/// What goes to each stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamTexts {
+    pub stdout: String,
+    pub stderr: String,
+}
+
+struct Line<'report> {
+    file: &'report str,
+    warning: bool,
+    title: Option<String>,
+    finding: &'report Finding,
+}
+
+impl Report {
+    pub fn to_text(&self) -> StreamTexts {
+        let mut text = StreamTexts { stdout: String::new(), stderr: self.findings() };
+        for resource in self.resources.iter().filter(|resource| resource.problems.is_empty()) {
+            let _ = writeln!(text.stdout, "{}: valid", resource.title());
+        }
+        let problems = self.problem_count();
+        let summary = format!(
+            "{}, {}, {}\n",
+            counted(self.resources.len(), "resource"),
+            counted(problems, "problem"),
+            counted(self.warning_count(), "warning")
+        );
+        if problems == 0 { &mut text.stdout } else { &mut text.stderr }.push_str(&summary);
+        text
+    }
+
+    /// The findings alone, without a word on what is valid.
+    pub fn findings(&self) -> String {
+        let mut lines = self.lines();
+        // Files keep the order in which they were named; within one, findings come as one reads.
+        let rank = |line: &Line| self.files.iter().position(|file| file == line.file);
+        lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
+        let mut text = String::new();
+        for line in &lines {
+            line.print(&mut text);
+        }
+        text
+    }
+
+    fn lines(&self) -> Vec<Line<'_>> {
+        let several = self.resources.len() > 1;
+        let mut lines = Vec::new();
+        for resource in &self.resources {
+            let title = several.then(|| resource.title());
+            for (findings, warning) in [(&resource.problems, false), (&resource.warnings, true)] {
+                lines.extend(findings.iter().map(|finding| Line {
+                    file: &resource.file,
+                    warning,
+                    title: title.clone(),
+                    finding,
+                }));
+            }
+        }
+        for remark in &self.remarks {
+            for (findings, warning) in [(&remark.problems, false), (&remark.warnings, true)] {
+                lines.extend(findings.iter().map(|finding| Line {
+                    file: &remark.file,
+                    warning,
+                    title: None,
+                    finding,
+                }));
+            }
+        }
+        lines
+    }
+}
+
+impl Line<'_> {
+    fn print(&self, out: &mut String) {
+        let Finding { problem, at: Position { line, column } } = self.finding;
+        let _ = write!(out, "{}:{line}:{column}: ", self.file);
+        if self.warning {
+            out.push_str("warning: ");
+        }
+        if let Some(title) = &self.title {
+            let _ = write!(out, "{title}: ");
+        }
+        if !problem.path.segments().is_empty() {
+            let _ = write!(out, "{}: ", problem.path);
+        }
+        let _ = writeln!(out, "{}", problem.message);
+        if !self.warning {
+            let _ = writeln!(out, "    → {}", problem.remedy);
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

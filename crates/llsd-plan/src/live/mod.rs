@@ -1,0 +1,7 @@
+//! What the cluster holds of a resource's objects.
+
+mod deployment;
+mod object;
+
+pub use deployment::{DeploymentDetail, DeploymentState};
+pub use object::{Detail, LiveObject, version};

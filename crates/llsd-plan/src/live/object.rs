@@ -1,0 +1,177 @@
+//! An owned object as the cluster holds it, as far as anybody acts on it: whether it is what would be
+//! applied, and what a status reports of it. The object itself is not kept.
+
+use serde_json::Value;
+
+use super::deployment::DeploymentDetail;
+use crate::fingerprint::{self, Fingerprint};
+use crate::objects::{ObjectKind, labels};
+use crate::resource::{Key, Resource};
+
+/// An owned object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveObject {
+    pub kind: ObjectKind,
+    pub name: Box<str>,
+    pub uid: Box<str>,
+    /// Grows with each change; only for telling newer from older.
+    pub version: u64,
+    /// The uid of the resource that controls it, if one does.
+    pub controller: Option<Box<str>>,
+    /// Whether that controller is a resource of ours.
+    pub controlled_by_us: bool,
+    /// Of what we applied to it; `None` where we never did.
+    pub fingerprint: Option<Fingerprint>,
+    /// Of the object whose application led to that, where the two differ: what a webhook of the
+    /// cluster or the API server itself made of it is not applied again and again.
+    pub answered: Option<Fingerprint>,
+    pub created: Box<str>,
+    pub deleting: bool,
+    pub detail: Detail,
+}
+
+/// What else matters of some kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    None,
+    Deployment(Box<DeploymentDetail>),
+    Claim {
+        phase: Box<str>,
+        size: Box<str>,
+    },
+    /// Where the server is reached from outside: an address of the load balancer or the host name.
+    Outside(Option<Box<str>>),
+    Config {
+        hash: Option<Box<str>>,
+    },
+    Account {
+        pull_secrets: Vec<Box<str>>,
+    },
+}
+
+impl LiveObject {
+    /// Reads a live object; with it the resource that it belongs to.
+    pub fn read(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
+        let metadata = &object["metadata"];
+        let text = |field: &str| metadata[field].as_str();
+        let controller = metadata["ownerReferences"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|owner| owner["controller"] == true);
+        let controlled_by_us = controller.is_some_and(|owner| {
+            let group = owner["apiVersion"].as_str().and_then(|version| version.split('/').next());
+            group == Some(llsd_api::GROUP) && owner["kind"] == llsd_api::KIND
+        });
+        let name = match controller.filter(|_| controlled_by_us) {
+            Some(owner) => owner["name"].as_str()?,
+            None => named_for(kind, object)?,
+        };
+        let key = Key::new(text("namespace")?, name);
+        let child = Self {
+            kind,
+            name: text("name")?.into(),
+            uid: text("uid").unwrap_or_default().into(),
+            version: version(metadata),
+            controller: controller.and_then(|owner| owner["uid"].as_str()).map(Into::into),
+            controlled_by_us,
+            fingerprint: fingerprint::of_live(object),
+            answered: None,
+            created: text("creationTimestamp").unwrap_or_default().into(),
+            deleting: text("deletionTimestamp").is_some(),
+            detail: detail(kind, object),
+        };
+        Some((key, child))
+    }
+
+    /// What is known of an object that no watch has shown, if it is the resource's own.
+    pub fn owned_by(kind: ObjectKind, live: &Value, resource: &Resource) -> Option<Self> {
+        let (named, object) = Self::read(kind, live)?;
+        let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
+        // Somebody may have taken the label away, and with it the object out of the watch. Of a
+        // Secret the label is the only proof that the operator's own policy accepts.
+        let controlled = object.controller.as_deref() == Some(resource.owner());
+        let proven = kind != ObjectKind::Secret && (controlled || object.fingerprint.is_some());
+        (named == resource.key && (labelled || proven)).then_some(object)
+    }
+
+    pub fn is_named(&self, kind: ObjectKind, name: &str) -> bool {
+        self.kind == kind && *self.name == *name
+    }
+
+    /// Whether nothing that anybody acts on differs.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        Self { version: self.version, ..other.clone() } == *self
+    }
+
+    pub fn deployment(&self) -> Option<&DeploymentDetail> {
+        match &self.detail {
+            Detail::Deployment(detail) => Some(detail),
+            _ => None,
+        }
+    }
+}
+
+/// The resource of an object that no resource controls: a claim that outlives its resource, or a
+/// Deployment whose owner v0.9 forgot. Anybody can edit labels, so names decide; and a Deployment's
+/// selector, which nobody can edit.
+fn named_for(kind: ObjectKind, object: &Value) -> Option<&str> {
+    let name = kind.resource_named(object["metadata"]["name"].as_str()?)?;
+    let selected = &object["spec"]["selector"]["matchLabels"][labels::INSTANCE];
+    (kind != ObjectKind::Deployment || selected == name).then_some(name)
+}
+
+/// Resource versions of one cluster can be compared as numbers.
+pub fn version(metadata: &Value) -> u64 {
+    metadata["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn detail(kind: ObjectKind, object: &Value) -> Detail {
+    let text = |value: &Value| value.as_str().map(Box::<str>::from);
+    match kind {
+        ObjectKind::Deployment => Detail::Deployment(Box::new(DeploymentDetail::read(object))),
+        ObjectKind::VolumeClaim => Detail::Claim {
+            phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
+            size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
+        },
+        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => {
+            Detail::Outside(outside(kind, object))
+        }
+        ObjectKind::ConfigMap => {
+            Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
+        }
+        ObjectKind::ServiceAccount => Detail::Account {
+            pull_secrets: object["imagePullSecrets"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|secret| text(&secret["name"]))
+                .collect(),
+        },
+        ObjectKind::Secret
+        | ObjectKind::NetworkPolicy
+        | ObjectKind::Service
+        | ObjectKind::DisruptionBudget
+        | ObjectKind::Autoscaler => Detail::None,
+    }
+}
+
+/// An address as the object's controller reports it, else the host name that was asked for.
+fn outside(kind: ObjectKind, object: &Value) -> Option<Box<str>> {
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let balancer = &status["loadBalancer"]["ingress"][0];
+    let host = match kind {
+        ObjectKind::Ingress => [&spec["rules"][0]["host"], &balancer["hostname"], &balancer["ip"]],
+        ObjectKind::Route => [&status["ingress"][0]["host"], &spec["host"], &Value::Null],
+        _ => [&spec["hostnames"][0], &Value::Null, &Value::Null],
+    };
+    let host = host.into_iter().find_map(|value| value.as_str().filter(|text| !text.is_empty()))?;
+    let encrypted = match kind {
+        ObjectKind::Ingress => spec["tls"].as_array().is_some_and(|tls| !tls.is_empty()),
+        ObjectKind::Route => spec["tls"].is_object(),
+        // Its listener decides, and that is an object of somebody else.
+        _ => false,
+    };
+    let scheme = if encrypted { "https" } else { "http" };
+    Some(format!("{scheme}://{host}").into())
+}

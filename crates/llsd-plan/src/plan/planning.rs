@@ -1,0 +1,180 @@
+//! From a resource and facts to everything that the operator would apply, or to what is in the way.
+
+use llsd_api::secret_ref::SecretKey;
+use serde_json::Value;
+
+use super::config_source::external_installs;
+use super::{config_source, moved, secret_references, server};
+use crate::config::{self, Generated};
+use crate::facts::{BaseFacts, Facts};
+use crate::image::{self, RequestedImage};
+use crate::objects::{Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service};
+use crate::problem::{Findings, Problem};
+use crate::resource::{Key, Resource};
+use crate::secrets;
+use crate::wiring::{Variable, VariableValue};
+
+/// Everything that would be applied for one resource.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub objects: Objects,
+    pub image: RequestedImage,
+    /// The generated configuration; none with `overrideConfig` or the image's own.
+    pub generated: Option<Generated>,
+    /// Where the base of a generated configuration was found.
+    pub base: Option<BaseFacts>,
+    /// Variables that generation gives the server.
+    pub environment: Vec<Variable>,
+    /// The server that the image holds and its release, as far as they are known: `llama-stack
+    /// 0.7.3`, `OGX 1.5.0`.
+    pub server: Option<String>,
+    /// How many fields of the resource refer to a secret that the server reads.
+    pub secret_references: usize,
+    /// Where the server is reached inside the cluster.
+    pub url: String,
+    pub warnings: Vec<Problem>,
+}
+
+/// What planning came to.
+#[derive(Clone, Debug)]
+pub enum Planning {
+    Planned(Box<Plan>),
+    /// The user's to fix; nothing is retried until an input changes. Without problems the resource
+    /// has a form that nobody can read.
+    Refused(Findings),
+    /// Something that only a cluster or a registry has is not there now.
+    Unavailable {
+        missing: Vec<Problem>,
+        warnings: Vec<Problem>,
+    },
+}
+
+/// v0.9's name of the server's container.
+const CONTAINER_NAME: &str = "llama-stack";
+
+/// Plans a resource.
+pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
+    let mut findings = resource.findings.clone();
+    let Some(spec) = &resource.spec else { return refuse(findings) };
+    let Key { namespace, name } = &resource.key;
+    let mut unavailable = Vec::new();
+    let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
+        return refuse(findings);
+    };
+    let (source, base) =
+        config_source::choose(spec, &image, facts, &mut findings, &mut unavailable);
+
+    let mut generated = None;
+    let release = image.release(facts.image.release.as_deref());
+    if let Some(base) = &base {
+        let outcome = config::generate(spec, facts, base, release.as_deref());
+        findings.extend(outcome.findings);
+        unavailable.extend(outcome.unavailable);
+        generated = outcome.generated;
+    }
+    let references = secret_references::of(spec, generated.as_ref());
+    secrets::check(&references, facts, namespace, &mut findings);
+    let database = generated
+        .as_ref()
+        .and_then(|generated| generated.database)
+        .and_then(|form| secret_references::database(spec, facts, form, &mut findings));
+    let (ca_bundle, remarks) = ca_bundle::text(spec, namespace, facts);
+    findings.extend(remarks);
+    let config = match (&generated, source) {
+        (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
+        (None, source) => source,
+    };
+    let Some(config) = config else { return stop(findings, unavailable) };
+
+    let server = match &generated {
+        Some(generated) => generated.server,
+        None => server::inside(&config, facts, release.as_deref()),
+    };
+    moved::remark(&resource.status, spec, server, &mut findings);
+    let environment = environment(generated.as_ref(), name);
+    let blueprint = Blueprint {
+        name,
+        namespace,
+        spec,
+        facts,
+        image: pinned(&image.image, facts.image.digest.as_deref()),
+        container_name: resource.container_name.as_deref().unwrap_or(CONTAINER_NAME).to_owned(),
+        config,
+        server,
+        environment: environment.clone(),
+        redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
+        database,
+        secret_hash: secrets::hash(&references, facts),
+        ca_bundle,
+        external_providers: external_installs(spec),
+        planned_for: resource.state().or_else(|| facts.planned_for.clone()),
+    };
+    let (objects, remarks) = objects(&blueprint);
+    findings.extend(remarks);
+    let generated_name = generated.as_ref().map(|generated| generated.release);
+    if !findings.problems.is_empty() || !unavailable.is_empty() {
+        return stop(findings, unavailable);
+    }
+    findings.sort();
+    Planning::Planned(Box::new(Plan {
+        objects,
+        image,
+        generated,
+        base,
+        environment,
+        server: server::named(generated_name, server, release.as_deref()),
+        secret_references: secret_references::fields(&references),
+        url: service::url(&blueprint),
+        warnings: findings.warnings,
+    }))
+}
+
+/// Plans a resource that nothing else is to be done with.
+pub fn parse_and_plan(resource: &Value, facts: &Facts) -> Planning {
+    plan(&Resource::parse(resource), facts)
+}
+
+fn refuse(mut findings: Findings) -> Planning {
+    findings.sort();
+    Planning::Refused(findings)
+}
+
+fn stop(mut findings: Findings, missing: Vec<Problem>) -> Planning {
+    findings.sort();
+    if findings.problems.is_empty() {
+        Planning::Unavailable { missing, warnings: findings.warnings }
+    } else {
+        Planning::Refused(findings)
+    }
+}
+
+fn pinned(image: &str, digest: Option<&str>) -> String {
+    match digest {
+        Some(digest) if !image.contains('@') => format!("{image}@{digest}"),
+        _ => image.to_owned(),
+    }
+}
+
+/// The variables that the generated file refers to.
+fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
+    let Some(generated) = generated else { return Vec::new() };
+    let mut variables: Vec<Variable> = generated
+        .secrets
+        .iter()
+        .map(|bound| Variable {
+            name: bound.name.to_string(),
+            value: VariableValue::Secret(bound.secret.clone()),
+        })
+        .collect();
+    if let Some(form) = generated.database {
+        for key in form.keys() {
+            let secret = SecretKey { name: names::storage_secret(name), key: (*key).to_owned() };
+            variables.push(Variable {
+                name: format!("LLSD_STORAGE_SQL_{}", key.to_uppercase()),
+                value: VariableValue::Secret(secret),
+            });
+        }
+    }
+    variables.extend(generated.variables.iter().cloned());
+    variables
+}

@@ -1,0 +1,138 @@
+//! A resource, read once: every step from planning to the status takes it from here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use llsd_api::conversion::carried_container_name;
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::problem::Findings;
+use crate::sha256;
+use crate::validate::validate_stored;
+
+/// On the resource: when its value changes, the image is resolved again and what waited is applied.
+pub const REFRESH: &str = "llamastack.io/refresh";
+
+/// The namespace of a resource that names none, as kubectl has it.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Namespace and name of a resource or of an object; many places hold the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+/// A resource as v1alpha2, from a cluster or a file.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    pub key: Key,
+    /// The cluster's name for it; a file has none.
+    pub uid: Option<String>,
+    /// By which a write to an older form of it is refused.
+    pub version: Option<String>,
+    pub generation: Option<i64>,
+    /// The value of [`REFRESH`].
+    refresh: Option<String>,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
+    pub container_name: Option<String>,
+    /// What validation found.
+    pub findings: Findings,
+    /// `None` where it cannot be read; the findings then say why.
+    pub spec: Option<LlamaStackDistributionSpec>,
+    /// As it is now, whoever wrote it; `null` where there is none.
+    pub status: Value,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+    namespace: Option<String>,
+    generation: Option<i64>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+impl Resource {
+    pub fn parse(json: &Value) -> Self {
+        let text = |field: &str| json["metadata"][field].as_str().map(str::to_owned);
+        let metadata = Metadata::deserialize(&json["metadata"]).ok();
+        let spec = metadata.as_ref().and_then(|_| spec_of(json));
+        let Metadata { name, namespace, generation, mut annotations } =
+            metadata.unwrap_or_default();
+        let namespace = namespace.filter(|name| !name.is_empty());
+        Self {
+            key: Key::new(namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE), &name),
+            uid: text("uid"),
+            version: text("resourceVersion"),
+            generation,
+            refresh: annotations.remove(REFRESH),
+            deleting: text("deletionTimestamp").is_some(),
+            container_name: carried_container_name(json),
+            findings: validate_stored(json),
+            spec,
+            status: json["status"].clone(),
+        }
+    }
+
+    /// The same with a key that others hold already.
+    #[must_use]
+    pub fn known_as(self, key: &Key) -> Self {
+        Self { key: key.clone(), ..self }
+    }
+
+    /// The state of the resource as one word: its generation, and the annotation that asks for
+    /// images to be resolved again. Offline a resource has no generation.
+    pub fn state(&self) -> Option<String> {
+        let generation = self.generation?;
+        Some(match &self.refresh {
+            Some(refresh) => format!("{generation}-{}", &sha256::hex(refresh)[..8]),
+            None => generation.to_string(),
+        })
+    }
+
+    /// The uid by which its objects know it; empty for a file.
+    pub fn owner(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// The Secret with the certificate that the server serves.
+    pub fn certificate_secret(&self) -> Option<&str> {
+        self.spec.as_ref()?.networking.as_ref()?.tls.as_ref()?.secret_name.as_deref()
+    }
+
+    /// Whether the configuration that runs was the image's own, as the status has it.
+    pub fn ran_a_base_of_its_image(&self) -> bool {
+        let source = &self.status["resolvedDistribution"]["configSource"];
+        matches!(source.as_str(), Some("Labels" | "Layer"))
+    }
+
+    /// The ConfigMap with a configuration of the user's own.
+    pub fn override_config(&self) -> Option<&str> {
+        let own = self.spec.as_ref()?.override_config.as_ref()?;
+        Some(&own.config_map_name)
+    }
+}
+
+/// The spec of a v1alpha2 resource, if it can be read.
+pub fn spec_of(json: &Value) -> Option<LlamaStackDistributionSpec> {
+    LlamaStackDistributionSpec::deserialize(&json["spec"]).ok()
+}
+
+impl Key {
+    pub fn new(namespace: &str, name: &str) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}

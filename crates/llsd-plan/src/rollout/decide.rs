@@ -1,0 +1,177 @@
+//! Every planned object with what is to be done about it now, and what has to wait.
+
+use serde_json::Value;
+
+use super::action::Action;
+use super::refusal::WriteFailure;
+use super::{adopted, claim};
+use crate::live::LiveObject;
+use crate::objects::{ObjectKind, PlannedObject};
+use crate::problem::Problem;
+use crate::resource::Resource;
+
+/// What the cluster holds of a resource's objects.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Those that are the resource's own.
+    pub objects: Vec<LiveObject>,
+    /// Those that have the name of a planned one and are somebody else's.
+    pub foreign: Vec<(ObjectKind, String)>,
+    /// The Deployment whole, where [`keeps_template`] says that it stays as it is.
+    pub deployment: Option<Value>,
+}
+
+/// What of a plan may reach the cluster now.
+#[derive(Clone, Debug, Default)]
+pub struct Rollout<'a> {
+    /// In the order in which they are carried out. The first that cannot be stops the rest.
+    pub decisions: Vec<Decision<'a>>,
+    /// What waits for the next change of the resource, as field paths of the Deployment.
+    pub waiting: Vec<String>,
+    /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
+    pub warnings: Vec<Problem>,
+}
+
+/// What is to be done about one object.
+#[derive(Clone, Debug)]
+pub struct Decision<'a> {
+    /// As it is applied.
+    pub object: PlannedObject,
+    pub action: Action<'a>,
+    /// The number of pods that stays when the Deployment leaves it to an autoscaler.
+    pub replicas_left: Option<i32>,
+}
+
+/// Decides about all planned objects.
+pub fn decide<'a>(
+    resource: &Resource,
+    planned: Vec<PlannedObject>,
+    running: &'a Running,
+) -> Rollout<'a> {
+    let mut rollout = Rollout::default();
+    for object in planned {
+        let live = running.counterpart(&object);
+        let is_foreign = || {
+            let mut foreign = running.foreign.iter();
+            foreign.any(|(kind, name)| *kind == object.kind && *name == object.name)
+        };
+        let decision = if live.is_none() && is_foreign() {
+            Decision { object, action: Action::Refuse, replicas_left: None }
+        } else {
+            match object.kind {
+                ObjectKind::Deployment => rollout.deployment(resource, object, live, running),
+                ObjectKind::VolumeClaim => rollout.claim(resource, object, live, running),
+                ObjectKind::ServiceAccount
+                | ObjectKind::Secret
+                | ObjectKind::ConfigMap
+                | ObjectKind::NetworkPolicy
+                | ObjectKind::Service
+                | ObjectKind::DisruptionBudget
+                | ObjectKind::Autoscaler
+                | ObjectKind::Ingress
+                | ObjectKind::HttpRoute
+                | ObjectKind::Route => Decision::of(resource, object, live),
+            }
+        };
+        rollout.decisions.push(decision);
+    }
+    rollout
+}
+
+/// Whether the template of an earlier operator stays as it is, because the resource has not changed
+/// since its Deployment was adopted.
+pub fn keeps_template(
+    resource: &Resource,
+    planned: &PlannedObject,
+    live: Option<&LiveObject>,
+) -> bool {
+    match Action::of(&planned.json, live, resource.owner()) {
+        Action::Adopt(_) => true,
+        Action::Update(live) => live
+            .deployment()
+            .is_some_and(|deployment| deployment.adopted && deployment.is_for(resource)),
+        _ => false,
+    }
+}
+
+impl Running {
+    /// The resource's own object of the same kind and name.
+    pub fn counterpart(&self, planned: &PlannedObject) -> Option<&LiveObject> {
+        self.objects.iter().find(|live| live.is_named(planned.kind, &planned.name))
+    }
+}
+
+impl<'a> Rollout<'a> {
+    fn deployment(
+        &mut self,
+        resource: &Resource,
+        mut object: PlannedObject,
+        live: Option<&'a LiveObject>,
+        running: &Running,
+    ) -> Decision<'a> {
+        if keeps_template(resource, &object, live) {
+            let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
+            self.waiting = adopted::waiting(&object.json, whole);
+            object.json = adopted::mark(&object.json, &resource.state().unwrap_or_default());
+            let decision = Decision::of(resource, object, live);
+            let action = match decision.action {
+                Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
+                other => other,
+            };
+            return Decision { action, ..decision };
+        }
+        let decision = Decision::of(resource, object, live);
+        let (Action::Update(live), Some(deployment)) =
+            (decision.action, live.and_then(LiveObject::deployment))
+        else {
+            return decision;
+        };
+        let is_left = decision.object.json["spec"].get("replicas").is_none();
+        let wanted = deployment.state.wanted;
+        Decision {
+            action: if deployment.adopted { Action::Adopt(live) } else { decision.action },
+            replicas_left: Some(wanted).filter(|wanted| is_left && *wanted != 1),
+            ..decision
+        }
+    }
+
+    fn claim(
+        &mut self,
+        resource: &Resource,
+        object: PlannedObject,
+        live: Option<&'a LiveObject>,
+        running: &Running,
+    ) -> Decision<'a> {
+        let runs = running.objects.iter().any(|live| live.kind == ObjectKind::Deployment);
+        if let Some(remark) = live.filter(|_| runs).and_then(claim::going) {
+            self.warnings.push(remark);
+            return Decision { object, action: Action::Leave, replicas_left: None };
+        }
+        let (json, shrinking) = claim::without_shrinking(object.json, live);
+        self.warnings.extend(shrinking);
+        Decision::of(resource, PlannedObject { json, ..object }, live)
+    }
+}
+
+impl<'a> Decision<'a> {
+    /// What to do about an object that follows no rule of its own.
+    pub fn of(resource: &Resource, object: PlannedObject, live: Option<&'a LiveObject>) -> Self {
+        let action = Action::of(&object.json, live, resource.owner());
+        Self { object, action, replicas_left: None }
+    }
+
+    /// What to do instead where a claim was refused because it cannot grow, and the remark on that.
+    /// What else is new in it does not wait: whose it is above all, as a claim that v0.9's reference
+    /// still binds to the resource would be deleted with it.
+    pub fn without_growing(
+        &self,
+        resource: &Resource,
+        failure: &WriteFailure,
+    ) -> Option<(Self, Problem)> {
+        let (Action::Update(live) | Action::Adopt(live)) = self.action else { return None };
+        let remark = claim::not_growing(Some(live), &self.object.json, failure)?;
+        let json = claim::with_its_size(self.object.json.clone(), Some(live));
+        let object = PlannedObject { json, ..self.object.clone() };
+        Some((Self::of(resource, object, Some(live)), remark))
+    }
+}

@@ -1,0 +1,73 @@
+//! What a running server keeps while its resource is unchanged: a tag that points elsewhere by now,
+//! or a new operator, is no reason to restart it.
+
+use crate::image::RequestedImage;
+use crate::live::{DeploymentDetail, LiveObject};
+use crate::resource::Resource;
+
+/// What the Deployment of a resource runs, known before anything is planned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held<'a> {
+    deployment: Option<&'a DeploymentDetail>,
+    /// Whether it was made for the state that the resource has now.
+    is_current: bool,
+}
+
+/// The image that a Deployment runs, if it is the one that its resource asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PinnedImage {
+    /// Pinned to this digest.
+    Digest(String),
+    /// Without a digest, as a registry that could not be asked had left it.
+    Unpinned,
+}
+
+impl<'a> Held<'a> {
+    pub fn of(resource: &Resource, live: &'a [LiveObject]) -> Self {
+        let deployment = live.iter().find_map(LiveObject::deployment);
+        let is_current = deployment.is_some_and(|deployment| deployment.is_for(resource));
+        Self { deployment, is_current }
+    }
+
+    /// The image of the Redis sidecar, which is the operator's: a new operator must not restart
+    /// servers only for its own new image.
+    pub fn sidecar_image(&self) -> Option<&'a str> {
+        self.deployment.filter(|_| self.is_current)?.sidecar_image.as_deref()
+    }
+
+    /// What runs of the image that the resource asks for.
+    pub fn running(&self, wanted: &RequestedImage) -> Option<PinnedImage> {
+        PinnedImage::of(self.deployment?.state.image.as_deref()?, wanted)
+    }
+
+    /// Whether what runs stays, whatever its tag points to by now.
+    pub fn keeps_image(&self) -> bool {
+        self.is_current
+    }
+}
+
+impl PinnedImage {
+    fn of(live: &str, wanted: &RequestedImage) -> Option<Self> {
+        if live == wanted.image {
+            return Some(Self::Unpinned);
+        }
+        let digest = live.strip_prefix(&wanted.image)?.strip_prefix('@')?;
+        Some(Self::Digest(digest.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_counts_only_while_the_resource_asks_for_the_same_image() {
+        let wanted = |image: &str| RequestedImage::by_itself(image);
+        let running = |live, image| PinnedImage::of(live, &wanted(image));
+        let pinned = PinnedImage::Digest("sha256:0".into());
+        assert_eq!(running("r/a:1@sha256:0", "r/a:1"), Some(pinned));
+        assert_eq!(running("r/a:1", "r/a:1"), Some(PinnedImage::Unpinned));
+        assert_eq!(running("r/a:1@sha256:0", "r/a:2"), None);
+        assert_eq!(running("r/a:11@sha256:0", "r/a:1"), None);
+    }
+}

@@ -1,0 +1,39 @@
+//! An object that is not as planned, and who is to blame.
+
+use crate::objects::PlannedObject;
+
+/// Why an object is not as planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteFailure {
+    /// As `Deployment my-llama`.
+    pub object: String,
+    pub message: String,
+    pub refused: Refused,
+}
+
+/// Whose fault it is that an object was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// An object of that name belongs to somebody else.
+    NotOurs,
+    /// The API server refused its content.
+    Invalid,
+    /// The API server did not answer, or was in the way for now.
+    Unavailable,
+}
+
+impl WriteFailure {
+    pub fn not_ours(object: &PlannedObject) -> Self {
+        let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
+                       give the resource another name";
+        Self::of(object, message, Refused::NotOurs)
+    }
+
+    pub fn is_going(object: &PlannedObject) -> Self {
+        Self::of(object, "is being deleted", Refused::Unavailable)
+    }
+
+    fn of(object: &PlannedObject, message: &str, refused: Refused) -> Self {
+        Self { object: object.to_string(), message: message.to_owned(), refused }
+    }
+}

@@ -1,0 +1,158 @@
+//! The requests that write owned objects: server-side apply under one manager, guarded so that it
+//! only ever makes a new object or changes the very one that was looked at.
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::{ObjectKind, PlannedObject};
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::{Refused, WriteFailure};
+use llsd_plan::takeover;
+use serde_json::{Value, json};
+
+use super::super::api;
+use super::super::api_error::safe_message;
+use super::super::cache::Cache;
+use super::super::context::Context;
+use super::super::object::Object;
+
+/// Holds `spec.replicas` while an autoscaler is about to take it over.
+const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
+
+/// Writes objects of one resource, and puts the answers into the cache.
+#[derive(Clone, Copy)]
+pub struct Writer<'a> {
+    client: &'a Client,
+    cache: &'a Cache,
+    key: &'a Key,
+}
+
+/// What became of an attempt to make an object.
+#[derive(Debug)]
+pub enum Creation {
+    Made,
+    /// There is one of that name, which the watch has not shown.
+    Exists(Box<Value>),
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(context: &'a Context, resource: &'a Resource) -> Self {
+        Self { client: &context.client, cache: &context.cache, key: &resource.key }
+    }
+
+    /// Makes the object, unless there is one of its name.
+    pub async fn create(&self, desired: &PlannedObject) -> Result<Creation, WriteFailure> {
+        let PlannedObject { kind, name, json } = desired;
+        let mut object = json.clone();
+        // No object has this version, so one that exists is refused as changed meanwhile; one that
+        // does not exist is made. Server-side apply has no other way to say "only if new".
+        object["metadata"]["resourceVersion"] = json!("1");
+        match self.apply(desired, &object).await {
+            Ok(()) => Ok(Creation::Made),
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                match self.read(*kind, name).await? {
+                    Some(live) => Ok(Creation::Exists(Box::new(live))),
+                    None => Err(failure(*kind, name, &kube::Error::Api(status))),
+                }
+            }
+            Err(error) => Err(failure(*kind, name, &error)),
+        }
+    }
+
+    /// Changes the object that was looked at, and no other that has its name by now.
+    pub async fn update(
+        &self,
+        desired: &PlannedObject,
+        live: &LiveObject,
+    ) -> Result<(), WriteFailure> {
+        let mut object = desired.json.clone();
+        object["metadata"]["uid"] = json!(live.uid);
+        let written = self.apply(desired, &object).await;
+        written.map_err(|error| failure(live.kind, &live.name, &error))
+    }
+
+    /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
+    pub async fn take_over(&self, live: &LiveObject) -> Result<(), WriteFailure> {
+        let Some(object) = self.read(live.kind, &live.name).await? else { return Ok(()) };
+        let metadata = &object["metadata"];
+        let Some(fields) = takeover::taken_over(&metadata["managedFields"], &self.key.name) else {
+            return Ok(());
+        };
+        let patch = json!([
+            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+            {"op": "replace", "path": "/metadata/managedFields", "value": fields},
+        ]);
+        let patch = serde_json::from_value(patch).expect("a list of operations");
+        let parameters =
+            PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
+        let api = api::owned_in(self.client, &self.key.namespace, live.kind);
+        let forgotten = self.cache.forgotten();
+        let answer = api.patch(&live.name, &parameters, &Patch::<()>::Json(patch)).await;
+        match answer {
+            Ok(object) => self.remember(live.kind, &object, forgotten, None),
+            Err(error) => return Err(failure(live.kind, &live.name, &error)),
+        }
+        Ok(())
+    }
+
+    /// Leaves the number of pods as it is when we stop applying it: without an owner the field would
+    /// go, and the API server would put 1 in its place.
+    pub async fn leave_replicas(&self, live: &LiveObject, replicas: i32) {
+        let object = json!({
+            "apiVersion": "apps/v1",
+            "kind": ObjectKind::Deployment.name(),
+            "metadata": {"name": live.name, "uid": live.uid},
+            "spec": {"replicas": replicas},
+        });
+        let api = api::owned_in(self.client, &self.key.namespace, live.kind);
+        let parameters = PatchParams::apply(REPLICAS_MANAGER);
+        // A conflict says that the autoscaler owns the number already, with another value.
+        if let Err(error) = api.patch(&live.name, &parameters, &Patch::Apply(&object)).await {
+            tracing::debug!(deployment = %self.key, error = safe_message(&error), "the number of pods is not held");
+        }
+    }
+
+    pub async fn read(&self, kind: ObjectKind, name: &str) -> Result<Option<Value>, WriteFailure> {
+        let api = api::owned_in(self.client, &self.key.namespace, kind);
+        match api.get_opt(name).await {
+            Ok(found) => Ok(found.map(|object| object.json)),
+            Err(error) => Err(failure(kind, name, &error)),
+        }
+    }
+
+    /// Applies `object`, which is `desired` and what guards it.
+    async fn apply(&self, desired: &PlannedObject, object: &Value) -> Result<(), kube::Error> {
+        let api = api::owned_in(self.client, &self.key.namespace, desired.kind);
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let forgotten = self.cache.forgotten();
+        let answer = api.patch(&desired.name, &parameters, &Patch::Apply(object)).await?;
+        let applied = Some(fingerprint::of_desired(&desired.json));
+        self.remember(desired.kind, &answer, forgotten, applied);
+        Ok(())
+    }
+
+    fn remember(
+        &self,
+        kind: ObjectKind,
+        object: &Object,
+        forgotten_before: u64,
+        applied: Option<Fingerprint>,
+    ) {
+        if kind.is_watched() {
+            self.cache.put_written(kind, &object.json, forgotten_before, applied);
+        }
+    }
+}
+
+fn failure(kind: ObjectKind, name: &str, error: &kube::Error) -> WriteFailure {
+    let refused = match error {
+        kube::Error::Api(status) if matches!(status.code, 400 | 422) => Refused::Invalid,
+        _ => Refused::Unavailable,
+    };
+    WriteFailure {
+        object: format!("{} {name}", kind.name()),
+        message: safe_message(error),
+        refused,
+    }
+}

@@ -1,0 +1,118 @@
+//! The operator's own configuration while it runs: what its ConfigMap says, which mirrors the cluster
+//! names, and the registry client that obeys both.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use llsd_registry::mirrors::{self, MirrorRule, Registries};
+use llsd_registry::{Config, Registry};
+use serde_json::Value;
+
+use crate::manifests::names::CONFIG_MAP;
+use crate::operator::config::{OperatorConfig, REGISTRIES};
+
+/// The configuration that holds now.
+#[derive(Debug)]
+pub struct Configuration {
+    pub config: OperatorConfig,
+    pub registry: Arc<Registry>,
+}
+
+/// The configuration that holds now, and where it came from.
+#[derive(Debug)]
+pub struct CurrentConfiguration {
+    now: RwLock<Arc<Configuration>>,
+    sources: Mutex<Sources>,
+}
+
+#[derive(Debug, Default)]
+struct Sources {
+    data: BTreeMap<String, String>,
+    /// Rules of the cluster's mirror objects, by kind and name.
+    mirrors: BTreeMap<(String, String), Vec<MirrorRule>>,
+    /// What the registry client was made with.
+    registries: Registries,
+}
+
+impl Default for CurrentConfiguration {
+    fn default() -> Self {
+        let (config, _) = OperatorConfig::read(&BTreeMap::new(), environment());
+        let registries = config.registries.clone();
+        let registry = Arc::new(registry(&registries));
+        Self {
+            now: RwLock::new(Arc::new(Configuration { config, registry })),
+            sources: Mutex::new(Sources { registries, ..Sources::default() }),
+        }
+    }
+}
+
+impl CurrentConfiguration {
+    pub fn get(&self) -> Arc<Configuration> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes in the operator's ConfigMap; whether anything changed.
+    pub fn set_data(&self, data: BTreeMap<String, String>) -> bool {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if sources.data == data {
+            return false;
+        }
+        sources.data = data;
+        self.renew(&mut sources);
+        true
+    }
+
+    /// Takes in one of the cluster's mirror objects, or its end; whether anything changed.
+    pub fn set_mirrors(&self, kind: &str, name: &str, object: Option<&Value>) -> bool {
+        let rules = object.map(|object| {
+            let converted = mirrors::mirror_rules(object);
+            for problem in &converted.problems {
+                tracing::warn!(kind, name, %problem, "a mirror object cannot be used in full");
+            }
+            converted.rules
+        });
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (kind.to_owned(), name.to_owned());
+        let before = match rules.clone() {
+            Some(rules) => sources.mirrors.insert(place, rules),
+            None => sources.mirrors.remove(&place),
+        };
+        if before == rules {
+            return false;
+        }
+        self.renew(&mut sources);
+        true
+    }
+
+    fn renew(&self, sources: &mut Sources) {
+        let (mut config, problems) = OperatorConfig::read(&sources.data, environment());
+        for problem in &problems {
+            tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} cannot be used in full");
+        }
+        if problems.iter().any(|problem| problem.path.starts_with(REGISTRIES)) {
+            // A typing mistake must not lift a rule that forbids a source.
+            config.registries = self.get().config.registries.clone();
+        }
+        let mut registries = config.registries.clone();
+        registries.add_rules(sources.mirrors.values().flatten().cloned());
+        let registry = if registries == sources.registries {
+            Arc::clone(&self.get().registry)
+        } else {
+            // What was read through other mirrors is read again.
+            Arc::new(registry(&registries))
+        };
+        sources.registries = registries;
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(Configuration { config, registry });
+    }
+}
+
+/// A variable that is no text is none of ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+fn registry(registries: &Registries) -> Registry {
+    Registry::new(Config { registries: registries.clone(), ..Config::default() })
+}

@@ -1,0 +1,129 @@
+//! The leader at work: starts watches and timers, and gives resources from the queue to workers.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt, StreamExt, stream};
+use llsd_plan::resource::Key;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep_until, timeout};
+
+use super::context::Context;
+use super::queue::Next;
+use super::reconcile::reconcile;
+use super::{memory, watches};
+use crate::operator::shutdown::Shutdown;
+use crate::operator::telemetry::Reconcile;
+
+/// Works until the future is dropped or shutdown is asked for; then what is under way may end.
+pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()) {
+    let mut background = JoinSet::new();
+    let synced = watches::start(&context, &mut background);
+    tokio::select! {
+        () = synced.all() => {}
+        () = shutdown.requested() => return,
+    }
+    tracing::info!(resources = context.cache.resource_keys().len(), "all watches are in");
+    ready();
+    background.spawn(refresh_secrets(Arc::clone(&context)));
+    background.spawn(poll_servers(Arc::clone(&context)));
+    background.spawn(count(Arc::clone(&context)));
+    background.spawn(send_events(Arc::clone(&context)));
+    let mut workers = JoinSet::new();
+    let places = Arc::new(Semaphore::new(context.settings.concurrency));
+    loop {
+        let place = Arc::clone(&places).acquire_owned();
+        let place = tokio::select! {
+            place = place => place.expect("it is never closed"),
+            () = shutdown.requested() => break,
+        };
+        let key = tokio::select! {
+            key = context.queue.next() => key,
+            () = shutdown.requested() => break,
+        };
+        while workers.try_join_next().is_some() {}
+        let context = Arc::clone(&context);
+        workers.spawn(async move {
+            work(&context, &key).await;
+            drop(place);
+        });
+    }
+    let deadline = Instant::now() + context.settings.grace;
+    let finishing = async {
+        while workers.join_next().await.is_some() {}
+        context.events.send_waiting().await;
+    };
+    tokio::select! {
+        () = finishing => {}
+        () = sleep_until(deadline) => {
+            tracing::warn!(unfinished = workers.len(), "work under way did not end in time");
+        }
+    }
+}
+
+/// One reconcile, which neither hangs nor takes the operator down.
+async fn work(context: &Context, key: &Key) {
+    let begun = Instant::now();
+    let _in_flight = context.metrics.in_flight();
+    let reconciling = AssertUnwindSafe(reconcile(context, key)).catch_unwind();
+    let (result, next) = match timeout(context.settings.time_limit, reconciling).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(_)) => {
+            tracing::error!(resource = %key, "a bug in the operator: the reconcile panicked");
+            (Reconcile::Bug, Next::Retry)
+        }
+        Err(_) => {
+            tracing::warn!(resource = %key, "the reconcile took too long");
+            (Reconcile::Unavailable, Next::Retry)
+        }
+    };
+    context.queue.done(key, next);
+    context.metrics.reconciled(result, begun.elapsed().as_secs_f64());
+}
+
+/// Secrets cannot be watched, so they are read again.
+async fn refresh_secrets(context: Arc<Context>) {
+    let mut tick = interval(Duration::from_secs(1));
+    loop {
+        tick.tick().await;
+        let woken = context.secrets.refresh(&context.client).await;
+        for key in &woken {
+            context.queue.add(key);
+        }
+    }
+}
+
+/// A server's health and providers can change without the cluster noticing.
+async fn poll_servers(context: Arc<Context>) {
+    const AT_ONCE: usize = 8;
+    let mut tick = interval(context.settings.server_poll);
+    tick.tick().await;
+    loop {
+        tick.tick().await;
+        let servers = stream::iter(context.memory.servers());
+        let asked = servers.for_each_concurrent(AT_ONCE, async |(key, before)| {
+            let certificate = context.certificate(&key, before.certificate.as_deref());
+            let now = context.server_probe.ask(&key, &before.url, certificate.as_deref()).await;
+            if memory::answer_hash(&now) != before.answer {
+                context.queue.add(&key);
+            }
+        });
+        asked.await;
+    }
+}
+
+async fn send_events(context: Arc<Context>) {
+    context.events.keep_sending(|| context.queue.is_busy()).await;
+}
+
+/// Figures that are counted and not summed up.
+async fn count(context: Arc<Context>) {
+    let mut tick = interval(Duration::from_secs(5));
+    loop {
+        tick.tick().await;
+        context.metrics.queue_length(context.queue.waiting());
+        context.metrics.resources(context.cache.phases());
+    }
+}

@@ -1,0 +1,190 @@
+//! Asks a running server for its health, its release and its providers. Every answer is bounded in
+//! size and time, and nothing of a provider's configuration is kept: the server shows secrets there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use llsd_plan::resource::Key;
+use llsd_plan::status::{Answers, Server, ServerProvider};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::pinned_certificate::PinnedCertificate;
+
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+const SIZE_LIMIT: usize = 1 << 20;
+
+/// How servers are reached.
+#[derive(Clone, Debug)]
+pub struct ServerProbe {
+    plain: reqwest::Client,
+    /// Instead of the Service's URL, for an operator outside of the cluster.
+    template: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Health {
+    #[serde(default)]
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct Providers {
+    data: Vec<Listed>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    #[serde(default)]
+    api: String,
+    #[serde(default)]
+    provider_id: String,
+    #[serde(default)]
+    provider_type: String,
+    #[serde(default)]
+    health: BTreeMap<String, serde_json::Value>,
+}
+
+impl ServerProbe {
+    /// `template` may hold `{name}`, `{namespace}` and `{port}`.
+    pub fn new(template: Option<String>) -> Result<Self, reqwest::Error> {
+        Ok(Self { plain: builder().build()?, template })
+    }
+
+    /// What the server at the Service's `url` says. Where that is https, `certificate` is the one
+    /// that it serves, in PEM.
+    pub async fn ask(&self, key: &Key, url: &str, certificate: Option<&[u8]>) -> Server {
+        let client = if url.starts_with("https:") {
+            trusting(certificate.unwrap_or_default())
+        } else {
+            Ok(self.plain.clone())
+        };
+        let client = match client {
+            Ok(client) => client,
+            Err(why) => return Server::Unreachable(why),
+        };
+        let url = self.address(key, url);
+        match Box::pin(ask(&client, &url)).await {
+            Ok(answers) => Server::Answered(answers),
+            Err(why) => Server::Unreachable(why),
+        }
+    }
+
+    fn address(&self, key: &Key, url: &str) -> String {
+        let Some(template) = &self.template else { return url.to_owned() };
+        let port = url.rsplit_once(':').map_or("8321", |(_, port)| port);
+        template
+            .replace("{name}", &key.name)
+            .replace("{namespace}", &key.namespace)
+            .replace("{port}", port)
+    }
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .timeout(TIME_LIMIT)
+        .connect_timeout(TIME_LIMIT)
+        .redirect(reqwest::redirect::Policy::none())
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+}
+
+/// Over TLS the operator trusts the certificate in the Secret that the server serves, and no other.
+fn trusting(pem: &[u8]) -> Result<reqwest::Client, String> {
+    let verifier = PinnedCertificate::from_pem(pem)?;
+    let config = tokio_rustls::rustls::ClientConfig::builder()
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    builder().use_preconfigured_tls(config).build().map_err(|error| error.to_string())
+}
+
+async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, String> {
+    let health = match get::<Health>(client, &format!("{url}/v1/health")).await {
+        Ok(health) if health.status.eq_ignore_ascii_case("ok") => Ok(()),
+        Ok(health) => Err(format!("the server says {}", bounded(&health.status))),
+        Err(Failure::Answer(why)) => Err(why),
+        Err(Failure::Reach(why)) => return Err(why),
+    };
+    let version = get::<Version>(client, &format!("{url}/v1/version")).await.ok();
+    let providers = get::<Providers>(client, &format!("{url}/v1/providers")).await.ok();
+    Ok(Answers {
+        health,
+        version: version.map(|version| bounded(&version.version)),
+        providers: providers.map(|listed| listed.data.into_iter().filter_map(provider).collect()),
+    })
+}
+
+/// Up to 0.2.12 a provider that is switched off is listed with an empty id.
+fn provider(listed: Listed) -> Option<ServerProvider> {
+    let health = |field: &str| {
+        let value = listed.health.get(field).and_then(|value| value.as_str());
+        bounded(value.unwrap_or_default())
+    };
+    let (health_status, health_message) = (health("status"), health("message"));
+    (!listed.provider_id.is_empty()).then_some(ServerProvider {
+        api: listed.api,
+        provider_id: listed.provider_id,
+        provider_type: listed.provider_type,
+        health_status,
+        health_message,
+    })
+}
+
+fn bounded(text: &str) -> String {
+    text.chars().take(512).collect()
+}
+
+enum Failure {
+    /// Nobody answered.
+    Reach(String),
+    /// Something answered, and not as a server should.
+    Answer(String),
+}
+
+async fn get<T: DeserializeOwned>(client: &reqwest::Client, url: &str) -> Result<T, Failure> {
+    // Without the address: the status shows it already, and without it the message is the same
+    // each time.
+    let reach = |error: reqwest::Error| Failure::Reach(reason(&error));
+    let mut response = client.get(url).send().await.map_err(reach)?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(Failure::Answer(format!("HTTP {}", status.as_u16())));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(reach)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > SIZE_LIMIT {
+            return Err(Failure::Answer("the answer is too large".to_owned()));
+        }
+    }
+    let unclear = |_| Failure::Answer("the answer cannot be understood".to_owned());
+    serde_json::from_slice(&body).map_err(unclear)
+}
+
+/// In words that do not change from one attempt to the next.
+fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it does not answer in time".to_owned();
+    }
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    let deepest = deepest.to_string();
+    if deepest.contains("lookup address information") {
+        // Resolvers word it one way or another from one moment to the next.
+        return "its name cannot be resolved".to_owned();
+    }
+    if error.is_connect() {
+        format!("no connection: {deepest}")
+    } else {
+        format!("the connection broke: {deepest}")
+    }
+}

@@ -1,0 +1,41 @@
+//! How the operator runs, as its command line says.
+
+use std::time::Duration;
+
+use super::queue::Next;
+use super::scope::Scope;
+
+/// How the operator runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub scope: Scope,
+    pub operator_namespace: String,
+    /// The operator's own image, which the Redis sidecar runs.
+    pub operator_image: Option<String>,
+    pub operator_version: String,
+    /// The name of this replica.
+    pub instance: String,
+    /// Resources that are worked on at the same time.
+    pub concurrency: usize,
+    /// The longest that one reconcile may take.
+    pub time_limit: Duration,
+    /// How often a resource at rest is looked at.
+    pub resync: Duration,
+    /// How often each Secret is read again.
+    pub secret_refresh: Duration,
+    /// Whether to watch the metadata of Secrets as well, which needs a role of its own.
+    pub watch_secrets: bool,
+    /// How often each running server is asked how it is.
+    pub server_poll: Duration,
+    /// Where servers are reached, for an operator outside of the cluster.
+    pub server_url: Option<String>,
+    /// How long work under way may take to end.
+    pub grace: Duration,
+}
+
+impl Settings {
+    /// When a resource is looked at again about which nothing is to be done now.
+    pub(super) fn at_rest(&self) -> Next {
+        Next::After(self.resync.mul_f64(1.0 + 0.1 * fastrand::f64()))
+    }
+}
