@@ -131,6 +131,7 @@ impl Calls {
     }
 
     /// The same resource, counted apart.
+    #[must_use]
     pub fn another(&self) -> Self {
         Self { client: self.client.clone(), made: 0, failed: Vec::new() }
     }

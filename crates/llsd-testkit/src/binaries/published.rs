@@ -28,7 +28,7 @@ static INDEX_ANSWER: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
     download(INDEX, file.path())
         .inspect_err(|_| {
-            announce(CONTROL_PLANE, "no network to download from: building from source")
+            announce(CONTROL_PLANE, "no network to download from: building from source");
         })
         .map_err(|error| format!("{error:#}"))?;
     fs::read_to_string(file.path()).map_err(|error| error.to_string())
