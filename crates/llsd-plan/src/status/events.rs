@@ -4,7 +4,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
-use super::conditions::config;
+use super::conditions::config_source;
 use super::messages::{self, NOTE_BYTES, bounded};
 use super::observed::Observed;
 use super::previous::Previous;
@@ -157,7 +157,7 @@ impl Change<'_> {
 
     fn config_generated(&self, plan: &Plan) -> Option<Event> {
         let name = self.new_config_map()?;
-        let (_, sentence) = config::source(plan, self.observed.resource);
+        let (_, sentence) = config_source(plan, self.observed.resource);
         Some(EventReason::ConfigGenerated.event(&format!("{sentence}, in ConfigMap {name}")))
     }
 

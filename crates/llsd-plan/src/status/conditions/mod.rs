@@ -1,13 +1,11 @@
 //! Every condition as it holds now, each in the file of what it is about. `statement` adds since when
 //! it holds, from the status before.
 
-pub(super) mod config;
 mod deployment;
+mod inputs;
 mod ready;
-mod secrets;
 mod server;
 mod statement;
-mod update_pending;
 
 use super::observed::Observed;
 use super::obstacle::Obstacle;
@@ -17,6 +15,7 @@ use super::stage::Stage;
 use super::vocabulary::ConditionType;
 use statement::Assessment;
 
+pub(super) use inputs::config_source;
 pub(super) use statement::dated;
 
 /// What is known of every condition, in the order in which they are listed.
@@ -30,8 +29,8 @@ pub(super) fn all(
     let mut assessments = vec![Assessment::Current(ready::ready(obstacle))];
     assessments.extend(ready::reconciling(obstacle).map(Assessment::Current));
     assessments.extend(ready::stalled(obstacle).map(Assessment::Current));
-    assessments.push(config::generated(stage, observed.resource));
-    assessments.push(secrets::resolved(stage));
+    assessments.push(inputs::config_generated(stage, observed.resource));
+    assessments.push(inputs::secrets_resolved(stage));
     assessments.push(deployment::updated(stage, rollout));
     assessments.push(Assessment::Current(deployment::available(rollout)));
     assessments.push(Assessment::Current(deployment::ready(rollout)));
@@ -39,6 +38,6 @@ pub(super) fn all(
     assessments.extend(server::storage(observed.live).map(Assessment::Current));
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
-    assessments.extend(update_pending::pending(stage, observed.newer_digest, pending));
+    assessments.extend(deployment::update_pending(stage, observed.newer_digest, pending));
     assessments
 }

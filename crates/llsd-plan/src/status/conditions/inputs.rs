@@ -1,4 +1,5 @@
-//! `ConfigGenerated`: where the server's configuration comes from, or what is wrong with it.
+//! `ConfigGenerated` and `SecretsResolved`: where the server's configuration comes from, whether every
+//! secret that the resource refers to can be used, or what is wrong with them.
 
 use super::super::messages;
 use super::super::stage::{Refusal, Stage};
@@ -7,7 +8,7 @@ use super::statement::{Assessment, Statement};
 use crate::plan::Plan;
 use crate::resource::Resource;
 
-pub(super) fn generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
+pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
     let (truth, reason, message) = match stage {
         Stage::Deleting => return Assessment::AsBefore(ConditionType::ConfigGenerated),
         Stage::Unreadable(why) => {
@@ -25,15 +26,38 @@ pub(super) fn generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
             (Truth::False, ConditionReason::RegistryUnavailable, messages::problems(*missing))
         }
         Stage::Planned(plan) | Stage::NotWritten(plan, _) | Stage::Applied(plan, _) => {
-            let (reason, sentence) = source(plan, resource);
+            let (reason, sentence) = config_source(plan, resource);
             (Truth::True, reason, messages::with_warnings(&sentence, &plan.warnings))
         }
     };
     Assessment::Current(Statement::new(ConditionType::ConfigGenerated, truth, reason, message))
 }
 
+pub(super) fn secrets_resolved(stage: &Stage<'_>) -> Assessment {
+    let (truth, reason, message) = match stage {
+        Stage::Deleting => return Assessment::AsBefore(ConditionType::SecretsResolved),
+        Stage::Refused(refusal) if !refusal.secrets.is_empty() => {
+            let message = messages::problems(refusal.secrets.iter().copied());
+            (Truth::False, refusal.reason_of_secrets(), message)
+        }
+        // Which secrets are referred to is known only when the configuration is.
+        Stage::Refused(_) | Stage::Unreadable(_) | Stage::Unavailable(_) => {
+            let message = "Secrets are looked at once the configuration can be generated";
+            (Truth::Unknown, ConditionReason::WaitingForConfig, message.to_owned())
+        }
+        Stage::Planned(plan) | Stage::NotWritten(plan, _) | Stage::Applied(plan, _) => {
+            let references = messages::counted(plan.secret_references, "secret reference");
+            (Truth::True, ConditionReason::AllSecretsFound, format!("Resolved {references}"))
+        }
+    };
+    Assessment::Current(Statement::new(ConditionType::SecretsResolved, truth, reason, message))
+}
+
 /// Where the configuration comes from, without the warnings.
-pub(in super::super) fn source(plan: &Plan, resource: &Resource) -> (ConditionReason, String) {
+pub(in super::super) fn config_source(
+    plan: &Plan,
+    resource: &Resource,
+) -> (ConditionReason, String) {
     if let Some(generated) = &plan.generated {
         let counts = generated.counts;
         let providers = messages::counted(counts.providers, "provider");
