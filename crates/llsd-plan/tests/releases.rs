@@ -1,6 +1,8 @@
 //! What is known of server releases is data: a test adds a release, a provider type and a distribution
 //! as texts, and renders with them. The documentation's tables say what the data says.
 
+use std::fmt::Write;
+
 use llsd_cases::files::repository;
 use llsd_plan::facts::Facts;
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
@@ -14,7 +16,7 @@ fn with_a_release_to_come() -> &'static Releases {
     let table = texts.table.to_mut();
     let row = table.lines().last().unwrap().to_owned();
     let row = row.replace("ogx-1.5.0", "ogx-1.6.0").replace("OGX 1.5 ", "OGX 1.6 ");
-    table.push_str(&format!("{}\n", row.replace("~/.ogx", "~/.new")));
+    let _ = writeln!(table, "{}", row.replace("~/.ogx", "~/.new"));
     texts.providers.get_mut("inference").unwrap().to_mut().push_str(
         "remote::acme: {since: ogx-1.6.0, endpoint: address, path: {address: /v2}, key: token, \
          required: [address], fields: [token, zone], region: zone}\n",

@@ -71,7 +71,7 @@ impl ImageLookup<'_> {
         let mut image = inspected(&found);
         match kept {
             Some(PinnedImage::Unpinned) if reference.digest().is_none() => {
-                image.facts.digest = None
+                image.facts.digest = None;
             }
             Some(PinnedImage::Digest(digest)) if reference.digest().is_none() => {
                 // Only a remark, so a registry that fails here fails nothing.
