@@ -17,7 +17,7 @@
 //! # use llsd_kubelet::{ImageStandIn, RunningKubelet};
 //! # use llsd_testkit::{ControlPlane, OpenAiStub, Release};
 //! # async fn test(cluster: ControlPlane, stub: OpenAiStub) -> anyhow::Result<()> {
-//! let venv = Release::NEWEST.install()?;
+//! let venv = Release::newest().install()?;
 //! let kubelet = RunningKubelet::start(&cluster, move |_| Some(ImageStandIn::server(&venv))).await?;
 //! // A resource may say `endpoint: http://vllm:8000`.
 //! kubelet.let_pods_reach("vllm", 8000, stub.url().trim_start_matches("http://").parse()?)?;

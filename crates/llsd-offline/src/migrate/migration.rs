@@ -6,7 +6,9 @@ use std::fmt::Write;
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
 use llsd_plan::facts::Facts;
-use llsd_plan::migrate::{Decision, Kind, Migrated, Move, Target, lift, migrate, migrate_to};
+use llsd_plan::migrate::{
+    Decision, DecisionKind, Migrated, Move, Target, lift, migrate, migrate_to,
+};
 use llsd_plan::plan::{self, parse_and_plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::validate;
@@ -103,7 +105,7 @@ fn regrouped(resource: &Resource, migrated: &mut Migrated) {
     if group != GROUP {
         let path = FieldPath::root().key("apiVersion");
         let message = format!("the group {group} → {GROUP}, which API servers have");
-        migrated.decisions.insert(0, Decision { path, kind: Kind::Moved, message });
+        migrated.decisions.insert(0, Decision { path, kind: DecisionKind::Moved, message });
     }
 }
 
@@ -123,21 +125,21 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
         }
     }
     let changed = migrations.iter().filter(|migration| migration.object.is_some()).count();
-    let count = |kind: Kind| {
+    let count = |kind: DecisionKind| {
         let all = migrations.iter().flat_map(|migration| &migration.decisions);
         let variables =
             |path: &FieldPath| matches!(path.segments().last(), Some(Segment::Index(_)));
         all.filter(|(_, decision)| decision.kind == kind)
-            .filter(|(_, decision)| kind == Kind::Moved || variables(&decision.path))
+            .filter(|(_, decision)| kind == DecisionKind::Moved || variables(&decision.path))
             .count()
     };
     let _ = writeln!(
         text,
         "{changed} of {} resources migrated; {} fields moved, {} variables turned, {} left",
         migrations.len(),
-        count(Kind::Moved),
-        count(Kind::Turned),
-        count(Kind::Left)
+        count(DecisionKind::Moved),
+        count(DecisionKind::Turned),
+        count(DecisionKind::Left)
     );
     text
 }

@@ -1,59 +1,14 @@
 //! `spec.disabled`: switches APIs off, with everything that cannot do without them. Half a removal
 //! would stop the server at its start.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use std::collections::BTreeSet;
 
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
+use super::switched_off::Fallen;
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Findings, Reason};
-use crate::releases::Era;
-
-/// The APIs that are switched off, and those that fall with them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Disabled {
-    direct: BTreeSet<String>,
-    /// APIs that are gone, each with the disabled one that is the cause.
-    gone: BTreeMap<String, String>,
-    /// Providers that fell, also of APIs that others still serve.
-    fallen: Vec<Fallen>,
-}
-
-/// A provider that could not stay.
-#[derive(Clone, Debug)]
-pub(super) struct Fallen {
-    pub(super) api: String,
-    pub(super) id: String,
-    pub(super) provider_type: String,
-    /// The disabled API that is the cause.
-    pub(super) cause: String,
-}
-
-impl Disabled {
-    pub(super) fn new(spec: &LlamaStackDistributionSpec, era: &Era) -> Self {
-        let names = spec.disabled.iter().flatten();
-        let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
-        let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();
-        Self { direct, gone, fallen: Vec::new() }
-    }
-
-    pub(super) fn directly(&self, api: &str) -> bool {
-        self.direct.contains(api)
-    }
-
-    /// The first provider that fell and fits.
-    pub(super) fn fallen(&self, fits: impl Fn(&Fallen) -> bool) -> Option<&Fallen> {
-        self.fallen.iter().find(|fallen| fits(fallen))
-    }
-
-    /// The disabled API because of which this one is gone.
-    pub(super) fn cause(&self, api: &str) -> Option<&str> {
-        self.gone.get(api).map(String::as_str)
-    }
-}
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     if draft.disabled.direct.is_empty() {

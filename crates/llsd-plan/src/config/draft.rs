@@ -7,8 +7,8 @@ use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 
 use super::api_name;
-use super::disabled::Disabled;
 use super::environment::Environment;
+use super::switched_off::SwitchedOff;
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
@@ -22,8 +22,8 @@ pub(super) struct Draft<'a> {
     pub(super) facts: &'a Facts,
     pub(super) era: Era,
     pub(super) document: Node,
-    pub(super) disabled: Disabled,
-    /// Told once, because most steps ask for them, some for every model.
+    pub(super) disabled: SwitchedOff,
+    /// Listed once, because most steps ask for them, some for every model.
     pub(super) users: Rc<[UserProvider<'a>]>,
     pub(super) variables: Variables,
     pub(super) environment: Environment,
@@ -33,7 +33,7 @@ pub(super) struct Draft<'a> {
     /// How the document refers to the resource's connection string, where it does.
     pub(super) database: Option<Form>,
     pub(super) findings: Findings,
-    /// What planning must know and nobody told.
+    /// What planning must know and no fact says.
     pub(super) unavailable: Vec<Problem>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> UserProvider<'a> {
     pub(super) fn all(
         spec: &'a LlamaStackDistributionSpec,
         era: &Era,
-        disabled: &Disabled,
+        disabled: &SwitchedOff,
     ) -> Rc<[Self]> {
         let mut found = Vec::new();
         let Some(providers) = &spec.providers else { return found.into() };

@@ -4,8 +4,7 @@
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::serve;
-use super::registered::{KINDS, Kind};
-use super::shields;
+use super::registered::{KINDS, ResourceKind, is_registered_shield};
 use crate::document::{Content, Node};
 use crate::problem::Reason;
 use crate::substitution::EffectiveId;
@@ -47,7 +46,7 @@ fn needs(draft: &mut Draft<'_>) {
 /// Resources of the base whose provider fell with a disabled API.
 fn resources(draft: &mut Draft<'_>) {
     // Benchmarks stay as the base has them.
-    for Kind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
+    for ResourceKind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);
         let of_all = *list == "models" && draft.era.layout.has_provider_all;
         let dangling = |resource: &Node| {
@@ -69,7 +68,7 @@ fn default_shield(draft: &mut Draft<'_>) {
     let Some(default) = default.and_then(|id| EffectiveId::of(id, "")) else { return };
     // One that depends on a variable that nothing sets is no default at all.
     if draft.variables.admit(&default)
-        && !shields::is_registered(draft, &default.id)
+        && !is_registered_shield(draft, &default.id)
         && let Some(safety) = draft.document.get_mut("safety")
     {
         safety.remove("default_shield_id");

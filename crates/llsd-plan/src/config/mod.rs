@@ -8,22 +8,12 @@ mod disabled;
 mod draft;
 mod environment;
 mod external_providers;
-mod gone;
 mod integrity;
-mod models;
-mod provider_config;
-mod provider_needs;
-mod provider_type;
 mod providers;
-mod redis_endpoint;
 mod registered;
-mod resources;
 mod server;
-mod shields;
 mod storage;
-mod storage_inline;
-mod telemetry;
-mod tools;
+mod switched_off;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -41,8 +31,8 @@ use crate::wiring::{RedisSidecar, Variable};
 pub use counts::Counts;
 pub use environment::Bound;
 
-use disabled::Disabled;
 use draft::{Draft, UserProvider};
+use switched_off::SwitchedOff;
 
 /// A generated configuration and what the pod needs for it.
 #[derive(Clone, Debug)]
@@ -75,12 +65,12 @@ impl Generated {
     }
 }
 
-/// What generation came to; everything it found is said even where nothing could be generated.
+/// A generated configuration if there could be one, and everything that was found on the way.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct Generation {
     pub generated: Option<Generated>,
     pub findings: Findings,
-    /// What only a cluster or a registry could tell.
+    /// What only a cluster or a registry knows.
     pub unavailable: Vec<Problem>,
 }
 
@@ -90,12 +80,12 @@ pub fn generate(
     facts: &Facts,
     base: &BaseFacts,
     release: Option<&str>,
-) -> Outcome {
+) -> Generation {
     let mut findings = Findings::default();
     let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
-        return Outcome { findings, ..Outcome::default() };
+        return Generation { findings, ..Generation::default() };
     };
-    let disabled = Disabled::new(spec, &base.era);
+    let disabled = SwitchedOff::new(spec, &base.era);
     let mut draft = Draft {
         spec,
         facts,
@@ -114,18 +104,16 @@ pub fn generate(
     providers::apply(&mut draft);
     external_providers::apply(&mut draft);
     disabled::apply(&mut draft);
-    gone::apply(&mut draft);
+    providers::gone::apply(&mut draft);
     storage::apply(&mut draft);
-    models::apply(&mut draft);
-    tools::apply(&mut draft);
-    shields::apply(&mut draft);
+    registered::apply(&mut draft);
     server::apply(&mut draft);
     integrity::apply(&mut draft);
     variables::apply(&mut draft);
     finish(draft, base.version)
 }
 
-fn finish(draft: Draft<'_>, version: u64) -> Outcome {
+fn finish(draft: Draft<'_>, version: u64) -> Generation {
     let counts = counts::count(&draft);
     let mut used = BTreeSet::new();
     substitution::variables_of(&draft.document, &mut used);
@@ -142,7 +130,11 @@ fn finish(draft: Draft<'_>, version: u64) -> Outcome {
         database: draft.database,
         document: draft.document,
     };
-    Outcome { generated: Some(generated), findings: draft.findings, unavailable: draft.unavailable }
+    Generation {
+        generated: Some(generated),
+        findings: draft.findings,
+        unavailable: draft.unavailable,
+    }
 }
 
 /// The variables that the resource or the image sets; an empty value is as good as none to the server.

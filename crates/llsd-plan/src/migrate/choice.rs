@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::providers;
 use super::resources::{self, Custom};
-use super::uses::{Base, Place};
+use super::uses::{Base, VariableUse};
 use super::variables::{Given, Variable};
 use crate::substitution::references;
 
@@ -24,7 +24,7 @@ pub(super) fn real_name(name: &str) -> &str {
 pub(super) struct Choice<'a> {
     pub(super) base: &'a Base,
     pub(super) variables: &'a [Variable<'a>],
-    pub(super) places: BTreeMap<&'a str, Vec<Place>>,
+    pub(super) places: BTreeMap<&'a str, Vec<VariableUse>>,
     /// Those that are turned, by name.
     pub(super) turned: BTreeMap<&'a str, Given<'a>>,
     /// Why the others stay, by index.
@@ -82,23 +82,27 @@ impl<'a> Choice<'a> {
     }
 
     /// Whether a field can say what the variable says at one of its places.
-    fn expressed(&self, all: &[Place], place: &Place, given: Given<'_>) -> Result<(), String> {
+    fn expressed(
+        &self,
+        all: &[VariableUse],
+        place: &VariableUse,
+        given: Given<'_>,
+    ) -> Result<(), String> {
         let text = |what: &str| match given {
             Given::Text(_) => Ok(()),
             Given::Secret { .. } => Err(format!("{what} cannot be taken from a Secret")),
         };
         match place {
-            Place::Switch(provider) => {
-                let read =
-                    |place: &Place| matches!(place, Place::Config(own, _) if own == provider);
+            VariableUse::Switch(provider) => {
+                let read = |place: &VariableUse| matches!(place, VariableUse::Config(own, _) if own == provider);
                 if all.iter().any(read) { Ok(()) } else { text("what only switches a provider on") }
             }
-            Place::Config(provider, key) => {
+            VariableUse::Config(provider, key) => {
                 let provider = &self.base.providers[*provider];
                 self.active(provider.switch.as_deref(), &provider.id)?;
                 providers::field(self.base, provider, key, given).map(|_| ())
             }
-            Place::Model(index) => {
+            VariableUse::Model(index) => {
                 let id = resources::provider_of_model(self.base, *index)?;
                 let provider = self
                     .base
@@ -111,7 +115,7 @@ impl<'a> Choice<'a> {
                 }
                 text("a model's name")
             }
-            Place::ModelProvider(index) => {
+            VariableUse::ModelProvider(index) => {
                 let model = &self.base.registered("models")[*index]["model_id"];
                 let mut names = references(model.as_str().unwrap_or_default());
                 match names.find(|name| self.is_set(name.variable)) {
@@ -122,20 +126,21 @@ impl<'a> Choice<'a> {
                     _ => Ok(()),
                 }
             }
-            Place::Shield(index) => {
+            VariableUse::Shield(index) => {
                 text("a shield's model")?;
                 resources::shield(self.base, *index, "").map(|_| ())?;
                 self.default_shield()
             }
-            Place::DefaultShield if resources::shield_index(all).is_some() => Ok(()),
-            Place::DefaultShield => Err("it chooses the default shield".to_owned()),
-            Place::Elsewhere(path) => Err(elsewhere(path)),
+            VariableUse::DefaultShield if resources::shield_index(all).is_some() => Ok(()),
+            VariableUse::DefaultShield => Err("it chooses the default shield".to_owned()),
+            VariableUse::Elsewhere(path) => Err(elsewhere(path)),
         }
     }
 
     /// The first shield of a resource becomes the default one, so the base's must be among them.
     fn default_shield(&self) -> Result<(), String> {
-        let chosen = self.places.iter().find(|(_, places)| places.contains(&Place::DefaultShield));
+        let chosen =
+            self.places.iter().find(|(_, places)| places.contains(&VariableUse::DefaultShield));
         match chosen {
             Some((variable, _)) if !self.turned.contains_key(variable) => Err(format!(
                 "without {variable} beside it, its shield would become the default one"
@@ -165,8 +170,8 @@ impl<'a> Choice<'a> {
     /// The providers that are declared, in the order of the configuration.
     pub(super) fn declared(&self) -> Vec<usize> {
         let of = |index: usize| {
-            move |place: &Place| match place {
-                Place::Switch(own) | Place::Config(own, _) => *own == index,
+            move |place: &VariableUse| match place {
+                VariableUse::Switch(own) | VariableUse::Config(own, _) => *own == index,
                 _ => false,
             }
         };

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Kind, Migrated};
+use super::migrated::{DecisionKind, Migrated};
 use crate::problem::FieldPath;
 
 /// Fields that a draft has under `spec.server` and v1alpha2 under `spec`.
@@ -71,7 +71,7 @@ pub(super) fn put(migrated: &mut Migrated, parts: Vec<(FieldPath, FieldPath, Val
             holder = &mut holder[key.as_str()];
         }
         holder[last.as_str()] = value;
-        migrated.decide(from.clone(), Kind::Moved, format!("→ {to}"));
+        migrated.decide(from.clone(), DecisionKind::Moved, format!("→ {to}"));
         migrated.moved(from, to);
     }
 }

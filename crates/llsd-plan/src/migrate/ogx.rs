@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Kind, Migrated, finished, migrate};
+use super::migrated::{DecisionKind, Migrated};
+use super::{finished, migrate};
 use crate::config::api_name::in_resource;
 use crate::problem::FieldPath;
 use crate::releases::{
@@ -47,16 +48,16 @@ pub fn migrate_to(source: &Value, target: Target) -> Migrated {
     let migrated = migrate(source);
     let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
     let before = newest(Server::LlamaStack);
-    let mut work = Work { migrated, is_same_version, before, after: target.0 };
-    if work.distribution() {
-        work.gone();
-        work.providers();
-        work.aliases();
+    let mut moving = MoveToOgx { migrated, is_same_version, before, after: target.0 };
+    if moving.distribution() {
+        moving.gone();
+        moving.providers();
+        moving.aliases();
     }
-    finished(work.migrated)
+    finished(moving.migrated)
 }
 
-struct Work {
+struct MoveToOgx {
     migrated: Migrated,
     is_same_version: bool,
     /// The last release of llama-stack, for which resources are written.
@@ -64,7 +65,7 @@ struct Work {
     after: Catalogue,
 }
 
-impl Work {
+impl MoveToOgx {
     /// Whether the rest of the resource is to be moved, too.
     fn distribution(&mut self) -> bool {
         let path = FieldPath::spec().key("distribution");
@@ -77,7 +78,7 @@ impl Work {
                      {}` where its name does not say it; all else is for OGX now",
                     self.after.release.title, self.after.release.name
                 );
-                self.decide(&path.key("image"), Kind::Left, message);
+                self.decide(&path.key("image"), DecisionKind::Left, message);
                 self.state(None);
             }
             return true;
@@ -95,12 +96,12 @@ impl Work {
                  resource was moved",
                 self.after.release.title
             );
-            self.decide(&path.key("name"), Kind::Left, message);
+            self.decide(&path.key("name"), DecisionKind::Left, message);
             return false;
         };
         self.migrated.object["spec"]["distribution"]["name"] = Value::from(new_name.as_str());
         let message = format!("{name} → {new_name}, {}", self.after.release.title);
-        self.decide(&path.key("name"), Kind::Changed, message);
+        self.decide(&path.key("name"), DecisionKind::Changed, message);
         self.state(Some((old, new, new_name)));
         true
     }
@@ -115,14 +116,14 @@ impl Work {
         let storage = FieldPath::spec().key("storage");
         if in_postgres {
             let message = format!("OGX changes the tables in Postgres: save it first; see {PAGE}");
-            self.decide(&storage.key("sql"), Kind::Left, message);
+            self.decide(&storage.key("sql"), DecisionKind::Left, message);
         } else if in_redis {
             let message = format!("of what llama-stack stored, OGX sees vector stores; see {PAGE}");
-            self.decide(&storage.key("kv"), Kind::Left, message);
+            self.decide(&storage.key("kv"), DecisionKind::Left, message);
         } else if is_on_volume {
             let message = format!("what llama-stack stored stays there, unseen by OGX; see {PAGE}");
             let path = FieldPath::spec().key("workload").key("storage");
-            self.decide(&path, Kind::Left, message);
+            self.decide(&path, DecisionKind::Left, message);
         }
         let env = FieldPath::spec().key("workload").key("overrides").key("env");
         let variables = self.migrated.object.pointer("/spec/workload/overrides/env").cloned();
@@ -134,7 +135,7 @@ impl Work {
             if STATE.contains(&name) {
                 let message =
                     format!("{name} stays: OGX would change what it finds there; see {PAGE}");
-                self.decide(&path, Kind::Left, message);
+                self.decide(&path, DecisionKind::Left, message);
                 continue;
             }
             let Some((old, new, new_name)) = distributions else { continue };
@@ -147,10 +148,10 @@ impl Work {
             if let Some(renamed) = renamed {
                 self.migrated.object["spec"]["workload"]["overrides"]["env"][index]["name"] =
                     Value::from(renamed.as_str());
-                self.decide(&path, Kind::Changed, format!("{name} → {renamed}"));
+                self.decide(&path, DecisionKind::Changed, format!("{name} → {renamed}"));
             } else {
                 let message = format!("{name} stays, but {new_name} does not read it");
-                self.decide(&path, Kind::Left, message);
+                self.decide(&path, DecisionKind::Left, message);
             }
         }
     }
@@ -182,7 +183,7 @@ impl Work {
         {
             spec.shift_remove(section);
         }
-        self.migrated.decide(source, Kind::Dropped, why);
+        self.migrated.decide(source, DecisionKind::Dropped, why);
     }
 
     /// Types and keys that have another name in OGX.
@@ -221,7 +222,7 @@ impl Work {
             new_type = successor;
             let short = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
             let new = if written.contains("::") { new_type.to_owned() } else { short(new_type) };
-            self.decide(&path.key("provider"), Kind::Changed, format!("{written} → {new}"));
+            self.decide(&path.key("provider"), DecisionKind::Changed, format!("{written} → {new}"));
             // Whatever names the provider goes on doing so.
             if !entry.contains_key("id") {
                 entry.shift_insert(0, "id".to_owned(), Value::from(short(&written)));
@@ -250,12 +251,12 @@ impl Work {
             let source = self.source(&path.key(&key));
             let renamed = new.key().filter(|_| old.key() == Some(&key));
             if let Some(renamed) = renamed.filter(|renamed| !fields.contains_key(*renamed)) {
-                self.migrated.decide(source.clone(), Kind::Changed, format!("→ {renamed}"));
+                self.migrated.decide(source.clone(), DecisionKind::Changed, format!("→ {renamed}"));
                 self.migrated.moved(source, path.key(renamed));
                 *fields = renamed_key(fields, &key, renamed);
             } else {
                 let why = format!("{} does not know it", self.after.release.title);
-                self.migrated.decide(source, Kind::Dropped, why);
+                self.migrated.decide(source, DecisionKind::Dropped, why);
                 fields.shift_remove(&key);
             }
         }
@@ -273,12 +274,12 @@ impl Work {
                     "clients ask OGX for {provider}/{name}, where llama-stack had {provider}/{id}"
                 );
                 let path = FieldPath::spec().key("resources").key("models").index(index);
-                self.decide(&path, Kind::Left, message);
+                self.decide(&path, DecisionKind::Left, message);
             }
         }
     }
 
-    fn decide(&mut self, path: &FieldPath, kind: Kind, message: String) {
+    fn decide(&mut self, path: &FieldPath, kind: DecisionKind, message: String) {
         let source = self.source(path);
         self.migrated.decide(source, kind, message);
     }

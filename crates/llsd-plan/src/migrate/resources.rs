@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::uses::{Base, Place};
+use super::uses::{Base, VariableUse};
 use crate::substitution::EffectiveId;
 
 /// What a custom variable asks for.
@@ -61,9 +61,9 @@ pub(super) fn shield(base: &Base, index: usize, model: &str) -> Result<Value, St
 }
 
 /// The index of the shield that a variable switches on.
-pub(super) fn shield_index(places: &[Place]) -> Option<usize> {
+pub(super) fn shield_index(places: &[VariableUse]) -> Option<usize> {
     places.iter().find_map(|place| match place {
-        Place::Shield(index) => Some(*index),
+        VariableUse::Shield(index) => Some(*index),
         _ => None,
     })
 }

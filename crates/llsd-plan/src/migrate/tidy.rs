@@ -2,9 +2,10 @@
 //! carries what means nothing. This file takes both away and says what remains.
 
 use llsd_api::conversion::{V1ALPHA1_EXTRAS, v1alpha1_field};
+use llsd_yaml::value_at;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Migrated, field_path, value_at};
+use super::migrated::{DecisionKind, Migrated, field_path};
 use crate::problem::{FieldPath, Segment};
 
 /// The fields of v1alpha2 in the order in which the documentation shows them.
@@ -146,12 +147,12 @@ fn path_of(entry: &Value) -> FieldPath {
     }
 }
 
-fn decision(fate: &Fate) -> Option<(Kind, String)> {
+fn decision(fate: &Fate) -> Option<(DecisionKind, String)> {
     match fate {
         Fate::Carried(why) => {
-            Some((Kind::Carried, format!("in the annotation {V1ALPHA1_EXTRAS}: {why}")))
+            Some((DecisionKind::Carried, format!("in the annotation {V1ALPHA1_EXTRAS}: {why}")))
         }
-        Fate::Dropped(why) => Some((Kind::Dropped, (*why).to_owned())),
+        Fate::Dropped(why) => Some((DecisionKind::Dropped, (*why).to_owned())),
         Fate::Silent => None,
     }
 }
@@ -186,7 +187,7 @@ fn note_moves(migrated: &mut Migrated, source: &Value) {
         let holds_fields = to.segments().last() == Some(&Segment::Key("storage".to_owned()));
         // Variables are told of one by one, and a volume by its fields.
         if renamed && !variables && !holds_fields {
-            migrated.decide(from.clone(), Kind::Moved, format!("→ {to}"));
+            migrated.decide(from.clone(), DecisionKind::Moved, format!("→ {to}"));
         }
         if variables {
             let count =

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use llsd_yaml::rewrite::Move;
 use serde_json::{Map, Value, json};
 
 use super::choice::{Choice, real_name};
+use super::migrated::{DecisionKind, Migrated, field_path};
 use super::providers::{self, Entry, Field};
 use super::resources::{self, Custom};
-use super::uses::{Base, Place};
+use super::uses::{Base, VariableUse};
 use super::variables::{self, Given, OTHER_CONFIGURATION, Variable};
-use super::{Kind, Migrated, Move, field_path};
 use crate::config::api_name;
 use crate::problem::{FieldPath, Segment};
 
@@ -40,7 +41,7 @@ pub(super) fn leave_all(migrated: &mut Migrated, refusal: &str) {
 
 fn stay(migrated: &mut Migrated, why: &str) {
     let message = format!("all variables stay, in spec.workload.overrides.env: {why}");
-    migrated.decide(field_path(SOURCE_ENV), Kind::Left, message);
+    migrated.decide(field_path(SOURCE_ENV), DecisionKind::Left, message);
 }
 
 /// The configuration that the variables are for, or why nobody can know it.
@@ -71,16 +72,16 @@ fn base(object: &Value, variables: &[Variable<'_>]) -> Result<Base, String> {
 
 impl Choice<'_> {
     fn carry_out(self, migrated: &mut Migrated) {
-        let mut work = Work { migrated, reached: BTreeMap::new() };
+        let mut turning = Turning { migrated, reached: BTreeMap::new() };
         if !self.turned.is_empty() {
-            self.providers(&mut work);
-            self.models(&mut work);
-            self.shields(&mut work);
+            self.providers(&mut turning);
+            self.models(&mut turning);
+            self.shields(&mut turning);
         }
-        self.report(work);
+        self.report(turning);
     }
 
-    fn providers(&self, work: &mut Work<'_>) {
+    fn providers(&self, turning: &mut Turning<'_>) {
         let declared = self.declared();
         let mut apis: Map<String, Value> = Map::new();
         for index in &declared {
@@ -99,7 +100,7 @@ impl Choice<'_> {
                 let Some(given) = self.turned.get(variable.name) else { continue };
                 for place in self.places.get(variable.name).into_iter().flatten() {
                     match place {
-                        Place::Config(own, key) if own == index => {
+                        VariableUse::Config(own, key) if own == index => {
                             let name = real_name(variable.name);
                             let Ok(field) = providers::field(self.base, provider, key, *given)
                             else {
@@ -108,12 +109,12 @@ impl Choice<'_> {
                             let below = entry.set(self.base, provider, &field, (name, *given));
                             let to = below.iter().fold(path.clone(), |path, key| path.key(key));
                             let same = !matches!(field, Field::Setting(_));
-                            work.reach(variable, to, same);
+                            turning.reach(variable, to, same);
                         }
-                        Place::Switch(own)
+                        VariableUse::Switch(own)
                             if own == index && !self.configures(variable, *index) =>
                         {
-                            work.reach(variable, path.key("provider"), false);
+                            turning.reach(variable, path.key("provider"), false);
                         }
                         _ => {}
                     }
@@ -131,17 +132,19 @@ impl Choice<'_> {
             }
         }
         if !apis.is_empty() {
-            work.migrated.object["spec"]["providers"] = Value::Object(apis);
+            turning.migrated.object["spec"]["providers"] = Value::Object(apis);
         }
     }
 
     /// Whether the variable is also in the config of the provider that it switches on.
     fn configures(&self, variable: &Variable<'_>, provider: usize) -> bool {
         let places = self.places.get(variable.name).into_iter().flatten();
-        places.into_iter().any(|place| matches!(place, Place::Config(own, _) if *own == provider))
+        places
+            .into_iter()
+            .any(|place| matches!(place, VariableUse::Config(own, _) if *own == provider))
     }
 
-    fn models(&self, work: &mut Work<'_>) {
+    fn models(&self, turning: &mut Turning<'_>) {
         let declared = self.declared();
         let inference: Vec<&str> = declared
             .iter()
@@ -155,7 +158,9 @@ impl Choice<'_> {
             let read = self.places.get(variable.name).into_iter().flatten();
             let mut providers: Vec<String> = read
                 .filter_map(|place| match place {
-                    Place::Model(index) => resources::provider_of_model(self.base, *index).ok(),
+                    VariableUse::Model(index) => {
+                        resources::provider_of_model(self.base, *index).ok()
+                    }
                     _ => None,
                 })
                 .collect();
@@ -172,16 +177,16 @@ impl Choice<'_> {
                 let path = FieldPath::spec().key("resources").key("models");
                 let index = models.iter().position(|other| *other == entry);
                 let path = path.index(index.unwrap_or(models.len()));
-                work.reach(variable, path.key("name"), index.is_none());
+                turning.reach(variable, path.key("name"), index.is_none());
                 if index.is_none() {
                     models.push(entry);
                 }
             }
         }
-        work.register("models", models);
+        turning.register("models", models);
     }
 
-    fn shields(&self, work: &mut Work<'_>) {
+    fn shields(&self, turning: &mut Turning<'_>) {
         let mut found: Vec<(bool, &Variable<'_>, Value)> = Vec::new();
         for variable in self.variables {
             let Some(Given::Text(model)) = self.turned.get(variable.name) else { continue };
@@ -189,7 +194,7 @@ impl Choice<'_> {
             let shield = resources::shield_index(places)
                 .and_then(|index| resources::shield(self.base, index, model).ok());
             if let Some(shield) = shield {
-                found.push((!places.contains(&Place::DefaultShield), variable, shield));
+                found.push((!places.contains(&VariableUse::DefaultShield), variable, shield));
             }
         }
         // The default one comes first, and so stays the default one.
@@ -197,15 +202,15 @@ impl Choice<'_> {
         let mut shields = Vec::new();
         for (_, variable, shield) in found {
             let path = FieldPath::spec().key("resources").key("shields").index(shields.len());
-            work.reach(variable, path.key("model"), true);
+            turning.reach(variable, path.key("model"), true);
             shields.push(shield);
         }
-        work.register("shields", shields);
+        turning.register("shields", shields);
     }
 
     /// Takes the turned variables out of the list, and says what happened to each.
-    fn report(&self, work: Work<'_>) {
-        let Work { migrated, reached } = work;
+    fn report(&self, turning: Turning<'_>) {
+        let Turning { migrated, reached } = turning;
         let source = field_path(SOURCE_ENV);
         migrated.moves.retain(|step| !is_variable(step));
         let mut kept = 0;
@@ -223,14 +228,14 @@ impl Choice<'_> {
                     migrated.moved(from.clone(), to.clone());
                 }
                 let message = self.turned_message(variable, places);
-                migrated.decide(from, Kind::Turned, message);
+                migrated.decide(from, DecisionKind::Turned, message);
             } else {
                 migrated.moved(from.clone(), field_path(ENV).index(kept));
                 kept += 1;
                 let why = self.stays.get(&variable.index).map_or("", String::as_str);
                 let message =
                     format!("{} stays in spec.workload.overrides.env: {why}", variable.name);
-                migrated.decide(from, Kind::Left, message);
+                migrated.decide(from, DecisionKind::Left, message);
             }
         }
         if !reached.is_empty() {
@@ -239,7 +244,7 @@ impl Choice<'_> {
                  used: the pods are replaced once",
                 self.base.title
             );
-            migrated.decide(source, Kind::Turned, message);
+            migrated.decide(source, DecisionKind::Turned, message);
             remove_variables(&mut migrated.object, |index| reached.contains_key(&index));
         }
     }
@@ -293,13 +298,13 @@ fn remove_variables(object: &mut Value, gone: impl Fn(usize) -> bool) {
 }
 
 /// The result in the making: where each variable has arrived.
-struct Work<'m> {
+struct Turning<'m> {
     migrated: &'m mut Migrated,
     /// By the variable's index: the new places, and whether the value is there as it was.
     reached: BTreeMap<usize, Vec<(FieldPath, bool)>>,
 }
 
-impl Work<'_> {
+impl Turning<'_> {
     fn reach(&mut self, variable: &Variable<'_>, to: FieldPath, same: bool) {
         self.reached.entry(variable.index).or_default().push((to, same));
     }

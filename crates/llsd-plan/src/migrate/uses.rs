@@ -29,7 +29,7 @@ pub(super) struct BaseProvider {
 
 /// One place where a variable is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum VariableUse {
     /// It switches the provider on.
     Switch(usize),
     /// It is in this key of the provider's config.
@@ -57,8 +57,8 @@ impl Base {
     }
 
     /// Every variable with all the places that read it.
-    pub(super) fn places(&self) -> BTreeMap<&'static str, Vec<Place>> {
-        let mut found = Found::default();
+    pub(super) fn places(&self) -> BTreeMap<&'static str, Vec<VariableUse>> {
+        let mut found = UsesByVariable::default();
         let mut next = 0;
         for (key, value) in self.document.as_object().into_iter().flatten() {
             match key.as_str() {
@@ -80,8 +80,8 @@ impl Base {
                 "models" | "shields" => found.registered(key, value),
                 "safety" => {
                     let place = |key: &str| match key {
-                        "default_shield_id" => Place::DefaultShield,
-                        _ => Place::Elsewhere(format!("safety.{key}")),
+                        "default_shield_id" => VariableUse::DefaultShield,
+                        _ => VariableUse::Elsewhere(format!("safety.{key}")),
                     };
                     for (key, value) in value.as_object().into_iter().flatten() {
                         found.note(value, &place(key));
@@ -124,19 +124,19 @@ fn text<'v>(entry: &'v Value, key: &str) -> &'v str {
 }
 
 #[derive(Default)]
-struct Found(BTreeMap<&'static str, Vec<Place>>);
+struct UsesByVariable(BTreeMap<&'static str, Vec<VariableUse>>);
 
-impl Found {
+impl UsesByVariable {
     fn provider(&mut self, entry: &'static Value, index: usize) {
         for (key, value) in entry.as_object().into_iter().flatten() {
             match key.as_str() {
-                "provider_id" => self.note(value, &Place::Switch(index)),
+                "provider_id" => self.note(value, &VariableUse::Switch(index)),
                 "config" => {
                     for (key, value) in value.as_object().into_iter().flatten() {
-                        self.note(value, &Place::Config(index, key.clone()));
+                        self.note(value, &VariableUse::Config(index, key.clone()));
                     }
                 }
-                _ => self.note(value, &Place::Elsewhere(format!("providers.{key}"))),
+                _ => self.note(value, &VariableUse::Elsewhere(format!("providers.{key}"))),
             }
         }
     }
@@ -145,10 +145,10 @@ impl Found {
         for (index, entry) in list.as_array().into_iter().flatten().enumerate() {
             for (key, value) in entry.as_object().into_iter().flatten() {
                 let place = match (kind, key.as_str()) {
-                    ("models", "model_id") => Place::Model(index),
-                    ("models", "provider_id") => Place::ModelProvider(index),
-                    ("shields", "provider_id" | "provider_shield_id") => Place::Shield(index),
-                    _ => Place::Elsewhere(kind.to_owned()),
+                    ("models", "model_id") => VariableUse::Model(index),
+                    ("models", "provider_id") => VariableUse::ModelProvider(index),
+                    ("shields", "provider_id" | "provider_shield_id") => VariableUse::Shield(index),
+                    _ => VariableUse::Elsewhere(kind.to_owned()),
                 };
                 self.note(value, &place);
             }
@@ -162,11 +162,11 @@ impl Found {
                     .iter()
                     .for_each(|(key, value)| self.elsewhere(value, &format!("{path}.{key}")));
             }
-            other => self.note(other, &Place::Elsewhere(path.to_owned())),
+            other => self.note(other, &VariableUse::Elsewhere(path.to_owned())),
         }
     }
 
-    fn note(&mut self, value: &'static Value, place: &Place) {
+    fn note(&mut self, value: &'static Value, place: &VariableUse) {
         match value {
             Value::Object(fields) => fields.values().for_each(|value| self.note(value, place)),
             Value::Array(items) => items.iter().for_each(|value| self.note(value, place)),

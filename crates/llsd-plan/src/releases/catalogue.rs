@@ -2,9 +2,9 @@
 
 use llsd_api::provider_id::short_name;
 
-use super::number::Server;
+use super::number::{Server, Span};
 use super::provider_type::{ProviderType, Row};
-use super::set::Releases;
+use super::set::{Api, Releases};
 use super::table::Release;
 
 /// The provider types of one release.
@@ -48,10 +48,9 @@ impl Releases {
 
 impl Catalogue {
     fn rows(self, api: &str) -> impl Iterator<Item = (&'static str, &'static Row)> {
-        let rows = self.releases.apis.get(api).map(|api| api.rows()).unwrap_or_default();
-        let holds = move |(_, span, _): &&(String, _, Row)| {
-            super::number::Span::contains(*span, self.release.number)
-        };
+        let rows = self.releases.apis.get(api).map(Api::rows).unwrap_or_default();
+        let holds =
+            move |(_, span, _): &&(String, _, Row)| Span::contains(*span, self.release.number);
         rows.iter().filter(holds).map(|(name, _, row)| (name.as_str(), row))
     }
 

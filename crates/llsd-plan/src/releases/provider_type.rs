@@ -8,6 +8,7 @@ use super::number::{Number, Span, Spanned};
 /// A row: a provider type in all releases.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of data, not a state")]
 pub(super) struct Row {
     since: Option<String>,
     until: Option<String>,

@@ -10,6 +10,7 @@ use crate::connection::Form;
 /// of `table.md` explains the fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table, not a state")]
 pub struct Release {
     /// `0.7.3`, `ogx-1.5.0`.
     #[serde(rename = "release")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use llsd_api::conversion::up;
-use llsd_plan::migrate::{Kind, migrate};
+use llsd_plan::migrate::{DecisionKind, migrate};
 use llsd_plan::releases::Distribution;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -42,7 +42,7 @@ fn same_effect(distribution: &str, env: &[Value]) -> Vec<String> {
     let before = effect(distribution, &planned(&up(source)));
     let after = effect(distribution, &planned(&migrated.object));
     assert_eq!(before, after, "{env:#?}\n{:#}", migrated.object);
-    told(&migrated, Kind::Turned)
+    told(&migrated, DecisionKind::Turned)
 }
 
 /// What the release cannot start without, so that both sides can be planned.

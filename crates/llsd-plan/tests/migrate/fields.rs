@@ -1,6 +1,6 @@
 //! Fields: what moves, what goes, and what the annotation goes on carrying.
 
-use llsd_plan::migrate::{Kind, migrate};
+use llsd_plan::migrate::{DecisionKind, migrate};
 use serde_json::json;
 
 use crate::{spec_of, told, with_env};
@@ -25,7 +25,7 @@ fn a_container_name_stays_in_the_annotation_and_the_usual_one_does_not() {
     source["spec"]["server"]["containerSpec"] = json!({"name": "llama-stack", "port": 9000});
     let migrated = migrate(&source);
     assert_eq!(migrated.object["metadata"], source["metadata"]);
-    assert_eq!(told(&migrated, Kind::Carried), Vec::<String>::new());
+    assert_eq!(told(&migrated, DecisionKind::Carried), Vec::<String>::new());
     source["spec"]["server"]["containerSpec"]["name"] = json!("own");
     let migrated = migrate(&source);
     let carried = &migrated.object["metadata"]["annotations"]["llamastack.io/v1alpha1-extras"];
@@ -33,7 +33,9 @@ fn a_container_name_stays_in_the_annotation_and_the_usual_one_does_not() {
         carried.as_str(),
         Some(r#"[{"path":"/spec/server/containerSpec/name","was":"llama-stack","is":"own"}]"#)
     );
-    assert!(told(&migrated, Kind::Carried)[0].starts_with("spec.server.containerSpec.name: "));
+    assert!(
+        told(&migrated, DecisionKind::Carried)[0].starts_with("spec.server.containerSpec.name: ")
+    );
 }
 
 #[test]
@@ -43,10 +45,10 @@ fn a_namespace_of_the_config_map_goes_where_it_is_the_resource_s_own() {
     source["spec"]["server"]["userConfig"] = user_config("here");
     let migrated = migrate(&source);
     assert_eq!(migrated.object["metadata"], source["metadata"]);
-    let dropped = told(&migrated, Kind::Dropped);
+    let dropped = told(&migrated, DecisionKind::Dropped);
     assert!(dropped[0].starts_with("spec.server.userConfig.configMapNamespace: "), "{dropped:?}");
     source["spec"]["server"]["userConfig"] = user_config("there");
-    let carried = told(&migrate(&source), Kind::Carried);
+    let carried = told(&migrate(&source), DecisionKind::Carried);
     assert!(carried[0].contains("copy the ConfigMap there"), "{carried:?}");
 }
 

@@ -2,7 +2,7 @@
 //! operator would apply the very same objects.
 
 use llsd_api::conversion::up;
-use llsd_plan::migrate::{Kind, migrate, value_at};
+use llsd_plan::migrate::{DecisionKind, migrate, value_at};
 use llsd_plan::validate::validate;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
@@ -82,7 +82,9 @@ fn a_sound_resource_stays_sound_and_is_applied_alike() {
         prop_assert!(found.problems.is_empty(), "{found:#?}\n{:#}", migrated.object);
         let (before, after) = (planned(&up(source)), planned(&migrated.object));
         prop_assert_eq!(before.objects.manifests(), after.objects.manifests());
-        prop_assert!(migrated.decisions.iter().all(|decision| decision.kind != Kind::Turned));
+        prop_assert!(
+            migrated.decisions.iter().all(|decision| decision.kind != DecisionKind::Turned)
+        );
         for step in &migrated.moves {
             prop_assert!(value_at(&migrated.object, &step.to).is_some(), "{}", step.to);
         }

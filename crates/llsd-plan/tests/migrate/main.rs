@@ -9,7 +9,7 @@ mod server;
 mod variables;
 
 use llsd_plan::facts::Facts;
-use llsd_plan::migrate::{Kind, Migrated, migrate};
+use llsd_plan::migrate::{DecisionKind, Migrated, migrate};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn planned(object: &Value) -> Box<Plan> {
 }
 
 /// The messages of a kind.
-fn told(migrated: &Migrated, kind: Kind) -> Vec<String> {
+fn told(migrated: &Migrated, kind: DecisionKind) -> Vec<String> {
     let of_kind = migrated.decisions.iter().filter(|decision| decision.kind == kind);
     of_kind.map(|decision| format!("{}: {}", decision.path, decision.message)).collect()
 }

@@ -1,7 +1,7 @@
 //! From llama-stack to OGX: what is renamed, what goes, what is said, and that the result is sound.
 
 use llsd_plan::facts::Facts;
-use llsd_plan::migrate::{Kind, Migrated, Target, migrate_to};
+use llsd_plan::migrate::{DecisionKind, Migrated, Target, migrate_to};
 use llsd_plan::plan::{Planning, parse_and_plan};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -13,7 +13,9 @@ fn moved(source: &Value) -> Migrated {
     let migrated = migrate_to(source, target);
     let again = migrate_to(&migrated.object, target);
     assert_eq!(again.object, migrated.object, "the second time changes something");
-    for kind in [Kind::Moved, Kind::Turned, Kind::Dropped, Kind::Changed] {
+    for kind in
+        [DecisionKind::Moved, DecisionKind::Turned, DecisionKind::Dropped, DecisionKind::Changed]
+    {
         assert_eq!(told(&again, kind), Vec::<String>::new());
     }
     migrated
@@ -103,7 +105,7 @@ fn what_ended_with_llama_stack_goes_and_what_has_another_name_gets_it() {
     });
     assert_eq!(migrated.object["spec"], expected);
     assert_eq!(
-        told(&migrated, Kind::Changed),
+        told(&migrated, DecisionKind::Changed),
         [
             "spec.distribution.name: starter → ogx-starter, OGX 1.5.0",
             "spec.providers.inference[1].secretRefs.api_key: → aws_bedrock_bearer_token",
@@ -113,7 +115,7 @@ fn what_ended_with_llama_stack_goes_and_what_has_another_name_gets_it() {
         ]
     );
     assert_eq!(
-        told(&migrated, Kind::Dropped),
+        told(&migrated, DecisionKind::Dropped),
         [
             "spec.providers.batches.settings.kvstore: OGX 1.5.0 does not know it",
             "spec.providers.datasetio: OGX 1.5.0 has no API `datasetio`",
@@ -124,7 +126,7 @@ fn what_ended_with_llama_stack_goes_and_what_has_another_name_gets_it() {
         ]
     );
     assert_eq!(
-        told(&migrated, Kind::Left),
+        told(&migrated, DecisionKind::Left),
         ["spec.resources.models[0]: clients ask OGX for vllm/small, where llama-stack had \
           vllm/llama3.2-8b"]
     );
@@ -148,13 +150,13 @@ fn a_v1alpha1_resource_is_told_of_in_its_own_fields() {
     assert_eq!(spec["providers"]["inference"]["provider"], "vllm");
     assert_eq!(spec["resources"], Value::Null);
     assert_eq!(
-        told(&migrated, Kind::Changed),
+        told(&migrated, DecisionKind::Changed),
         [
             "spec.server.containerSpec.env[2]: AWS_BEARER_TOKEN_BEDROCK → AWS_BEDROCK_BEARER_TOKEN",
             "spec.server.distribution.name: starter → ogx-starter, OGX 1.5.0",
         ]
     );
-    let left = told(&migrated, Kind::Left);
+    let left = told(&migrated, DecisionKind::Left);
     assert!(left.iter().any(|line| line.starts_with("spec.server.storage")), "{left:?}");
     is_sound(&migrated.object);
 }
@@ -173,7 +175,7 @@ fn variables_of_the_image_follow_and_those_that_nobody_reads_are_named() {
     })));
     let env = &migrated.object["spec"]["workload"]["overrides"]["env"];
     assert_eq!(env[0]["name"], "AWS_BEDROCK_BEARER_TOKEN");
-    let left = told(&migrated, Kind::Left);
+    let left = told(&migrated, DecisionKind::Left);
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left[0].contains("CODE_SCANNER_MODEL stays, but ogx-starter does not read it"));
     assert!(left[1].contains("SQLITE_STORE_DIR stays: OGX would change what it finds there"));
@@ -186,13 +188,13 @@ fn an_image_is_left_and_a_name_without_counterpart_leaves_everything() {
     let image = json!({"image": "registry.example.com/llama-stack:0.7.3"});
     let migrated = moved(&resource(&json!({"distribution": image, "providers": safety})));
     assert_eq!(migrated.object["spec"], json!({"distribution": image}));
-    assert!(told(&migrated, Kind::Left)[0].starts_with("spec.distribution.image: "));
+    assert!(told(&migrated, DecisionKind::Left)[0].starts_with("spec.distribution.image: "));
     is_sound(&migrated.object);
 
     let source = resource(&json!({"distribution": {"name": "starter-gpu"}, "providers": safety}));
     let migrated = moved(&source);
     assert_eq!(migrated.object, source);
-    let left = told(&migrated, Kind::Left);
+    let left = told(&migrated, DecisionKind::Left);
     assert!(left[0].contains("no distribution of OGX stands for starter-gpu"), "{left:?}");
 }
 
@@ -221,7 +223,7 @@ fn where_state_lies_says_what_becomes_of_it(#[case] storage: Value, #[case] path
         "storage": storage,
         "workload": {"storage": {"size": "1Gi"}},
     })));
-    let left = told(&migrated, Kind::Left);
+    let left = told(&migrated, DecisionKind::Left);
     let of_state: Vec<_> = left.iter().filter(|line| line.contains("storage")).collect();
     assert_eq!(of_state.len(), 1, "{left:?}");
     assert!(of_state[0].starts_with(path), "{left:?}");

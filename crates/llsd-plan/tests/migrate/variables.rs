@@ -1,6 +1,6 @@
 //! Single variables: what they become, and when they stay.
 
-use llsd_plan::migrate::{Kind, migrate};
+use llsd_plan::migrate::{DecisionKind, migrate};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ fn the_default_shield_stays_the_default_one() {
     "one of ollama, vllm")]
 fn a_variable_that_cannot_be_said_otherwise_stays(#[case] env: &[Value], #[case] why: &str) {
     let migrated = migrate(&with_env("starter", &json!(env)));
-    let left = told(&migrated, Kind::Left);
+    let left = told(&migrated, DecisionKind::Left);
     assert!(left.iter().any(|told| told.contains(why)), "{left:#?}");
     let kept = migrated.object["spec"]["workload"]["overrides"]["env"].as_array().unwrap();
     assert!(kept.iter().all(|kept| env.contains(kept)));
@@ -104,7 +104,7 @@ fn where_the_configuration_is_not_the_distribution_s_all_stay(
     source.pointer_mut(holder).unwrap()[key] = value;
     let migrated = migrate(&source);
     assert_eq!(migrated.object["spec"]["workload"]["overrides"]["env"], env);
-    assert!(told(&migrated, Kind::Left)[0].contains("all variables stay"));
+    assert!(told(&migrated, DecisionKind::Left)[0].contains("all variables stay"));
     assert_eq!(migrated.object["spec"].get("providers"), None);
 }
 

@@ -80,7 +80,7 @@ impl Release {
     /// ```no_run
     /// # use llsd_testkit::Release;
     /// # fn test() {
-    /// if !Release::NEWEST.install_or_skip() {
+    /// if !Release::newest().install_or_skip() {
     ///     return;
     /// }
     /// # }

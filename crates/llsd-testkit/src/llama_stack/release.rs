@@ -1,8 +1,9 @@
 //! The releases that tests run against, and what has to be installed for each of them.
 
-use std::{env, fmt, io::Write, str::FromStr};
+use std::{cmp::Ordering, env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
+use llsd_plan::releases::{Release as Row, Releases, Server};
 
 use crate::skip::test_name;
 
@@ -12,48 +13,50 @@ pub(super) const LEFT_OUT: [&str; 2] = ["oci", "oracledb"];
 /// See [`Release::under_test`].
 const UNDER_TEST: &str = "LLSD_TEST_SERVERS";
 
-/// A release of the server: the newest of each line of llama-stack that a distribution image may
-/// carry, the last one before `version` became a number (0.2.12), and some of OGX, the successor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Release {
-    V0_2_12,
-    V0_2_24,
-    V0_3_5,
-    V0_4_7,
-    V0_5_4,
-    V0_6_1,
-    V0_7_3,
-    Ogx1_0_4,
-    Ogx1_2_5,
-    Ogx1_5_0,
-}
+/// Releases of the table that are not run: others of their layout are.
+const NOT_RUN: [&str; 3] = ["ogx-1.1.3", "ogx-1.3.1", "ogx-1.4.1"];
+
+/// A release of the server, by its name in the operator's own table of releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Release(&'static str);
 
 impl Release {
-    /// From the oldest to the newest.
-    pub const ALL: [Self; 10] = [
-        Self::V0_2_12,
-        Self::V0_2_24,
-        Self::V0_3_5,
-        Self::V0_4_7,
-        Self::V0_5_4,
-        Self::V0_6_1,
-        Self::V0_7_3,
-        Self::Ogx1_0_4,
-        Self::Ogx1_2_5,
-        Self::Ogx1_5_0,
-    ];
+    /// Releases from which or up to which a test expects something.
+    pub const V0_2_12: Self = Self("0.2.12");
+    pub const V0_2_24: Self = Self("0.2.24");
+    pub const V0_3_5: Self = Self("0.3.5");
+    pub const V0_4_7: Self = Self("0.4.7");
+    pub const V0_7_3: Self = Self("0.7.3");
+    pub const OGX_1_0_4: Self = Self("ogx-1.0.4");
+    pub const OGX_1_5_0: Self = Self("ogx-1.5.0");
+
+    /// All that are run, from the oldest to the newest.
+    pub fn all() -> Vec<Self> {
+        let names = Releases::shipped().all().iter().map(|row| row.name.as_str());
+        names.filter(|name| !NOT_RUN.contains(name)).map(Self).collect()
+    }
 
     /// The last release of llama-stack.
-    pub const NEWEST: Self = Self::V0_7_3;
+    pub fn newest() -> Self {
+        Self(&Releases::shipped().newest(Server::LlamaStack).name)
+    }
+
     /// The newest release of its successor.
-    pub const NEWEST_OGX: Self = Self::Ogx1_5_0;
+    pub fn newest_ogx() -> Self {
+        Self(&Releases::shipped().newest(Server::Ogx).name)
+    }
+
+    fn row(self) -> &'static Row {
+        let known = Releases::shipped().catalogue(self.0);
+        known.unwrap_or_else(|| panic!("{} is in the table", self.0)).release
+    }
 
     /// Those that a test which covers several is to run against: the newest of either server,
     /// unless `LLSD_TEST_SERVERS` says `all` or names some, divided by commas.
     pub fn under_test() -> anyhow::Result<Vec<Self>> {
         match env::var(UNDER_TEST).as_deref().map(str::trim) {
-            Err(_) | Ok("") => Ok(vec![Self::NEWEST, Self::NEWEST_OGX]),
-            Ok("all") => Ok(Self::ALL.to_vec()),
+            Err(_) | Ok("") => Ok(vec![Self::newest(), Self::newest_ogx()]),
+            Ok("all") => Ok(Self::all()),
             Ok(some) => some.split(',').map(|release| release.trim().parse()).collect(),
         }
     }
@@ -77,7 +80,7 @@ impl Release {
     }
 
     pub fn is_ogx(self) -> bool {
-        self >= Self::Ogx1_0_4
+        self.row().server == Server::Ogx
     }
 
     /// The package that the server's code is in.
@@ -87,28 +90,12 @@ impl Release {
 
     /// How the operator's data and its command line name it: `0.7.3`, `ogx-1.5.0`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ogx1_0_4 => "ogx-1.0.4",
-            Self::Ogx1_2_5 => "ogx-1.2.5",
-            Self::Ogx1_5_0 => "ogx-1.5.0",
-            llama_stack => llama_stack.version(),
-        }
+        self.0
     }
 
     /// What the server says of itself, for example `0.7.3`.
-    pub const fn version(self) -> &'static str {
-        match self {
-            Self::V0_2_12 => "0.2.12",
-            Self::V0_2_24 => "0.2.24",
-            Self::V0_3_5 => "0.3.5",
-            Self::V0_4_7 => "0.4.7",
-            Self::V0_5_4 => "0.5.4",
-            Self::V0_6_1 => "0.6.1",
-            Self::V0_7_3 => "0.7.3",
-            Self::Ogx1_0_4 => "1.0.4",
-            Self::Ogx1_2_5 => "1.2.5",
-            Self::Ogx1_5_0 => "1.5.0",
-        }
+    pub fn version(self) -> &'static str {
+        self.0.trim_start_matches("ogx-")
     }
 
     /// Nothing uploaded later is installed. The releases name few upper bounds, and with what came
@@ -125,14 +112,14 @@ impl Release {
             // A package of its own since 0.4, without an upper bound in the server's.
             requirements.push(format!("{package}-api=={}", self.version()));
         }
-        if self <= Self::Ogx1_0_4 {
+        if self <= Self::OGX_1_0_4 {
             // The server imports names that went away with the second major version.
             requirements.push("mcp<2".to_owned());
         }
         // What an image adds to the package for the providers that need no service outside.
         requirements
             .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
-        if self == Self::NEWEST_OGX {
+        if self == Self::newest_ogx() {
             // For NVIDIA's models, which one of its distributions serves.
             requirements.push("aiohttp".to_owned());
         }
@@ -151,6 +138,18 @@ impl Release {
     }
 }
 
+impl Ord for Release {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.row().number.cmp(&other.row().number)
+    }
+}
+
+impl PartialOrd for Release {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = if self.is_ogx() { "OGX" } else { "llama-stack" };
@@ -162,12 +161,11 @@ impl FromStr for Release {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        for known in Self::ALL {
-            if text == known.name() {
-                return Ok(known);
-            }
+        let all = Self::all();
+        if let Some(known) = all.iter().find(|known| text == known.name()) {
+            return Ok(*known);
         }
-        let known = Self::ALL.map(Self::name).join(", ");
+        let known = all.into_iter().map(Self::name).collect::<Vec<_>>().join(", ");
         bail!("the server {text:?} is not known here; choose one of {known}")
     }
 }

@@ -16,7 +16,7 @@ use llsd_testbed::install::install;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::Operator;
 
-const RELEASE: Release = Release::Ogx1_5_0;
+const RELEASE: Release = Release::OGX_1_5_0;
 /// A distribution without packages beyond the server's own.
 const BASE: &str = include_str!("../servers/pod/bases/ogx.yaml");
 /// A server that starts on a busy machine reads a lot of Python, and a crash loop does so twice.

@@ -26,11 +26,11 @@ pub struct Image {
 impl Image {
     /// The version may have a package before it, `ogx 1.5.0`; without one it is llama-stack's.
     pub fn of(version: &str) -> Option<Self> {
-        if !Release::NEWEST.install_or_skip() {
+        if !Release::newest().install_or_skip() {
             return None;
         }
         let image =
-            Self { venv: Release::NEWEST.install().unwrap(), folder: TempDir::new().unwrap() };
+            Self { venv: Release::newest().install().unwrap(), folder: TempDir::new().unwrap() };
         let (package, version) = match version.split_once(' ') {
             Some((package, version)) => (package, version),
             None => ("llama_stack", version),

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::pod::stored::{files_below, finds_the_notes, seen, store, talk};
 use crate::pod::{Pod, Secrets};
 
-const RELEASES: (Release, Release) = (Release::V0_7_3, Release::Ogx1_5_0);
+const RELEASES: (Release, Release) = (Release::V0_7_3, Release::OGX_1_5_0);
 /// Ten times what an idle machine needs.
 const PATIENCE: Duration = Duration::from_mins(3);
 

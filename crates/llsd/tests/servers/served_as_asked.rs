@@ -85,7 +85,7 @@ const WORKERS: usize = 4;
 
 /// A server with workers that do so much when they start.
 fn workers(start: &str) -> Option<LlamaStackServer> {
-    if !Release::NEWEST.install_or_skip() {
+    if !Release::newest().install_or_skip() {
         return None;
     }
     let app = format!(
@@ -118,7 +118,7 @@ def create_app():
         .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
         .with_command(["python3", "-c", LAUNCH]);
-    Some(Release::NEWEST.boot(boot).unwrap())
+    Some(Release::newest().boot(boot).unwrap())
 }
 
 /// A worker that is asked to end while it starts may not hear it.

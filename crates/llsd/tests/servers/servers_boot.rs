@@ -367,11 +367,11 @@ async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
         server
     };
     let ogx = Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx());
-    let releases: Vec<Release> = [Release::NEWEST].into_iter().chain(ogx).collect();
+    let releases: Vec<Release> = [Release::newest()].into_iter().chain(ogx).collect();
     if releases.len() == 1 || !releases.iter().all(|release| release.install_or_skip()) {
         return;
     }
-    let mut server = start(Release::NEWEST).await;
+    let mut server = start(Release::newest()).await;
     let file = upload(&server, "hello").await;
     server.stop().unwrap();
     let before = files_below(&volume.path().join(".llama"));
@@ -381,7 +381,7 @@ async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
         server.stop().unwrap();
         assert_eq!(files_below(&volume.path().join(".llama")), before, "{release}");
     }
-    let server = start(Release::NEWEST).await;
+    let server = start(Release::newest()).await;
     let answer = server.get_json(&format!("/v1/files/{file}")).await.unwrap();
     assert_eq!(answer.status, 200, "{}", answer.body);
 }
@@ -428,7 +428,7 @@ fn as_far_as_installed(base: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_named_distribution_of_ogx_starts() {
-    let release = Release::NEWEST_OGX;
+    let release = Release::newest_ogx();
     if !Release::under_test().unwrap().contains(&release) || !release.install_or_skip() {
         return;
     }

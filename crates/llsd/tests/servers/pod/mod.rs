@@ -127,11 +127,7 @@ fn small_base(release: Release) -> &'static str {
         Release::V0_2_24 => include_str!("bases/0.2.24.yaml"),
         Release::V0_3_5 => include_str!("bases/0.3.yaml"),
         Release::V0_4_7 => include_str!("bases/0.4.yaml"),
-        Release::V0_5_4 | Release::V0_6_1 | Release::V0_7_3 => {
-            include_str!("bases/0.5-to-0.7.yaml")
-        }
-        Release::Ogx1_0_4 | Release::Ogx1_2_5 | Release::Ogx1_5_0 => {
-            include_str!("bases/ogx.yaml")
-        }
+        ogx if ogx.is_ogx() => include_str!("bases/ogx.yaml"),
+        _ => include_str!("bases/0.5-to-0.7.yaml"),
     }
 }

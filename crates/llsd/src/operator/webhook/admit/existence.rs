@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::mentioned::{self, Kind, Mention};
+use super::mentioned::{self, Mention, ObjectKind};
 
 /// For all of it; a write must not wait for a warning.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ const AT_MOST: usize = 20;
 
 /// The keys of an object; `None` if it does not exist.
 type Keys = Option<BTreeSet<String>>;
-type Address<'m> = (Kind, &'m str, &'m str);
+type Address<'m> = (ObjectKind, &'m str, &'m str);
 
 /// Warnings about what is missing, in the fields of the resource's version.
 pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
@@ -81,9 +81,9 @@ struct Object {
 /// `None` where there is no answer.
 async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Keys> {
     let plural = match kind {
-        Kind::Secret => "secrets",
-        Kind::ConfigMap => "configmaps",
-        Kind::ServiceAccount => "serviceaccounts",
+        ObjectKind::Secret => "secrets",
+        ObjectKind::ConfigMap => "configmaps",
+        ObjectKind::ServiceAccount => "serviceaccounts",
     };
     let uri = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
     let request = Request::get(uri).body(Vec::new()).ok()?;
@@ -99,7 +99,7 @@ async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Ke
 
 fn missing(mention: &Mention, found: &Keys) -> Option<Problem> {
     let Mention { kind, name, key, .. } = mention;
-    let (secret, config_map) = (*kind == Kind::Secret, *kind == Kind::ConfigMap);
+    let (secret, config_map) = (*kind == ObjectKind::Secret, *kind == ObjectKind::ConfigMap);
     let (reason, message) = match (found, key) {
         (None, _) => (
             if secret {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What kind of object is mentioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Secret,
     ConfigMap,
     ServiceAccount,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mention {
     pub(super) path: FieldPath,
-    pub(super) kind: Kind,
+    pub(super) kind: ObjectKind,
     /// Where it is not the resource's own.
     pub(super) namespace: Option<String>,
     pub(super) name: String,
@@ -34,7 +34,7 @@ pub(super) fn by(resource: &Value) -> Vec<Mention> {
     mentions.secret(&spec["storage"]["sql"]["connectionString"], &connection);
     mentions.tls(&spec["networking"]["tls"], &path.key("networking").key("tls"));
     let own = path.key("overrideConfig").key("configMapName");
-    mentions.note(Kind::ConfigMap, &spec["overrideConfig"]["configMapName"], None, &own);
+    mentions.note(ObjectKind::ConfigMap, &spec["overrideConfig"]["configMapName"], None, &own);
     let overrides = path.key("workload").key("overrides");
     mentions.overrides(&spec["workload"]["overrides"], &overrides);
     mentions.0
@@ -69,10 +69,10 @@ impl Mentions {
 
     fn tls(&mut self, tls: &Value, path: &FieldPath) {
         if tls["enabled"] == true {
-            self.note(Kind::Secret, &tls["secretName"], None, &path.key("secretName"));
+            self.note(ObjectKind::Secret, &tls["secretName"], None, &path.key("secretName"));
         }
         let (bundle, path) = (&tls["caBundle"], path.key("caBundle").key("configMapName"));
-        self.note(Kind::ConfigMap, &bundle["configMapName"], None, &path);
+        self.note(ObjectKind::ConfigMap, &bundle["configMapName"], None, &path);
         if let (Some(mention), Some(namespace)) = (
             self.0.last_mut().filter(|last| last.path == path),
             text(&bundle["configMapNamespace"]),
@@ -83,15 +83,15 @@ impl Mentions {
 
     fn overrides(&mut self, overrides: &Value, path: &FieldPath) {
         let account = path.key("serviceAccountName");
-        self.note(Kind::ServiceAccount, &overrides["serviceAccountName"], None, &account);
+        self.note(ObjectKind::ServiceAccount, &overrides["serviceAccountName"], None, &account);
         for (index, secret) in items(&overrides["imagePullSecrets"]) {
             let path = path.key("imagePullSecrets").index(index).key("name");
-            self.note(Kind::Secret, &secret["name"], None, &path);
+            self.note(ObjectKind::Secret, &secret["name"], None, &path);
         }
         for (index, variable) in items(&overrides["env"]) {
             let path = path.key("env").index(index).key("valueFrom");
             for (field, kind) in
-                [("secretKeyRef", Kind::Secret), ("configMapKeyRef", Kind::ConfigMap)]
+                [("secretKeyRef", ObjectKind::Secret), ("configMapKeyRef", ObjectKind::ConfigMap)]
             {
                 let reference = &variable["valueFrom"][field];
                 if reference["optional"] != true {
@@ -102,7 +102,9 @@ impl Mentions {
         }
         for (index, source) in items(&overrides["envFrom"]) {
             let path = path.key("envFrom").index(index);
-            for (field, kind) in [("secretRef", Kind::Secret), ("configMapRef", Kind::ConfigMap)] {
+            for (field, kind) in
+                [("secretRef", ObjectKind::Secret), ("configMapRef", ObjectKind::ConfigMap)]
+            {
                 if source[field]["optional"] != true {
                     self.note(kind, &source[field]["name"], None, &path.key(field));
                 }
@@ -114,10 +116,10 @@ impl Mentions {
     fn secret(&mut self, reference: &Value, path: &FieldPath) {
         let inner = &reference["secretKeyRef"];
         let reference = if inner.is_object() { inner } else { reference };
-        self.note(Kind::Secret, &reference["name"], text(&reference["key"]), path);
+        self.note(ObjectKind::Secret, &reference["name"], text(&reference["key"]), path);
     }
 
-    fn note(&mut self, kind: Kind, name: &Value, key: Option<&str>, path: &FieldPath) {
+    fn note(&mut self, kind: ObjectKind, name: &Value, key: Option<&str>, path: &FieldPath) {
         let Some(name) = text(name) else { return };
         let (path, name) = (path.clone(), name.to_owned());
         let key = key.map(str::to_owned);
@@ -166,7 +168,7 @@ mod tests {
                 "envFrom": [{"configMapRef": {"name": "many"}}],
             }},
         }}));
-        let told: Vec<String> = found
+        let listed: Vec<String> = found
             .iter()
             .map(|Mention { path, kind, namespace, name, key }| {
                 let place = namespace.as_deref().map(|n| format!("{n}/")).unwrap_or_default();
@@ -175,7 +177,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            listed,
             [
                 "Secret one[k] at spec.providers.inference[0].apiKey",
                 "Secret two[k] at spec.providers.inference[1].secretRefs.token",

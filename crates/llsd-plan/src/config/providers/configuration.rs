@@ -4,8 +4,8 @@
 use llsd_api::secret_ref::{Host, SecretKey};
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, UserProvider};
-use super::provider_type::Resolved;
+use super::type_of::ResolvedType;
+use crate::config::draft::{Draft, UserProvider};
 use crate::document::{Content, Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::releases::ProviderType;
@@ -15,7 +15,7 @@ use crate::suggest::nearest;
 pub(super) fn build<'a>(
     draft: &mut Draft<'a>,
     provider: &UserProvider<'a>,
-    resolved: &Resolved,
+    resolved: &ResolvedType,
     base: Option<&Node>,
 ) -> Node {
     let kept = base.and_then(|entry| entry.get("config")).filter(|config| !config.is_null());
@@ -41,7 +41,7 @@ pub(super) fn build<'a>(
 pub(super) struct Builder<'b, 'a> {
     pub(super) draft: &'b mut Draft<'a>,
     pub(super) provider: &'b UserProvider<'a>,
-    pub(super) resolved: &'b Resolved,
+    pub(super) resolved: &'b ResolvedType,
     pub(super) config: Node,
     /// Fields that structured fields have set, with the one that did.
     structured: Vec<(String, FieldPath)>,

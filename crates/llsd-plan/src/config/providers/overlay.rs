@@ -1,13 +1,13 @@
 //! Lays the resource's providers over the base's, by id: a provider with the id of one of the
 //! base's takes its place, the others stay.
 
-use super::draft::{Draft, UserProvider, entry_id};
-use super::provider_type::{self, Resolved};
-use super::{gone, provider_config, telemetry};
+use super::type_of::{ResolvedType, resolve};
+use super::{configuration, gone, telemetry};
+use crate::config::draft::{Draft, UserProvider, entry_id};
 use crate::document::{Node, Origin};
 use crate::problem::Reason;
 
-pub(super) fn apply(draft: &mut Draft<'_>) {
+pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     for provider in draft.user_providers().iter() {
         if provider.api == "telemetry" && !draft.era.catalogue.has_api("telemetry") {
             telemetry::to_environment(draft, provider);
@@ -22,7 +22,12 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
     let known = draft.era.candidates().any(|catalogue| catalogue.has_api(&provider.api));
     let (path, api) = (&provider.path, provider.api.as_str());
     if draft.era.lacks_api(api) {
-        gone::problem(draft, api, path, &format!("remove these providers{}", gone::instead(api)));
+        gone::problem(
+            draft,
+            api,
+            path,
+            &format!("remove these providers{}", gone::instead_of(api)),
+        );
     } else if !known {
         draft.findings.problem(
             path,
@@ -40,7 +45,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
         .iter()
         .filter_map(|entry| entry.get_str("provider_type").map(str::to_owned))
         .collect();
-    let resolved = provider_type::resolve(
+    let resolved = resolve(
         &draft.era,
         &provider.api,
         &provider.entry.provider,
@@ -51,7 +56,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let Some(resolved) = resolved else { return };
     warn_of_another_type(draft, provider, &resolved);
     let base = base_entry(draft, provider, &resolved);
-    let config = provider_config::build(draft, provider, &resolved, base.as_ref());
+    let config = configuration::build(draft, provider, &resolved, base.as_ref());
     let mut entry = base.unwrap_or_else(|| Node::map(Origin::Field(provider.path.clone())));
     let id_path = provider.path.key(if provider.entry.id.is_some() { "id" } else { "provider" });
     entry.origin = Origin::Field(provider.path.clone());
@@ -64,7 +69,11 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
 
 /// The base's entry that the user's one replaces, if it is of the same type: then its
 /// configuration stays where the user says nothing.
-fn base_entry(draft: &Draft<'_>, provider: &UserProvider<'_>, resolved: &Resolved) -> Option<Node> {
+fn base_entry(
+    draft: &Draft<'_>,
+    provider: &UserProvider<'_>,
+    resolved: &ResolvedType,
+) -> Option<Node> {
     draft
         .providers(&provider.api)
         .iter()
@@ -74,7 +83,7 @@ fn base_entry(draft: &Draft<'_>, provider: &UserProvider<'_>, resolved: &Resolve
 }
 
 /// Puts an entry in the place of the one with its id, or at the end, and switches its API on.
-pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
+pub(in crate::config) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
     let origin = entry.origin.clone();
     let providers = draft.document.entry_map("providers", &origin);
     let entries = providers.entry_list(api, &origin);
@@ -96,7 +105,7 @@ pub(super) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry: Node) {
 
 /// Switches an API on; no list of them means all that have providers, and so does an empty one in
 /// most releases.
-pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
+pub(in crate::config) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     let all = apis.is_empty()
         && !(draft.document.get("apis").is_some_and(|apis| !apis.is_null())
@@ -109,7 +118,11 @@ pub(super) fn serve(draft: &mut Draft<'_>, api: &str) {
 
 /// A provider whose id is also in the base with another type: what pointed to the base's one now
 /// points to this one.
-fn warn_of_another_type(draft: &mut Draft<'_>, provider: &UserProvider<'_>, resolved: &Resolved) {
+fn warn_of_another_type(
+    draft: &mut Draft<'_>,
+    provider: &UserProvider<'_>,
+    resolved: &ResolvedType,
+) {
     let replaced = draft
         .providers(&provider.api)
         .iter()

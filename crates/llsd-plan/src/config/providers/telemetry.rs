@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, UserProvider};
+use crate::config::draft::{Draft, UserProvider};
 use crate::document::{Node, Origin};
 use crate::problem::Reason;
 use crate::wiring::{Variable, VariableValue};

@@ -3,8 +3,8 @@
 use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::{ModelEntry, ModelType};
 
-use super::draft::Draft;
-use super::resources::{self, Assigned};
+use super::assignment::{self, Assigned};
+use crate::config::draft::Draft;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::releases::ProviderType;
@@ -16,14 +16,14 @@ struct Model<'a> {
     path: FieldPath,
 }
 
-pub(super) fn apply(draft: &mut Draft<'_>) {
+pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let mut registered: Vec<(String, String)> = Vec::new();
     for model in models(draft) {
-        if resources::dropped(draft, "inference", &model.path, "model") {
+        if assignment::dropped(draft, "inference", &model.path, "model") {
             continue;
         }
         let named = model.entry.and_then(|entry| entry.provider.as_deref());
-        let Some(provider) = resources::assign(draft, "inference", named, &model.path) else {
+        let Some(provider) = assignment::assign(draft, "inference", named, &model.path) else {
             continue;
         };
         let key = (served_name(draft, &model, &provider), provider.id.clone());
@@ -104,7 +104,7 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
     }
     node.set("model_type", Node::scalar(type_name(kind), origin));
     node.set("metadata", metadata(draft, model));
-    resources::put(draft.registered("models"), "model_id", model.name, node);
+    assignment::put(draft.registered("models"), "model_id", model.name, node);
 }
 
 fn type_name(kind: ModelType) -> &'static str {
@@ -208,6 +208,6 @@ fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
         node.set("provider_id", Node::scalar(provider.id.as_str(), origin.clone()));
         node.set("model_type", Node::scalar("llm", origin.clone()));
         node.set("metadata", Node::map(origin));
-        resources::put(draft.registered("models"), "model_id", deployment, node);
+        assignment::put(draft.registered("models"), "model_id", deployment, node);
     }
 }

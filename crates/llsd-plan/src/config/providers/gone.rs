@@ -1,14 +1,15 @@
 //! What ended with llama-stack and is not in OGX: the APIs that would stop the server, and the stores
 //! that providers of the base keep their state in under other names there.
 
-use super::draft::Draft;
-use super::{api_name, storage};
+use crate::config::api_name;
+use crate::config::draft::Draft;
+use crate::config::storage::companion;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::releases::Server;
 
 /// Looks at the base, once everything that the resource switches off is out of it.
-pub(super) fn apply(draft: &mut Draft<'_>) {
+pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     if draft.era.server() != Server::Ogx {
         return;
     }
@@ -41,7 +42,7 @@ pub(super) fn problem(draft: &mut Draft<'_>, api: &str, path: &FieldPath, remedy
 }
 
 /// What a user of a gone API can do.
-pub(super) fn instead(api: &str) -> &'static str {
+pub(in crate::config) fn instead_of(api: &str) -> &'static str {
     match api {
         "safety" => {
             ", or use an image of llama-stack 0.7; OGX asks a judge of its own, \
@@ -64,7 +65,7 @@ fn fill_stores(draft: &mut Draft<'_>) {
             let filled = required.filter_map(|field| known.fill().find(|(own, _)| *own == field));
             for (field, value) in filled {
                 if entry.at(&["config", field]).is_none_or(Node::is_null) {
-                    let value = storage::companion(draft, value, None);
+                    let value = companion(draft, value, None);
                     missing.push((api.clone(), index, field, value));
                 }
             }

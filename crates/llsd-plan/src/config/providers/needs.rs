@@ -2,8 +2,8 @@
 
 use llsd_api::provider_id::short_name;
 
-use super::provider_config::Builder;
-use super::storage;
+use super::configuration::Builder;
+use crate::config::storage::companion;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::releases::ProviderType;
@@ -18,7 +18,7 @@ impl Builder<'_, '_> {
         let own = own.filter(|id| *id != short_name(&self.resolved.name));
         for (field, value) in known.fill() {
             if self.config.get(field).is_none_or(Node::is_null) {
-                let value = storage::companion(self.draft, value, own);
+                let value = companion(self.draft, value, own);
                 let origin = Origin::Rule("the provider needs it");
                 self.config.set(field, Node::from_value(value, &origin));
             }

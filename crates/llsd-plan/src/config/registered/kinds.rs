@@ -1,20 +1,20 @@
 //! The kinds of resources that a configuration registers, in one table.
 
 /// A list of registered resources.
-pub(super) struct Kind {
+pub(in crate::config) struct ResourceKind {
     /// The key of the list.
-    pub(super) list: &'static str,
+    pub(in crate::config) list: &'static str,
     /// The field of an entry that holds its id.
-    pub(super) id: &'static str,
+    pub(in crate::config) id: &'static str,
     /// The API whose providers serve it.
-    pub(super) api: &'static str,
+    pub(in crate::config) api: &'static str,
 }
 
-const fn kind(list: &'static str, id: &'static str, api: &'static str) -> Kind {
-    Kind { list, id, api }
+const fn kind(list: &'static str, id: &'static str, api: &'static str) -> ResourceKind {
+    ResourceKind { list, id, api }
 }
 
-pub(super) const KINDS: [Kind; 8] = [
+pub(in crate::config) const KINDS: [ResourceKind; 8] = [
     kind("models", "model_id", "inference"),
     kind("shields", "shield_id", "safety"),
     kind("vector_stores", "vector_store_id", "vector_io"),

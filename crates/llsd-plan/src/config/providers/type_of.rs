@@ -9,7 +9,7 @@ use crate::suggest::nearest;
 
 /// A provider type and what the release's catalogue knows of it.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedType {
     pub(super) name: String,
     pub(super) known: Option<ProviderType>,
 }
@@ -23,7 +23,7 @@ pub(super) fn resolve(
     in_base: impl Fn(&str) -> bool,
     path: &FieldPath,
     findings: &mut Findings,
-) -> Option<Resolved> {
+) -> Option<ResolvedType> {
     let full = |catalogue: Catalogue| catalogue.full_type(api, written);
     if let Some((catalogue, name)) =
         era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
@@ -46,7 +46,7 @@ pub(super) fn resolve(
                 format!("use {instead}"),
             );
         }
-        return Some(Resolved { name: name.to_owned(), known });
+        return Some(ResolvedType { name: name.to_owned(), known });
     }
     if let Some(new) = era.catalogue.renamed(api, short_name(written)).map(short_name) {
         findings.problem(
@@ -78,7 +78,7 @@ pub(super) fn resolve(
     let name =
         if written.contains("::") { written.to_owned() } else { format!("remote::{written}") };
     if in_base(&name) {
-        return Some(Resolved { name, known: None });
+        return Some(ResolvedType { name, known: None });
     }
     let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
     findings.warning(
@@ -90,7 +90,7 @@ pub(super) fn resolve(
             None => format!("make sure that the image has it; known are {}", known_names(era, api)),
         },
     );
-    Some(Resolved { name, known: None })
+    Some(ResolvedType { name, known: None })
 }
 
 fn known_names(era: &Era, api: &str) -> String {

@@ -4,9 +4,9 @@
 use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ToolEntry;
 
-use super::disabled::Fallen;
-use super::draft::{Draft, entry_id};
-use super::resources::{self, Assigned};
+use super::assignment::{self, Assigned};
+use crate::config::draft::{Draft, entry_id};
+use crate::config::switched_off::Fallen;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::substitution::references;
@@ -32,7 +32,7 @@ enum Group {
     Other,
 }
 
-pub(super) fn apply(draft: &mut Draft<'_>) {
+pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let items = draft.spec.resources.as_ref().and_then(|resources| resources.tools.as_ref());
     let path = FieldPath::spec().key("resources").key("tools");
     for (index, item) in items.into_iter().flatten().enumerate() {
@@ -44,7 +44,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
                 None => continue,
             },
         };
-        if resources::dropped(draft, "tool_runtime", &tool.path, "tool") {
+        if assignment::dropped(draft, "tool_runtime", &tool.path, "tool") {
             continue;
         }
         let group = group(draft, &tool);
@@ -77,7 +77,7 @@ fn group(draft: &Draft<'_>, tool: &Tool<'_>) -> Group {
 /// The provider that runs the tool: the one named, else the one that can.
 fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Assigned> {
     if let Some(named) = tool.entry.and_then(|entry| entry.provider.as_deref()) {
-        return resources::find(draft, "tool_runtime", named, &tool.path.key("provider"));
+        return assignment::find(draft, "tool_runtime", named, &tool.path.key("provider"));
     }
     let tool_name = match group {
         Group::BuiltIn { tool } => tool,
@@ -105,7 +105,7 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
     let with_key = able.iter().find(|(_, has_key)| *has_key);
     let Some((id, has_key)) = with_key.or(able.first()).cloned() else {
         let runs = |fallen: &Fallen| types.contains(&fallen.provider_type.as_str());
-        if resources::left_out(draft, &tool.path, runs) {
+        if assignment::left_out(draft, &tool.path, runs) {
             return None;
         }
         draft.findings.problem(
@@ -158,7 +158,7 @@ fn register(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &As
     if let Some(args) = tool.entry.and_then(|entry| entry.args.as_ref()) {
         node.set("args", Node::from_field(&args.clone().into(), &tool.path.key("args")));
     }
-    resources::put(draft.registered("tool_groups"), "toolgroup_id", &id, node);
+    assignment::put(draft.registered("tool_groups"), "toolgroup_id", &id, node);
 }
 
 /// Since 0.7: the provider is enough, and must come first among those of its kind; an MCP server
@@ -214,5 +214,5 @@ fn connect(draft: &mut Draft<'_>, tool: &Tool<'_>, name: &str) {
     let uri = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
     node.set("url", Node::scalar(endpoint.uri.as_str(), uri));
     let connectors = draft.document.entry_list("connectors", &origin);
-    resources::put(connectors, "connector_id", name, node);
+    assignment::put(connectors, "connector_id", name, node);
 }

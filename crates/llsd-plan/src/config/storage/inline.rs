@@ -1,20 +1,21 @@
 //! Storage up to 0.2.24, where there is no storage section: the registry, the inference log and
 //! every provider have a store of their own, written out in their configuration.
 
-use super::draft::{Draft, entry_id};
-use super::storage::{Kind, Target, connection, distro_name};
+use super::backend::{Target, connection, distro_name};
+use crate::config::draft::{Draft, entry_id};
 use crate::document::{Node, Origin};
 use crate::problem::FieldPath;
+use crate::releases::StoreKind;
 
 /// Fields of providers that hold a store, by kind.
-const PROVIDER_STORES: [(&str, Kind); 4] = [
-    ("kvstore", Kind::Kv),
-    ("persistence_store", Kind::Kv),
-    ("responses_store", Kind::Sql),
-    ("metadata_store", Kind::Sql),
+const PROVIDER_STORES: [(&str, StoreKind); 4] = [
+    ("kvstore", StoreKind::Kv),
+    ("persistence_store", StoreKind::Kv),
+    ("responses_store", StoreKind::Sql),
+    ("metadata_store", StoreKind::Sql),
 ];
 
-pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &FieldPath) {
+pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
     let era = draft.era;
     let distro = distro_name(&draft.document);
     let store = |name: &str| {
@@ -27,8 +28,8 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: Kind, target: &Target, path: &Fie
         Node::from_value(store, &Origin::Field(path.clone()))
     };
     let top = match kind {
-        Kind::Kv => ("metadata_store", "registry"),
-        Kind::Sql => ("inference_store", "inference_store"),
+        StoreKind::Kv => ("metadata_store", "registry"),
+        StoreKind::Sql => ("inference_store", "inference_store"),
     };
     if !already(draft.document.get(top.0), target) {
         draft.document.set(top.0, store(top.1));

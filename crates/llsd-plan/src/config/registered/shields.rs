@@ -3,14 +3,15 @@
 use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ShieldEntry;
 
-use super::draft::{Draft, entry_id};
-use super::{gone, resources};
+use super::assignment;
+use crate::config::draft::{Draft, entry_id};
+use crate::config::providers::instead_of;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::releases::ProviderType;
 use crate::substitution::EffectiveId;
 
-pub(super) fn apply(draft: &mut Draft<'_>) {
+pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let items = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
     let path = FieldPath::spec().key("resources").key("shields");
     let mut first = None;
@@ -23,11 +24,11 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
                 None => continue,
             },
         };
-        if resources::dropped(draft, "safety", &path, "shield") {
+        if assignment::dropped(draft, "safety", &path, "shield") {
             continue;
         }
         if draft.era.lacks_api("safety") {
-            let remedy = format!("remove the shield{}", gone::instead("safety"));
+            let remedy = format!("remove the shield{}", instead_of("safety"));
             let message =
                 format!("{} has no shields, which ended with llama-stack 0.7", draft.era.name());
             draft.findings.problem(&path, Reason::NotFound, message, remedy);
@@ -49,7 +50,7 @@ fn register(
     path: &FieldPath,
 ) -> bool {
     let named = entry.and_then(|entry| entry.provider.as_deref());
-    let Some(provider) = resources::assign(draft, "safety", named, path) else { return false };
+    let Some(provider) = assignment::assign(draft, "safety", named, path) else { return false };
     let mut node = Node::map(Origin::Field(path.clone()));
     let name_path = if entry.is_some() { path.key("name") } else { path.clone() };
     node.set("shield_id", Node::scalar(name, Origin::Field(name_path)));
@@ -64,7 +65,7 @@ fn register(
     if let Some(params) = entry.and_then(|entry| entry.params.as_ref()) {
         node.set("params", Node::from_field(&params.clone().into(), &path.key("params")));
     }
-    resources::put(draft.registered("shields"), "shield_id", name, node);
+    assignment::put(draft.registered("shields"), "shield_id", name, node);
     true
 }
 
@@ -104,7 +105,7 @@ fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
 }
 
 /// Whether the file registers a shield of this name, as far as its variables are set.
-pub(super) fn is_registered(draft: &Draft<'_>, name: &str) -> bool {
+pub(in crate::config) fn is_registered(draft: &Draft<'_>, name: &str) -> bool {
     draft.registered_now("shields").iter().any(|shield| {
         let id = |key: &str| shield.get_str(key).and_then(|id| EffectiveId::of(id, ""));
         id("shield_id").is_some_and(|id| id.id == name && draft.variables.admit(&id))

@@ -3,9 +3,9 @@
 
 use llsd_api::v1alpha2::ExternalProvidersSpec;
 
-use super::api_name;
-use super::disabled::Fallen;
-use super::draft::{Draft, entry_id, listed};
+use crate::config::api_name;
+use crate::config::draft::{Draft, entry_id, listed};
+use crate::config::switched_off::Fallen;
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Reason};
 use crate::substitution::EffectiveId;
