@@ -1,15 +1,214 @@
-//! What a resource points to outside itself: Secrets, ConfigMaps, images, a ServiceAccount. The
-//! controller gathers exactly these before it plans, and watches them afterwards.
+//! What a resource points to outside itself: Secrets, ConfigMaps, images, a ServiceAccount. One walk
+//! finds them all with their field paths. The controller gathers them before it plans and watches them
+//! afterwards, planning judges what is known of them, and admission warns of those that do not exist.
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar};
 use llsd_api::lenient::Lenient;
+use llsd_api::one_or_many::OneOrMany;
 use llsd_api::secret_ref::{Host, SecretKey, SecretRef};
-use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
+use llsd_api::v1alpha2::{
+    ExternalProvidersSpec, LlamaStackDistributionSpec, OverridesSpec, ProviderEntry, ProvidersSpec,
+    StateStorageSpec, TlsSpec,
+};
 
-use crate::objects::ca_bundle::{self, OPENSHIFT_AI_BUNDLE};
+use crate::objects::ObjectKind;
+use crate::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
+use crate::problem::FieldPath;
 
-/// Everything that one resource points to.
+/// The keys of a Secret with a certificate.
+const CERTIFICATE_KEYS: [&str; 2] = ["tls.crt", "tls.key"];
+
+/// One object that a field of the resource names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub path: FieldPath,
+    pub purpose: Purpose,
+    pub kind: ObjectKind,
+    /// Where it is not the resource's own.
+    pub namespace: Option<String>,
+    pub name: String,
+    pub key: Option<String>,
+}
+
+/// What the object is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    ProviderSecret,
+    RedisPassword,
+    ConnectionString,
+    Certificate,
+    CaBundle,
+    OverrideConfig,
+    ServiceAccount,
+    PullSecret,
+    /// A variable that the user sets; only the kubelet reads it.
+    Variable,
+}
+
+impl Reference {
+    /// The key of a Secret that is meant.
+    pub fn secret_key(&self) -> Option<SecretKey> {
+        Some(SecretKey { name: self.name.clone(), key: self.key.clone()? })
+    }
+
+    /// The keys of the Secret that the server's pod needs.
+    pub fn secret_keys(&self) -> Vec<SecretKey> {
+        match self.purpose {
+            Purpose::Certificate => CERTIFICATE_KEYS
+                .map(|key| SecretKey { name: self.name.clone(), key: key.to_owned() })
+                .to_vec(),
+            _ => self.secret_key().into_iter().collect(),
+        }
+    }
+}
+
+/// Every object that a spec names, in the order of its fields.
+pub fn walk(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
+    let mut walk = Walk::default();
+    let path = FieldPath::spec();
+    walk.providers(spec.providers.as_ref(), &path.key("providers"));
+    walk.storage(spec.storage.as_ref(), &path.key("storage"));
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    walk.tls(tls, &path.key("networking").key("tls"));
+    if let Some(own) = &spec.override_config {
+        let path = path.key("overrideConfig").key("configMapName");
+        walk.add(Purpose::OverrideConfig, ObjectKind::ConfigMap, &own.config_map_name, None, path);
+    }
+    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
+    if let Some(overrides) = overrides {
+        walk.overrides(overrides, &path.key("workload").key("overrides"));
+    }
+    walk.0
+}
+
+#[derive(Default)]
+struct Walk(Vec<Reference>);
+
+impl Walk {
+    fn providers(&mut self, providers: Option<&ProvidersSpec>, path: &FieldPath) {
+        for (api, entries) in providers.into_iter().flat_map(ProvidersSpec::by_api) {
+            let path = path.key(api);
+            match entries {
+                Some(OneOrMany::One(entry)) => self.provider(entry, &path),
+                Some(OneOrMany::Many(entries)) => {
+                    for (index, entry) in entries.iter().enumerate() {
+                        self.provider(entry, &path.index(index));
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn provider(&mut self, entry: &Lenient<ProviderEntry>, path: &FieldPath) {
+        let Some(entry) = entry.read() else { return };
+        self.secret(Purpose::ProviderSecret, entry.api_key.as_ref(), path.key("apiKey"));
+        if let Some(Host::Secret(secret)) = &entry.host {
+            self.secret(Purpose::ProviderSecret, Some(secret), path.key("host"));
+        }
+        for (field, secret) in entry.secret_refs.iter().flatten() {
+            let path = path.key("secretRefs").key(field);
+            self.secret(Purpose::ProviderSecret, Some(secret), path);
+        }
+    }
+
+    fn storage(&mut self, storage: Option<&StateStorageSpec>, path: &FieldPath) {
+        let Some(StateStorageSpec { kv, sql }) = storage else { return };
+        let password = kv.as_ref().and_then(|kv| kv.password.as_ref());
+        self.secret(Purpose::RedisPassword, password, path.key("kv").key("password"));
+        let connection = sql.as_ref().and_then(|sql| sql.connection_string.as_ref());
+        let path = path.key("sql").key("connectionString");
+        self.secret(Purpose::ConnectionString, connection, path);
+    }
+
+    fn tls(&mut self, tls: Option<&TlsSpec>, path: &FieldPath) {
+        let Some(tls) = tls else { return };
+        if let Some(name) = tls.secret_name.as_ref().filter(|_| tls.enabled == Some(true)) {
+            let path = path.key("secretName");
+            self.add(Purpose::Certificate, ObjectKind::Secret, name, None, path);
+        }
+        if let Some(bundle) = &tls.ca_bundle {
+            let path = path.key("caBundle").key("configMapName");
+            let elsewhere = bundle.config_map_namespace.clone().filter(|name| !name.is_empty());
+            self.0.push(Reference {
+                path,
+                purpose: Purpose::CaBundle,
+                kind: ObjectKind::ConfigMap,
+                namespace: elsewhere,
+                name: bundle.config_map_name.clone(),
+                key: None,
+            });
+        }
+    }
+
+    fn overrides(&mut self, overrides: &OverridesSpec, path: &FieldPath) {
+        if let Some(name) = &overrides.service_account_name {
+            let path = path.key("serviceAccountName");
+            self.add(Purpose::ServiceAccount, ObjectKind::ServiceAccount, name, None, path);
+        }
+        for (index, secret) in overrides.image_pull_secrets.iter().flatten().enumerate() {
+            let path = path.key("imagePullSecrets").index(index).key("name");
+            self.add(Purpose::PullSecret, ObjectKind::Secret, &secret.name, None, path);
+        }
+        for (index, variable) in overrides.env.iter().flatten().enumerate() {
+            self.variable(variable, &path.key("env").index(index).key("valueFrom"));
+        }
+        for (index, source) in overrides.env_from.iter().flatten().enumerate() {
+            self.variables(source, &path.key("envFrom").index(index));
+        }
+    }
+
+    fn variable(&mut self, variable: &EnvVar, path: &FieldPath) {
+        let Some(source) = &variable.value_from else { return };
+        if let Some(secret) = source.secret_key_ref.as_ref().filter(|it| it.optional != Some(true))
+        {
+            let (path, key) = (path.key("secretKeyRef"), Some(secret.key.as_str()));
+            self.add(Purpose::Variable, ObjectKind::Secret, &secret.name, key, path);
+        }
+        if let Some(map) = source.config_map_key_ref.as_ref().filter(|it| it.optional != Some(true))
+        {
+            let (path, key) = (path.key("configMapKeyRef"), Some(map.key.as_str()));
+            self.add(Purpose::Variable, ObjectKind::ConfigMap, &map.name, key, path);
+        }
+    }
+
+    fn variables(&mut self, source: &EnvFromSource, path: &FieldPath) {
+        if let Some(secret) = source.secret_ref.as_ref().filter(|it| it.optional != Some(true)) {
+            let path = path.key("secretRef");
+            self.add(Purpose::Variable, ObjectKind::Secret, &secret.name, None, path);
+        }
+        if let Some(map) = source.config_map_ref.as_ref().filter(|it| it.optional != Some(true)) {
+            let path = path.key("configMapRef");
+            self.add(Purpose::Variable, ObjectKind::ConfigMap, &map.name, None, path);
+        }
+    }
+
+    fn secret(&mut self, purpose: Purpose, secret: Option<&Lenient<SecretRef>>, path: FieldPath) {
+        if let Some(SecretKey { name, key }) = secret.and_then(Lenient::read).map(SecretRef::target)
+        {
+            self.add(purpose, ObjectKind::Secret, name, Some(key), path);
+        }
+    }
+
+    /// An empty name names nothing.
+    fn add(
+        &mut self,
+        purpose: Purpose,
+        kind: ObjectKind,
+        name: &str,
+        key: Option<&str>,
+        path: FieldPath,
+    ) {
+        if !name.is_empty() {
+            let (name, key) = (name.to_owned(), key.map(str::to_owned));
+            self.0.push(Reference { path, purpose, kind, namespace: None, name, key });
+        }
+    }
+}
+
+/// Everything that is gathered for one resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
     /// Keys of Secrets that the server reads, in the resource's own namespace.
@@ -26,81 +225,40 @@ pub struct References {
     pub provider_images: BTreeSet<String>,
 }
 
-/// Everything that a resource of this namespace points to.
+/// Everything that must be gathered for a resource of this namespace.
 pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
-    let mut references = References::default();
-    for (_, providers) in spec.providers.iter().flat_map(llsd_api::v1alpha2::ProvidersSpec::by_api)
-    {
-        let entries = providers.iter().flat_map(llsd_api::one_or_many::OneOrMany::entries);
-        for entry in entries.filter_map(Lenient::read) {
-            references.provider(entry);
-        }
-    }
-    references.storage(spec);
-    references.networking(spec, namespace);
-    if let Some(own) = &spec.override_config {
-        references.config_maps.insert(own.config_map_name.clone());
-    }
-    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
-    if let Some(overrides) = overrides {
-        let named = overrides.image_pull_secrets.iter().flatten();
-        references.pull_secrets = named.map(|secret| secret.name.clone()).collect();
-        references.service_account =
-            overrides.service_account_name.clone().filter(|name| !name.is_empty());
-    }
-    for (_, providers) in
-        spec.external_providers.iter().flat_map(llsd_api::v1alpha2::ExternalProvidersSpec::by_api)
-    {
-        let images = providers.iter().flatten().map(|provider| provider.image.clone());
-        references.provider_images.extend(images);
-    }
-    references
-}
-
-impl References {
-    fn provider(&mut self, entry: &ProviderEntry) {
-        self.secret(entry.api_key.as_ref());
-        if let Some(Host::Secret(secret)) = &entry.host {
-            self.secret(Some(secret));
-        }
-        for secret in entry.secret_refs.iter().flatten() {
-            self.secret(Some(secret.1));
-        }
-    }
-
-    fn storage(&mut self, spec: &LlamaStackDistributionSpec) {
-        let Some(storage) = &spec.storage else { return };
-        self.secret(storage.kv.as_ref().and_then(|kv| kv.password.as_ref()));
-        let connection = storage.sql.as_ref().and_then(|sql| sql.connection_string.as_ref());
-        self.secret(connection);
-        self.connection_string =
-            connection.and_then(Lenient::read).map(|secret| pair(secret.target()));
-    }
-
-    fn networking(&mut self, spec: &LlamaStackDistributionSpec, namespace: &str) {
+    let external = spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
+    let external = external.flat_map(|(_, providers)| providers.iter().flatten());
+    let mut found = References {
         // Whether it is there is not the resource's choice, only whether it may be looked for.
-        self.config_maps.insert(OPENSHIFT_AI_BUNDLE.to_owned());
-        let Some(tls) = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref())
-        else {
-            return;
-        };
-        if let Some(bundle) = &tls.ca_bundle {
-            self.config_maps.insert(ca_bundle::fact_name(bundle, namespace));
-        }
-        if let Some(name) = tls.secret_name.as_ref().filter(|_| tls.enabled == Some(true)) {
-            for key in ["tls.crt", "tls.key"] {
-                self.secrets.insert((name.clone(), key.to_owned()));
+        config_maps: BTreeSet::from([OPENSHIFT_AI_BUNDLE.to_owned()]),
+        provider_images: external.map(|provider| provider.image.clone()).collect(),
+        ..References::default()
+    };
+    for reference in walk(spec) {
+        let keys = reference.secret_keys().into_iter().map(|SecretKey { name, key }| (name, key));
+        match reference.purpose {
+            Purpose::ProviderSecret | Purpose::RedisPassword | Purpose::Certificate => {
+                found.secrets.extend(keys);
             }
+            Purpose::ConnectionString => {
+                found.connection_string = keys.clone().next();
+                found.secrets.extend(keys);
+            }
+            Purpose::OverrideConfig => drop(found.config_maps.insert(reference.name)),
+            Purpose::CaBundle => {
+                let elsewhere = reference.namespace.filter(|elsewhere| elsewhere != namespace);
+                found.config_maps.insert(match elsewhere {
+                    Some(elsewhere) => format!("{elsewhere}/{}", reference.name),
+                    None => reference.name,
+                });
+            }
+            Purpose::PullSecret => found.pull_secrets.push(reference.name),
+            Purpose::ServiceAccount => found.service_account = Some(reference.name),
+            Purpose::Variable => {}
         }
     }
-
-    fn secret(&mut self, secret: Option<&Lenient<SecretRef>>) {
-        self.secrets.extend(secret.and_then(Lenient::read).map(|secret| pair(secret.target())));
-    }
-}
-
-fn pair(secret: &SecretKey) -> (String, String) {
-    (secret.name.clone(), secret.key.clone())
+    found
 }
 
 #[cfg(test)]
@@ -148,6 +306,63 @@ mod tests {
         assert_eq!(found.pull_secrets, ["pull"]);
         assert_eq!(found.service_account.as_deref(), Some("robot"));
         assert!(found.provider_images.contains("images/x:1"));
+    }
+
+    #[test]
+    fn every_field_that_names_an_object_is_found_with_its_path() {
+        let spec: LlamaStackDistributionSpec = serde_json::from_value(json!({
+            "distribution": {"name": "starter"},
+            "providers": {
+                "inference": [
+                    {"id": "a", "provider": "vllm", "apiKey": {"name": "one", "key": "k"}},
+                    {"id": "b", "provider": "vllm",
+                     "secretRefs": {"token": {"secretKeyRef": {"name": "two", "key": "k"}}}},
+                ],
+                "vectorIo": {"provider": "pgvector", "host": {"name": "three", "key": "host"}},
+                "safety": {"provider": "llama-guard", "host": "plain.example.com"},
+            },
+            "storage": {"kv": {"password": {"name": "four", "key": "p"}},
+                        "sql": {"connectionString": {"name": "five", "key": "url"}}},
+            "networking": {"tls": {"enabled": true, "secretName": "six",
+                "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"}}},
+            "overrideConfig": {"configMapName": "mine"},
+            "workload": {"overrides": {
+                "imagePullSecrets": [{"name": "pull"}], "serviceAccountName": "robot",
+                "env": [
+                    {"name": "A", "valueFrom": {"secretKeyRef": {"name": "seven", "key": "k"}}},
+                    {"name": "B", "valueFrom": {"configMapKeyRef":
+                        {"name": "perhaps", "key": "k", "optional": true}}},
+                ],
+                "envFrom": [{"configMapRef": {"name": "many"}}],
+            }},
+        }))
+        .unwrap();
+        let found = walk(&spec);
+        let listed: Vec<String> = found
+            .iter()
+            .map(|Reference { path, kind, namespace, name, key, .. }| {
+                let place = namespace.as_deref().map(|n| format!("{n}/")).unwrap_or_default();
+                let key = key.as_deref().map(|key| format!("[{key}]")).unwrap_or_default();
+                format!("{kind:?} {place}{name}{key} at {path}")
+            })
+            .collect();
+        assert_eq!(
+            listed,
+            [
+                "Secret one[k] at spec.providers.inference[0].apiKey",
+                "Secret two[k] at spec.providers.inference[1].secretRefs.token",
+                "Secret three[host] at spec.providers.vectorIo.host",
+                "Secret four[p] at spec.storage.kv.password",
+                "Secret five[url] at spec.storage.sql.connectionString",
+                "Secret six at spec.networking.tls.secretName",
+                "ConfigMap elsewhere/roots at spec.networking.tls.caBundle.configMapName",
+                "ConfigMap mine at spec.overrideConfig.configMapName",
+                "ServiceAccount robot at spec.workload.overrides.serviceAccountName",
+                "Secret pull at spec.workload.overrides.imagePullSecrets[0].name",
+                "Secret seven[k] at spec.workload.overrides.env[0].valueFrom.secretKeyRef",
+                "ConfigMap many at spec.workload.overrides.envFrom[0].configMapRef",
+            ]
+        );
     }
 
     #[test]

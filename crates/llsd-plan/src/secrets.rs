@@ -21,7 +21,7 @@ pub(crate) enum By {
 
 /// One secret that the resource refers to, and what may be said of its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Reference {
+pub(crate) struct SecretUse {
     pub(crate) secret: SecretKey,
     pub(crate) path: FieldPath,
     pub(crate) by: By,
@@ -29,7 +29,7 @@ pub(crate) struct Reference {
 
 /// Reports every reference that cannot be used.
 pub(crate) fn check(
-    references: &[Reference],
+    references: &[SecretUse],
     facts: &Facts,
     namespace: &str,
     findings: &mut Findings,
@@ -68,7 +68,7 @@ fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Finding
     );
 }
 
-fn check_value(value: &SecretKeyFacts, reference: &Reference, findings: &mut Findings) {
+fn check_value(value: &SecretKeyFacts, reference: &SecretUse, findings: &mut Findings) {
     let SecretKey { name, key } = &reference.secret;
     let By::Variable { coerced } = reference.by else { return };
     let wrong = if value.empty {
@@ -87,7 +87,7 @@ fn check_value(value: &SecretKeyFacts, reference: &Reference, findings: &mut Fin
 }
 
 /// A hash over the hashes of all references; it changes when one of the values does.
-pub(crate) fn hash(references: &[Reference], facts: &Facts) -> Option<String> {
+pub(crate) fn hash(references: &[SecretUse], facts: &Facts) -> Option<String> {
     let mut lines: Vec<String> = references
         .iter()
         .filter_map(|reference| {

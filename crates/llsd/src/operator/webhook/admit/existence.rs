@@ -1,4 +1,4 @@
-//! Asks once and briefly whether what a resource mentions exists. That only leads to warnings: Secrets
+//! Asks once and briefly whether what a resource refers to exists. That only leads to warnings: Secrets
 //! and ConfigMaps may come after the resource, as in one `kubectl apply` of several files. No value is
 //! read, only names and keys, and what may not be read is left out.
 #![allow(
@@ -13,14 +13,15 @@ use futures::future::join_all;
 use http::Request;
 use kube::Client;
 use llsd_api::conversion::{Version, convert};
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::problem::{Problem, Reason};
+use llsd_plan::references::{self, Reference};
+use llsd_plan::resource::spec_of;
 use llsd_plan::validate::v1alpha1_path;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::time::timeout;
-
-use super::mentioned::{self, Mention, ObjectKind};
 
 /// For all of it; a write must not wait for a warning.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -35,9 +36,10 @@ type Address<'m> = (ObjectKind, &'m str, &'m str);
 /// Warnings about what is missing, in the fields of the resource's version.
 pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
     let version = Version::of(&resource);
-    let mentions = mentioned::by(&convert(resource, Version::V1Alpha2));
-    let addresses: BTreeSet<Address<'_>> =
-        mentions.iter().filter_map(|mention| address(mention, namespace)).take(AT_MOST).collect();
+    let spec = spec_of(&convert(resource, Version::V1Alpha2));
+    let references = spec.as_ref().map(references::walk).unwrap_or_default();
+    let addresses = references.iter().filter_map(|reference| address(reference, namespace));
+    let addresses: BTreeSet<Address<'_>> = addresses.take(AT_MOST).collect();
     let asked =
         addresses.into_iter().map(async |address| Some((address, ask(client, address).await?)));
     let Ok(found) = timeout(PATIENCE, join_all(asked)).await else { return Vec::new() };
@@ -46,26 +48,26 @@ pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) 
         Some(Version::V1Alpha1) => Problem { path: v1alpha1_path(&problem.path), ..problem },
         _ => problem,
     };
-    mentions
+    references
         .iter()
-        .filter_map(|mention| missing(mention, found.get(&address(mention, namespace)?)?))
+        .filter_map(|reference| missing(reference, found.get(&address(reference, namespace)?)?))
         .map(own)
         .collect()
 }
 
 /// Where to ask. A name that no object can have would lead elsewhere within a URL.
-fn address<'m>(mention: &'m Mention, namespace: &'m str) -> Option<Address<'m>> {
-    let namespace = mention.namespace.as_deref().unwrap_or(namespace);
+fn address<'m>(reference: &'m Reference, namespace: &'m str) -> Option<Address<'m>> {
+    let namespace = reference.namespace.as_deref().unwrap_or(namespace);
     let possible = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name
                 .chars()
                 .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c))
     };
-    (possible(namespace) && possible(&mention.name)).then_some((
-        mention.kind,
+    (possible(namespace) && possible(&reference.name)).then_some((
+        reference.kind,
         namespace,
-        mention.name.as_str(),
+        reference.name.as_str(),
     ))
 }
 
@@ -80,12 +82,7 @@ struct Object {
 
 /// `None` where there is no answer.
 async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Keys> {
-    let plural = match kind {
-        ObjectKind::Secret => "secrets",
-        ObjectKind::ConfigMap => "configmaps",
-        ObjectKind::ServiceAccount => "serviceaccounts",
-    };
-    let uri = format!("/api/v1/namespaces/{namespace}/{plural}/{name}");
+    let uri = format!("/api/v1/namespaces/{namespace}/{}/{name}", kind.plural());
     let request = Request::get(uri).body(Vec::new()).ok()?;
     match client.request::<Object>(request).await {
         Ok(Object { data, binary_data }) => {
@@ -97,26 +94,25 @@ async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Ke
     }
 }
 
-fn missing(mention: &Mention, found: &Keys) -> Option<Problem> {
-    let Mention { kind, name, key, .. } = mention;
-    let (secret, config_map) = (*kind == ObjectKind::Secret, *kind == ObjectKind::ConfigMap);
+fn missing(reference: &Reference, found: &Keys) -> Option<Problem> {
+    let Reference { kind, name, key, .. } = reference;
+    let what = kind.name();
+    let is_secret = *kind == ObjectKind::Secret;
     let (reason, message) = match (found, key) {
         (None, _) => (
-            if secret {
-                Reason::SecretNotFound
-            } else if config_map {
-                Reason::ConfigMapNotFound
-            } else {
-                Reason::NotFound
+            match kind {
+                ObjectKind::Secret => Reason::SecretNotFound,
+                ObjectKind::ConfigMap => Reason::ConfigMapNotFound,
+                _ => Reason::NotFound,
             },
-            format!("{kind:?} not found: {name}"),
+            format!("{what} not found: {name}"),
         ),
         (Some(keys), Some(key)) if !keys.contains(key) => (
-            if secret { Reason::SecretKeyNotFound } else { Reason::ConfigMapNotFound },
-            format!("{kind:?} {name} has no key {key}"),
+            if is_secret { Reason::SecretKeyNotFound } else { Reason::ConfigMapNotFound },
+            format!("{what} {name} has no key {key}"),
         ),
         _ => return None,
     };
     let remedy = "create it; the server starts when it is there".to_owned();
-    Some(Problem { path: mention.path.clone(), reason, message, remedy })
+    Some(Problem { path: reference.path.clone(), reason, message, remedy })
 }

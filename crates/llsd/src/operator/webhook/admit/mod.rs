@@ -2,7 +2,6 @@
 //! does not exist.
 
 mod existence;
-mod mentioned;
 
 use axum::http::StatusCode;
 use llsd_plan::admission::{self, Request, decide};
