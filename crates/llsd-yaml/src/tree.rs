@@ -23,6 +23,8 @@ pub(crate) struct Node {
     pub(crate) content: Content,
     /// Nodes below this one with every alias written out, itself included.
     pub(crate) size: usize,
+    /// Bytes of all text below this one, written out in the same way.
+    pub(crate) bytes: usize,
     pub(crate) depth: usize,
 }
 
@@ -58,9 +60,10 @@ pub struct Duplicate {
 
 impl Node {
     pub(crate) fn new(content: Content) -> Self {
-        let (mut size, mut depth) = (1_usize, 0);
+        let (mut size, mut bytes, mut depth) = (1_usize, 0_usize, 0);
         let mut add = |child: &Tree| {
             size = size.saturating_add(child.node.size);
+            bytes = bytes.saturating_add(child.node.bytes);
             depth = depth.max(child.node.depth);
         };
         match &content {
@@ -68,7 +71,10 @@ impl Node {
             Content::List(items) => items.iter().for_each(&mut add),
             Content::Map { entries, .. } => entries.iter().for_each(|entry| add(&entry.value)),
         }
-        Self { content, size, depth: depth + 1 }
+        if let Content::Scalar(Scalar::Text(text)) = &content {
+            bytes = text.len();
+        }
+        Self { content, size, bytes, depth: depth + 1 }
     }
 }
 

@@ -12,6 +12,9 @@ use crate::fault::Fault;
 use crate::position::Position;
 use crate::tree::{Content, Node, Tree};
 
+/// Bytes of repeated text that cost as much as a node.
+const BYTES_PER_NODE: usize = 1 << 10;
+
 /// One document in the making.
 #[derive(Debug)]
 pub(super) struct Assembly<'file> {
@@ -107,7 +110,9 @@ impl<'file> Assembly<'file> {
         let Some(target) = self.anchors.get(&anchor) else {
             return Err(self.dialect.circular(at));
         };
-        let (size, depth, node) = (target.node.size, target.node.depth, Rc::clone(&target.node));
+        // A long text that is repeated costs memory, however few its nodes are.
+        let size = target.node.size.saturating_add(target.node.bytes / BYTES_PER_NODE);
+        let (depth, node) = (target.node.depth, Rc::clone(&target.node));
         let deepest = self.dialect.bounds().depth;
         if self.frames.len() + depth > deepest {
             return Err(Fault::too_deep(at, deepest));

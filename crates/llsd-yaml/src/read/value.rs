@@ -63,6 +63,8 @@ mod tests {
             let _ = writeln!(bomb, "a{level}: &a{level} [*a{below}, *a{below}]");
         }
         assert!(value(&bomb).unwrap_err().message.contains("100000 keys"));
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a, ".repeat(1_000));
+        assert!(value(&long).unwrap_err().message.contains("100000 keys"));
         assert!(value(&"[".repeat(100_000)).is_err());
         let keys = "a-key-of-some-length: 1\n".repeat(200_000);
         assert!(keys.len() > MAX_BYTES);

@@ -1,7 +1,7 @@
 //! `llsd diff`: what the operator would change in a cluster if a resource were applied as it is in a
 //! file. Nothing is written: the API server is asked with dry runs.
 
-mod shown;
+mod readable;
 
 use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use super::{Exit, Printout};
 use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Previewer, key_of};
 use crate::operator::telemetry::{self, Metrics};
-use shown::{redact, shown};
+use readable::{readable, redact};
 
 /// Show what the operator would change in a cluster
 ///
@@ -46,9 +46,9 @@ pub(super) struct Arguments {
     export_facts: Option<PathBuf>,
 }
 
-/// What was found out.
+/// What would change, what the cluster would refuse, and the facts behind it.
 #[derive(Debug, Default)]
-struct Found {
+struct Comparison {
     text: String,
     refusals: String,
     facts: Vec<Facts>,
@@ -64,33 +64,33 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     if arguments.export_facts.is_some() && examined.len() != 1 {
         return Err(Printout::usage("--export-facts is for one resource"));
     }
-    let mut found = Found::default();
+    let mut comparison = Comparison::default();
     if !input.is_refused(&examined) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let looked = match runtime {
-            Ok(runtime) => runtime.block_on(Box::pin(look(arguments, &mut examined))),
+        let compared = match runtime {
+            Ok(runtime) => runtime.block_on(Box::pin(compare(arguments, &mut examined))),
             Err(error) => Err(format!("cannot start: {error}")),
         };
-        found = looked.map_err(|message| Printout::unavailable(&message))?;
+        comparison = compared.map_err(|message| Printout::unavailable(&message))?;
     }
-    let stderr = input.report(&examined).findings() + &found.refusals;
-    let exit = if input.is_refused(&examined) || !found.refusals.is_empty() {
+    let stderr = input.report(&examined).findings() + &comparison.refusals;
+    let exit = if input.is_refused(&examined) || !comparison.refusals.is_empty() {
         Exit::Problems
     } else if examined.iter().any(|examined| examined.planned.is_none()) {
         Exit::Unavailable
     } else {
         Exit::Fine
     };
-    if let (Some(path), [facts]) = (&arguments.export_facts, &found.facts[..])
+    if let (Some(path), [facts]) = (&arguments.export_facts, &comparison.facts[..])
         && let Err(error) = std::fs::write(path, facts_file(facts))
     {
         return Err(Printout::usage(&format!("{}: {error}", path.display())));
     }
-    Ok(Printout { stdout: found.text, stderr, exit })
+    Ok(Printout { stdout: comparison.text, stderr, exit })
 }
 
 /// Asks the cluster about every resource; the error says why it cannot be asked.
-async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found, String> {
+async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Comparison, String> {
     fn unavailable(error: impl Display) -> String {
         error.to_string()
     }
@@ -100,7 +100,7 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
         telemetry::client(config, &Metrics::new(env!("CARGO_PKG_VERSION"))).map_err(unavailable)?;
     let previewer =
         Previewer::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
-    let mut found = Found::default();
+    let mut comparison = Comparison::default();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
         let key = key_of(&object, &default);
@@ -108,7 +108,7 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
         let stored = match previewer.stored(&key, &object).await {
             Ok(stored) => stored,
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
-                let _ = writeln!(found.refusals, "{key}: {}", status.message);
+                let _ = writeln!(comparison.refusals, "{key}: {}", status.message);
                 continue;
             }
             Err(error) => return Err(unavailable(error)),
@@ -117,21 +117,21 @@ async fn look(arguments: &Arguments, examined: &mut [Examined]) -> Result<Found,
             .await
             .map_err(unavailable)?;
         for change in &preview.changes {
-            found.text.push_str(&difference(change));
+            comparison.text.push_str(&difference(change));
         }
         for refusal in &preview.refusals {
-            let _ = writeln!(found.refusals, "{key}: {refusal}");
+            let _ = writeln!(comparison.refusals, "{key}: {refusal}");
         }
-        found.facts.push(preview.facts);
+        comparison.facts.push(preview.facts);
         examined.planned_as(preview.planning, stored);
     }
-    Ok(found)
+    Ok(comparison)
 }
 
 /// One object as a unified difference; values of Secrets are words.
 fn difference(change: &Change) -> String {
-    let mut before = change.before.as_ref().map(shown);
-    let mut after = change.after.as_ref().map(shown);
+    let mut before = change.before.as_ref().map(readable);
+    let mut after = change.after.as_ref().map(readable);
     if change.kind == "Secret" {
         redact(before.as_mut(), after.as_mut());
     }

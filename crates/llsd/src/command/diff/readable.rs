@@ -4,18 +4,18 @@
 use serde_json::{Value, json};
 
 /// The object without what the API server adds, and of a Secret without its values.
-pub(super) fn shown(object: &Value) -> Value {
-    let mut shown = object.clone();
-    if let Some(object) = shown.as_object_mut() {
+pub(super) fn readable(object: &Value) -> Value {
+    let mut readable = object.clone();
+    if let Some(object) = readable.as_object_mut() {
         object.shift_remove("status");
     }
-    if let Some(metadata) = shown["metadata"].as_object_mut() {
+    if let Some(metadata) = readable["metadata"].as_object_mut() {
         for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"]
         {
             metadata.shift_remove(field);
         }
     }
-    shown
+    readable
 }
 
 /// The values of a Secret's `data` in two versions of it, with what they are replaced by a word.
