@@ -7,7 +7,7 @@ use clap::Args;
 use llsd_offline::{Finding, Input, Remark, Source, base, facts};
 use llsd_plan::facts::Facts;
 
-use super::inputs::open;
+use super::files::open;
 use super::{Printout, image_config};
 
 #[derive(Debug, Args)]

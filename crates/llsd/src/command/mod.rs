@@ -4,6 +4,7 @@
 mod diff;
 mod explain;
 mod facts_flags;
+mod files;
 mod image;
 mod image_config;
 mod inputs;

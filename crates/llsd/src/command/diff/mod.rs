@@ -16,7 +16,7 @@ use llsd_plan::resource::Resource;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::inputs::open;
+use super::files::open;
 use super::{Exit, Printout};
 use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Previewer, key_of};

@@ -13,7 +13,7 @@ use super::access::{Access, Connection, Opened};
 use super::failure::{Failure, Remarks};
 use super::inspection::{bytes, counted};
 use super::usable::{Usable, assess};
-use crate::command::{Exit, inputs};
+use crate::command::{Exit, files};
 
 /// Write a configuration into the labels of an image, where the operator finds it
 #[derive(Debug, Args)]
@@ -114,7 +114,7 @@ fn target(image: &Reference, named: Option<&Reference>) -> Result<Reference, Fai
 }
 
 fn read(file: &Path) -> Result<(String, String), Failure> {
-    let source = inputs::read(file)
+    let source = files::read(file)
         .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     match source.text {
         Ok(text) => Ok((source.name, text)),

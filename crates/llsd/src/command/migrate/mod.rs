@@ -9,7 +9,7 @@ use clap::Args;
 use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::Target;
 
-use super::inputs::open_all;
+use super::files::open_all;
 use super::{Exit, Printout};
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
