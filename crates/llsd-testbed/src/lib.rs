@@ -12,6 +12,7 @@
 //! | [`gate`], [`relay`] | ways to the API server and to servers that a test can shut |
 //! | [`stub_server`], [`registry`], [`authority`] | what stands in for servers, registries and authorities |
 //! | [`story`], [`everything`], [`running`] | resources, and what runs for them |
+//! | [`neighbour`] | somebody else's resource, which a fault must not delay |
 //! | [`access`], [`rights`], [`definitions`] | what users may do, and the kinds of other projects |
 
 pub mod access;
@@ -23,6 +24,7 @@ pub mod everything;
 pub mod gate;
 pub mod install;
 pub mod namespace;
+pub mod neighbour;
 pub mod operator;
 pub mod registry;
 pub mod relay;

@@ -1,0 +1,1 @@
+//! The operator's own ConfigMap, broken, edited and gone.

@@ -1,0 +1,1 @@
+//! Registries that are slow, gone or emptied.

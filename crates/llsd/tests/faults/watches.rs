@@ -1,0 +1,1 @@
+//! Kinds that are not served, watches that are forbidden.

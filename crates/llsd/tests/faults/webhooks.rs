@@ -1,0 +1,1 @@
+//! Callers of the webhooks who are not the API server.
