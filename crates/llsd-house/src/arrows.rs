@@ -42,7 +42,6 @@ fn definition<'a>(
     match first.as_str() {
         "crate" => below(of, &[], rest, depth),
         "self" => below(of, at, rest, depth),
-        "super" => below(of, &at[..at.len().checked_sub(1)?], rest, depth),
         _ => below(of, at, path, depth),
     }
 }

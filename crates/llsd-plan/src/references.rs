@@ -14,7 +14,7 @@ use llsd_api::v1alpha2::{
 };
 
 use crate::objects::ObjectKind;
-use crate::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
+use crate::objects::ca_bundle::{OPENSHIFT_AI_BUNDLE, fact_name};
 use crate::problem::FieldPath;
 
 /// The keys of a Secret with a certificate.
@@ -247,11 +247,8 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
             }
             Purpose::OverrideConfig => drop(found.config_maps.insert(reference.name)),
             Purpose::CaBundle => {
-                let elsewhere = reference.namespace.filter(|elsewhere| elsewhere != namespace);
-                found.config_maps.insert(match elsewhere {
-                    Some(elsewhere) => format!("{elsewhere}/{}", reference.name),
-                    None => reference.name,
-                });
+                let elsewhere = reference.namespace.as_deref();
+                found.config_maps.insert(fact_name(elsewhere, &reference.name, namespace));
             }
             Purpose::PullSecret => found.pull_secrets.push(reference.name),
             Purpose::ServiceAccount => found.service_account = Some(reference.name),
@@ -267,50 +264,9 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_place_that_can_point_outside_is_found() {
-        let spec: LlamaStackDistributionSpec = serde_json::from_value(json!({
-            "distribution": {"name": "starter"},
-            "providers": {
-                "inference": [
-                    {"id": "a", "provider": "vllm", "apiKey": {"name": "one", "key": "k"}},
-                    {"id": "b", "provider": "vllm",
-                     "secretRefs": {"token": {"secretKeyRef": {"name": "two", "key": "k"}}}},
-                ],
-                "vectorIo": {"provider": "pgvector", "host": {"name": "three", "key": "host"}},
-            },
-            "storage": {
-                "kv": {"type": "redis", "endpoint": "redis://r:1", "password": {"name": "four", "key": "p"}},
-                "sql": {"type": "postgres", "connectionString": {"name": "five", "key": "url"}},
-            },
-            "networking": {"tls": {
-                "enabled": true, "secretName": "six",
-                "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"},
-            }},
-            "workload": {"overrides": {
-                "imagePullSecrets": [{"name": "pull"}], "serviceAccountName": "robot",
-            }},
-            "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1"}]},
-        }))
-        .unwrap();
-        let found = of(&spec, "here");
-        let secrets: Vec<String> =
-            found.secrets.iter().map(|(name, key)| format!("{name}/{key}")).collect();
-        assert_eq!(
-            secrets,
-            ["five/url", "four/p", "one/k", "six/tls.crt", "six/tls.key", "three/host", "two/k"]
-        );
-        assert_eq!(found.connection_string, Some(("five".into(), "url".into())));
-        assert!(found.config_maps.contains("elsewhere/roots"));
-        assert!(found.config_maps.contains(OPENSHIFT_AI_BUNDLE));
-        assert_eq!(found.pull_secrets, ["pull"]);
-        assert_eq!(found.service_account.as_deref(), Some("robot"));
-        assert!(found.provider_images.contains("images/x:1"));
-    }
-
-    #[test]
-    fn every_field_that_names_an_object_is_found_with_its_path() {
-        let spec: LlamaStackDistributionSpec = serde_json::from_value(json!({
+    /// Names an object in every field that can.
+    fn full() -> LlamaStackDistributionSpec {
+        let spec = json!({
             "distribution": {"name": "starter"},
             "providers": {
                 "inference": [
@@ -335,9 +291,31 @@ mod tests {
                 ],
                 "envFrom": [{"configMapRef": {"name": "many"}}],
             }},
-        }))
-        .unwrap();
-        let found = walk(&spec);
+            "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1"}]},
+        });
+        serde_json::from_value(spec).unwrap()
+    }
+
+    #[test]
+    fn every_place_that_can_point_outside_is_found() {
+        let found = of(&full(), "here");
+        let secrets: Vec<String> =
+            found.secrets.iter().map(|(name, key)| format!("{name}/{key}")).collect();
+        assert_eq!(
+            secrets,
+            ["five/url", "four/p", "one/k", "six/tls.crt", "six/tls.key", "three/host", "two/k"]
+        );
+        assert_eq!(found.connection_string, Some(("five".into(), "url".into())));
+        assert!(found.config_maps.contains("elsewhere/roots"));
+        assert!(found.config_maps.contains(OPENSHIFT_AI_BUNDLE));
+        assert_eq!(found.pull_secrets, ["pull"]);
+        assert_eq!(found.service_account.as_deref(), Some("robot"));
+        assert!(found.provider_images.contains("images/x:1"));
+    }
+
+    #[test]
+    fn every_field_that_names_an_object_is_found_with_its_path() {
+        let found = walk(&full());
         let listed: Vec<String> = found
             .iter()
             .map(|Reference { path, kind, namespace, name, key, .. }| {

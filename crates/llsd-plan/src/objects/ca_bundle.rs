@@ -26,12 +26,11 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$").expect("a constant")
 });
 
-/// The name under which [`Facts`] hold the ConfigMap of `caBundle`.
-pub fn fact_name(bundle: &CaBundleSpec, namespace: &str) -> String {
-    let elsewhere = bundle.config_map_namespace.as_deref();
-    match elsewhere.filter(|elsewhere| !elsewhere.is_empty() && *elsewhere != namespace) {
-        Some(elsewhere) => format!("{elsewhere}/{}", bundle.config_map_name),
-        None => bundle.config_map_name.clone(),
+/// The name under which [`Facts`] hold a ConfigMap that may be of another namespace than the resource's.
+pub fn fact_name(elsewhere: Option<&str>, name: &str, own: &str) -> String {
+    match elsewhere.filter(|elsewhere| !elsewhere.is_empty() && *elsewhere != own) {
+        Some(elsewhere) => format!("{elsewhere}/{name}"),
+        None => name.to_owned(),
     }
 }
 
@@ -77,7 +76,8 @@ impl<'a> Collected<'a> {
     }
 
     fn explicit(&mut self, bundle: &CaBundleSpec, namespace: &str) {
-        let name = fact_name(bundle, namespace);
+        let elsewhere = bundle.config_map_namespace.as_deref();
+        let name = fact_name(elsewhere, &bundle.config_map_name, namespace);
         let given = bundle.config_map_keys.as_deref().filter(|keys| !keys.is_empty());
         let default = [CA_BUNDLE_KEY.to_owned()];
         match self.facts.config_maps.get(&name) {

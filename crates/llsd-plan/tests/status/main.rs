@@ -1,0 +1,9 @@
+//! The status of a resource and its events, told from real plans and made-up clusters.
+
+mod events;
+mod fields;
+mod inputs;
+mod previous;
+mod rest;
+mod rollouts;
+mod scene;
