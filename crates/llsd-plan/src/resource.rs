@@ -91,10 +91,15 @@ impl Resource {
     /// images to be resolved again. Offline a resource has no generation.
     pub fn state(&self) -> Option<String> {
         let generation = self.generation?;
-        Some(match &self.refresh {
-            Some(refresh) => format!("{generation}-{}", &sha256::hex(refresh)[..8]),
+        Some(match self.refreshed() {
+            Some(refresh) => format!("{generation}-{refresh}"),
             None => generation.to_string(),
         })
+    }
+
+    /// What [`state`](Self::state) says of the annotation alone.
+    pub(crate) fn refreshed(&self) -> Option<String> {
+        self.refresh.as_ref().map(|refresh| sha256::hex(refresh)[..8].to_owned())
     }
 
     /// The uid by which its objects know it; empty for a file.

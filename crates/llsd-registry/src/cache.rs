@@ -34,6 +34,8 @@ pub(crate) struct Memory {
     proofs: Cache<(ContentKey, Identity), ()>,
     /// Tags that were asked for before. For those, a HEAD request is likely to be enough.
     tags: Cache<Reference, ()>,
+    /// What a tag pointed to when an asker was told, and when that was.
+    pointed: Cache<(Reference, Identity), (Digest, Instant)>,
     under_way: Cache<Question, Arc<Image>>,
     failures: Cache<Question, (Error, Instant)>,
     forget_after: Duration,
@@ -48,6 +50,7 @@ impl Memory {
             images: images.build(),
             proofs: Cache::new(100_000),
             tags: Cache::new(10_000),
+            pointed: Cache::new(10_000),
             under_way: Cache::new(10_000),
             failures: Cache::new(10_000),
             forget_after: limits.failure_memory,
@@ -73,7 +76,35 @@ impl Memory {
         self.proofs.insert((place.clone(), asker), ()).await;
         if reference.digest().is_none() {
             self.tags.insert(reference.clone(), ()).await;
+            let told = (place.digest.clone(), Instant::now());
+            self.pointed.insert((reference.clone(), asker), told).await;
         }
+    }
+
+    /// The image that this asker was told of, no longer ago than `age` where a tag names it: a tag may
+    /// have moved since, a digest cannot.
+    pub(crate) async fn recall(
+        &self,
+        reference: &Reference,
+        asker: Identity,
+        age: Duration,
+    ) -> Option<Arc<Image>> {
+        if let Some(digest) = reference.digest() {
+            return self.proven(&ContentKey::of(reference, digest), asker).await;
+        }
+        let told = self.pointed.get(&(reference.clone(), asker)).await;
+        let (digest, _) = told.filter(|(_, at)| at.elapsed() < age)?;
+        self.proven(&ContentKey::of(reference, &digest), asker).await
+    }
+
+    /// Why the same question failed a moment ago.
+    pub(crate) async fn failure(&self, question: &Question) -> Option<Error> {
+        let (error, until) = self.failures.get(question).await?;
+        if until > Instant::now() {
+            return Some(error);
+        }
+        self.failures.invalidate(question).await;
+        None
     }
 
     /// The image at a place that the asker has proved access to; read once for all who ask at the
@@ -107,11 +138,8 @@ impl Memory {
         question: Question,
         asking: impl Future<Output = Result<Arc<Image>, Error>>,
     ) -> Result<Arc<Image>, Error> {
-        if let Some((error, until)) = self.failures.get(&question).await {
-            if until > Instant::now() {
-                return Err(error);
-            }
-            self.failures.invalidate(&question).await;
+        if let Some(error) = self.failure(&question).await {
+            return Err(error);
         }
         let answer = self.under_way.try_get_with_by_ref(&question, asking).await;
         // Only for those who asked meanwhile: the next question asks the registry again.

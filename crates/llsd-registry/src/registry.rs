@@ -67,29 +67,56 @@ impl Registry {
         image: &Reference,
         credentials: &impl Credentials,
     ) -> Result<Arc<Image>, Error> {
-        let places = self.client.config().registries.candidates(&image.to_string());
-        let mut found = Vec::new();
-        for place in places {
-            let reference: Reference = place.reference.parse()?;
-            found.push((reference, credentials.for_repository(&place.repository).await));
+        let places = self.places(image, credentials).await?;
+        self.look_up(&attempts(&places)).await
+    }
+
+    /// What the same asker was told before, without asking anybody: an image by its digest at any time,
+    /// one by its tag for `age`, and a failure for a moment.
+    pub async fn recall(
+        &self,
+        image: &Reference,
+        credentials: &impl Credentials,
+        age: Duration,
+    ) -> Option<Result<Arc<Image>, Error>> {
+        let places = match self.places(image, credentials).await {
+            Ok(places) => places,
+            Err(error) => return Some(Err(error)),
+        };
+        let attempts = attempts(&places);
+        for Attempt { reference, credentials } in &attempts {
+            for credential in credentials.iter().map(Some).chain([None]) {
+                let asker = Identity::of(credential);
+                if let Some(image) = self.memory.recall(reference, asker, age).await {
+                    return Some(Ok(image));
+                }
+            }
         }
-        if found.is_empty() {
+        self.memory.failure(&question(&attempts)).await.map(Err)
+    }
+
+    /// Where to look for an image, and what may be shown there.
+    async fn places(
+        &self,
+        image: &Reference,
+        credentials: &impl Credentials,
+    ) -> Result<Vec<(Reference, Vec<Credential>)>, Error> {
+        let candidates = self.client.config().registries.candidates(&image.to_string());
+        let mut places = Vec::new();
+        for place in candidates {
+            let reference: Reference = place.reference.parse()?;
+            places.push((reference, credentials.for_repository(&place.repository).await));
+        }
+        if places.is_empty() {
             return Err(Error::Blocked { at: image.to_string() });
         }
-        let attempts: Vec<Attempt<'_>> = found
-            .iter()
-            .map(|(reference, credentials)| Attempt { reference, credentials })
-            .collect();
-        self.look_up(&attempts).await
+        Ok(places)
     }
 
     /// The image and its configuration, from the first place that has it. When all fail, the last
     /// place's error is the answer: that is the source itself, mirrors come before it.
     pub async fn look_up(&self, attempts: &[Attempt<'_>]) -> Result<Arc<Image>, Error> {
-        let places = attempts
-            .iter()
-            .map(|attempt| (attempt.reference.clone(), Identity::of_all(attempt.credentials)));
-        let question = Question(places.collect());
+        let question = question(attempts);
         let asking = Box::pin(async {
             let mut last = Error::InvalidReference("there is no place to look for it");
             for attempt in attempts {
@@ -193,4 +220,14 @@ impl Registry {
         let (digest, content) = repository.manifest().await?;
         Ok((digest, Some(content)))
     }
+}
+
+fn attempts(places: &[(Reference, Vec<Credential>)]) -> Vec<Attempt<'_>> {
+    places.iter().map(|(reference, credentials)| Attempt { reference, credentials }).collect()
+}
+
+fn question(attempts: &[Attempt<'_>]) -> Question {
+    let place =
+        |attempt: &Attempt<'_>| (attempt.reference.clone(), Identity::of_all(attempt.credentials));
+    Question(attempts.iter().map(place).collect())
 }

@@ -11,6 +11,7 @@
 //! | [`v0_9`] | what operator v0.9 leaves behind |
 //! | [`gate`], [`relay`] | ways to the API server and to servers that a test can shut |
 //! | [`stub_server`], [`registry`], [`authority`] | what stands in for servers, registries and authorities |
+//! | [`deaf`] | an address at which nobody answers |
 //! | [`story`], [`everything`], [`running`] | resources, and what runs for them |
 //! | [`neighbour`] | somebody else's resource, which a fault must not delay |
 //! | [`access`], [`rights`], [`definitions`] | what users may do, and the kinds of other projects |
@@ -19,6 +20,7 @@ pub mod access;
 pub mod authority;
 pub mod bed;
 pub mod cluster;
+pub mod deaf;
 pub mod definitions;
 pub mod everything;
 pub mod gate;

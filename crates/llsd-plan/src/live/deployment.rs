@@ -43,6 +43,13 @@ impl DeploymentDetail {
         self.planned_for.is_some() && self.planned_for.as_deref() == resource.state().as_deref()
     }
 
+    /// Whether images were resolved again since the resource last asked for that by its annotation.
+    pub fn is_refreshed_for(&self, resource: &Resource) -> bool {
+        let planned_for = self.planned_for.as_deref().unwrap_or_default();
+        let refreshed = planned_for.split_once('-').map(|(_, refreshed)| refreshed);
+        refreshed == resource.refreshed().as_deref()
+    }
+
     pub(super) fn read(object: &Value) -> Self {
         let number =
             |value: &Value| value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);

@@ -41,6 +41,7 @@ pub enum Detail {
     },
     /// Where the server is reached from outside: an address of the load balancer or the host name.
     Outside(Option<Box<str>>),
+    /// The hash of a generated configuration, or of a record of images.
     Config {
         hash: Option<Box<str>>,
     },
@@ -104,6 +105,12 @@ impl LiveObject {
         Self { version: self.version, ..other.clone() } == *self
     }
 
+    /// Of a ConfigMap: the hash of its content, as its annotation has it.
+    pub fn content_hash(&self) -> Option<&str> {
+        let Detail::Config { hash } = &self.detail else { return None };
+        hash.as_deref()
+    }
+
     pub fn deployment(&self) -> Option<&DeploymentDetail> {
         match &self.detail {
             Detail::Deployment(detail) => Some(detail),
@@ -138,7 +145,9 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
             Detail::Outside(outside(kind, object))
         }
         ObjectKind::ConfigMap => {
-            Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
+            let annotations = &object["metadata"]["annotations"];
+            let record = || text(&annotations[labels::IMAGES_HASH]);
+            Detail::Config { hash: text(&annotations[labels::CONFIG_HASH]).or_else(record) }
         }
         ObjectKind::ServiceAccount => Detail::Account {
             pull_secrets: object["imagePullSecrets"]

@@ -18,6 +18,8 @@ const LLAMA_STACK: &str = "llama-stack";
 
 /// Hash of the server's configuration.
 pub const CONFIG_HASH: &str = "llamastack.io/config-hash";
+/// On the record of a resource's images: the operator's own hash of it.
+pub const IMAGES_HASH: &str = "llamastack.io/images-hash";
 /// Hash over the hashes of all secrets that the server reads.
 pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
 /// On a Deployment: the state of the resource that it was planned for. As long as the two agree, an

@@ -9,6 +9,7 @@ pub mod config_map;
 mod deployment;
 mod disruption_budget;
 mod exposure;
+pub mod image_record;
 mod kind;
 pub mod labels;
 pub mod names;

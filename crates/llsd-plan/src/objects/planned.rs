@@ -137,7 +137,7 @@ impl fmt::Display for PlannedObject {
     }
 }
 
-fn planned(kind: ObjectKind, object: Option<&impl Serialize>) -> Option<PlannedObject> {
+pub(super) fn planned(kind: ObjectKind, object: Option<&impl Serialize>) -> Option<PlannedObject> {
     let json = serde_json::to_value(object?).expect("objects of Kubernetes have string keys only");
     debug_assert_eq!(json["kind"], kind.name(), "the kind of the field and of the object");
     let name = json["metadata"]["name"].as_str().unwrap_or_default().to_owned();

@@ -49,6 +49,14 @@ pub enum Planning {
     },
 }
 
+impl Planning {
+    /// Whether only a change of a Secret can bring the resource on.
+    pub fn waits_for_a_secret(&self) -> bool {
+        let Self::Refused(findings) = self else { return false };
+        findings.problems.iter().any(|problem| problem.reason.is_of_a_secret())
+    }
+}
+
 /// v0.9's name of the server's container.
 const CONTAINER_NAME: &str = "llama-stack";
 

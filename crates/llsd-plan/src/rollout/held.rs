@@ -11,6 +11,8 @@ pub struct Held<'a> {
     deployment: Option<&'a DeploymentDetail>,
     /// Whether it was made for the state that the resource has now.
     is_current: bool,
+    /// Whether the resource asks for its image to be resolved again.
+    asks_again: bool,
 }
 
 /// The image that a Deployment runs, if it is the one that its resource asks for.
@@ -26,7 +28,9 @@ impl<'a> Held<'a> {
     pub fn of(resource: &Resource, live: &'a [LiveObject]) -> Self {
         let deployment = live.iter().find_map(LiveObject::deployment);
         let is_current = deployment.is_some_and(|deployment| deployment.is_for(resource));
-        Self { deployment, is_current }
+        let asks_again =
+            deployment.is_some_and(|deployment| !deployment.is_refreshed_for(resource));
+        Self { deployment, is_current, asks_again }
     }
 
     /// The image of the Redis sidecar, which is the operator's: a new operator must not restart
@@ -43,6 +47,11 @@ impl<'a> Held<'a> {
     /// Whether what runs stays, whatever its tag points to by now.
     pub fn keeps_image(&self) -> bool {
         self.is_current
+    }
+
+    /// Whether the resource asks for its image to be resolved again since its Deployment was made.
+    pub fn asks_again(&self) -> bool {
+        self.asks_again
     }
 }
 

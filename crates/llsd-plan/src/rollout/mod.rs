@@ -12,9 +12,11 @@ mod adopted;
 mod claim;
 mod decide;
 mod held;
+mod inquiry;
 mod refusal;
 
 pub use action::Action;
 pub use decide::{Decision, Rollout, Running, decide, keeps_template};
 pub use held::{Held, PinnedImage};
+pub use inquiry::{Inquiry, RunningImage};
 pub use refusal::{Refused, WriteFailure};

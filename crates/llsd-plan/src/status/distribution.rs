@@ -23,7 +23,7 @@ pub(super) fn version(observed: &Observed<'_>, previous: &Previous, now: &Time) 
     let before = &previous.version;
     let answered = match observed.server {
         Server::Answered(answers) => answers.version.clone(),
-        Server::NotAsked | Server::Unreachable(_) => None,
+        Server::NotAsked | Server::Awaited | Server::Unreachable(_) | Server::Untrusted(_) => None,
     };
     // The last known one stands while there is a Deployment that runs it, also at no replicas.
     let last_known = || {

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::resource::Resource;
 use crate::rollout::WriteFailure;
 use k8s_openapi::jiff::Timestamp;
+use llsd_api::v1alpha2::ProviderHealth;
 
 /// Everything that one status speaks of.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +24,20 @@ pub struct Observed<'a> {
     pub pass: Pass<'a>,
     pub live: &'a Live,
     pub server: &'a Server,
-    /// The digest that the image's tag points to now, where the server runs an older one.
-    pub newer_digest: Option<&'a str>,
+    /// Where the image's tag points to by now.
+    pub tag: &'a TagNow,
+}
+
+/// Where the tag of a running image points to by now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TagNow {
+    /// The registry was not asked, or does not answer: what was known before stands.
+    #[default]
+    Unknown,
+    /// To what runs; or nothing runs that a tag could have left behind.
+    Unmoved,
+    /// To this digest, while an older one runs.
+    Moved(String),
 }
 
 /// What one pass over a resource came to.
@@ -81,8 +94,12 @@ pub enum Server {
     /// It was not asked: no pod of it is ready.
     #[default]
     NotAsked,
+    /// It is being asked, and no answer is in since its pods changed: what was known before stands.
+    Awaited,
     /// It could not be reached, for this reason.
     Unreachable(String),
+    /// It serves another certificate than the one in its Secret, or there is none to compare with.
+    Untrusted(String),
     Answered(Answers),
 }
 
@@ -96,12 +113,53 @@ pub struct Answers {
     pub providers: Option<Vec<ServerProvider>>,
 }
 
-/// A provider as the server lists it, without its configuration, in which some secrets are clear.
+/// A provider as the server lists it, without its configuration, in which some secrets are clear, and
+/// without the message of its health, in which a server may quote one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ServerProvider {
     pub api: String,
     pub provider_id: String,
     pub provider_type: String,
-    pub health_status: String,
-    pub health_message: String,
+    pub health: ProviderState,
+}
+
+/// How a provider is, in the server's own words of which there are three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProviderState {
+    Ok,
+    Error,
+    /// The provider has no health check.
+    NotImplemented,
+    /// The server says nothing, or something else.
+    Unknown,
+}
+
+impl ProviderState {
+    /// From the server's word; anything else than its three words is not repeated.
+    pub fn read(word: &str) -> Self {
+        let mut all = [Self::Ok, Self::Error, Self::NotImplemented].into_iter();
+        all.find(|state| state.word().eq_ignore_ascii_case(word)).unwrap_or(Self::Unknown)
+    }
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "OK",
+            Self::Error => "Error",
+            Self::NotImplemented => "Not Implemented",
+            Self::Unknown => "Unknown",
+        }
+    }
+
+    /// As the status has it: how the provider is, and where to look if it is ill.
+    pub(super) fn told(self, provider_id: &str) -> ProviderHealth {
+        let message = match self {
+            Self::Ok | Self::Unknown => String::new(),
+            Self::NotImplemented => "The provider has no health check".to_owned(),
+            Self::Error => format!(
+                "Provider {provider_id} is unhealthy; the server's answer to GET \
+                 /v1/providers/{provider_id} and its log say why"
+            ),
+        };
+        ProviderHealth { status: self.word().to_owned(), message }
+    }
 }

@@ -9,6 +9,7 @@ use llsd_api::v1alpha2::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::observed::ProviderState;
 use super::vocabulary::ConditionType;
 
 #[derive(Clone, Debug)]
@@ -26,10 +27,11 @@ impl Previous {
     pub(super) fn of(status: &Value) -> Self {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let mut distribution: DistributionConfig = part(status, "distributionConfig");
-        // v0.9 knows no generation, and copied the server's answer, in which some secrets are clear.
-        if !status["observedGeneration"].is_i64() {
-            let providers = distribution.providers.iter_mut().flatten();
-            providers.for_each(|provider: &mut ProviderStatus| provider.config = no_config());
+        // v0.9 knows no generation, and copied the server's answer, in which some secrets are clear;
+        // the message of a provider's health was copied by earlier operators of ours, too.
+        let is_ours = status["observedGeneration"].is_i64();
+        for provider in distribution.providers.iter_mut().flatten() {
+            without_quotes(provider, is_ours);
         }
         Self {
             conditions: conditions.filter_map(read).collect(),
@@ -52,6 +54,14 @@ impl Previous {
             !ConditionType::ALL.iter().any(|own| own.as_str() == condition.type_)
         })
     }
+}
+
+/// A provider without what may be a secret that a server quoted.
+fn without_quotes(provider: &mut ProviderStatus, is_ours: bool) {
+    if !is_ours {
+        provider.config = no_config();
+    }
+    provider.health = ProviderState::read(&provider.health.status).told(&provider.provider_id);
 }
 
 /// A provider's configuration where none is known.

@@ -1,7 +1,8 @@
 //! `status.distributionConfig.providers`: which providers run and how they are comes from the
-//! server; their configuration is the planned one, because the server's answer shows some secrets.
+//! server; their configuration is the planned one, because the server's answer shows some secrets, and
+//! what is said of one that is ill is our own, because the server's message may quote one.
 
-use llsd_api::v1alpha2::{ProviderHealth, ProviderStatus};
+use llsd_api::v1alpha2::ProviderStatus;
 use serde_json::Value;
 
 use super::observed::{Observed, Server, ServerProvider};
@@ -19,7 +20,7 @@ pub(super) fn providers(
     let before = previous.distribution.providers.as_deref();
     let answered = match observed.server {
         Server::Answered(answers) => answers.providers.as_deref(),
-        Server::NotAsked | Server::Unreachable(_) => None,
+        Server::NotAsked | Server::Awaited | Server::Unreachable(_) | Server::Untrusted(_) => None,
     };
     let mut now: Vec<ProviderStatus> = match answered {
         Some(answered) => {
@@ -49,10 +50,7 @@ fn provider_status(provider: &ServerProvider, before: Option<&[ProviderStatus]>)
         provider_id: provider.provider_id.clone(),
         provider_type: provider.provider_type.clone(),
         config: config_before(provider, before),
-        health: ProviderHealth {
-            status: provider.health_status.clone(),
-            message: provider.health_message.clone(),
-        },
+        health: provider.health.told(&provider.provider_id),
     }
 }
 

@@ -101,6 +101,8 @@ vocabulary! {
         HealthCheckPassed,
         HealthCheckFailed,
         ServerUnreachable,
+        /// The server's certificate is not the one in its Secret.
+        ServerUntrusted,
         ServerNotAsked,
 
         StorageReady,

@@ -2,7 +2,7 @@
 
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::Refused;
-use llsd_plan::status::{Applied, EventKind};
+use llsd_plan::status::{Applied, EventKind, TagNow};
 use rstest::rstest;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn a_first_pass_tells_what_was_made() {
 #[case::not_ours(failed(Refused::NotOurs), &["ObjectNotOurs"])]
 #[case::invalid(failed(Refused::Invalid), &["ObjectRefused"])]
 #[case::api_server(failed(Refused::Unavailable), &["ApplyFailed"])]
-#[case::newer_image(Scene::vllm().next().with(|scene| scene.newer_digest = Some("sha256:beef")), &["UpdatePending"])]
+#[case::newer_image(Scene::vllm().next().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into())), &["UpdatePending"])]
 #[case::pod(
     Scene::vllm().next().with(|scene| scene.live.pod_trouble = Some("OOMKilled: it was".into()))
         .with_deployment(|deployment| (deployment.ready, deployment.available) = (0, 0)),

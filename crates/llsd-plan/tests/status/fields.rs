@@ -1,7 +1,7 @@
 //! The fields beside the conditions: versions, image, configuration, providers, addresses.
 
 use llsd_plan::sha256;
-use llsd_plan::status::{Answers, Applied, Server};
+use llsd_plan::status::{Answers, Applied, ProviderState, Server};
 use rstest::rstest;
 use serde_json::json;
 
@@ -153,7 +153,39 @@ fn without_a_generated_file_no_configuration_is_told() {
 }
 
 #[rstest]
+#[case("OK", "OK", "")]
+#[case(
+    "error",
+    "Error",
+    "Provider vllm is unhealthy; the server's answer to GET /v1/providers/vllm and its log say why"
+)]
+#[case("Not Implemented", "Not Implemented", "The provider has no health check")]
+#[case("no route to sk-1234", "Unknown", "")]
+fn of_a_providers_health_nothing_is_repeated_but_three_words(
+    #[case] word: &str,
+    #[case] status: &str,
+    #[case] message: &str,
+) {
+    let mut server = answering(&[("inference", "vllm")]);
+    let Server::Answered(Answers { providers: Some(providers), .. }) = &mut server else {
+        panic!()
+    };
+    providers[0].health = ProviderState::read(word);
+    let scene = Scene::vllm().with(|scene| scene.server = server);
+    let told = |scene: &Scene| {
+        scene.status().distribution_config.unwrap().providers.unwrap()[0].health.clone()
+    };
+    assert_eq!((told(&scene).status.as_str(), told(&scene).message.as_str()), (status, message));
+    // What an earlier operator had copied goes, also while the server is not reached.
+    let mut later = scene.next().with(|scene| scene.server = Server::Awaited);
+    let copied = &mut later.resource["status"]["distributionConfig"]["providers"][0];
+    copied["health"]["message"] = json!("401 for sk-1234");
+    assert_eq!(told(&later).message, message);
+}
+
+#[rstest]
 #[case::not_reached(Server::Unreachable("timed out".into()), 1, true)]
+#[case::awaited(Server::Awaited, 1, true)]
 #[case::half_an_answer(
     Server::Answered(Answers { health: Ok(()), version: None, providers: None }), 1, true
 )]

@@ -2,7 +2,7 @@
 //! objects.
 
 use llsd_plan::rollout::Refused;
-use llsd_plan::status::Applied;
+use llsd_plan::status::{Applied, TagNow};
 use rstest::rstest;
 use serde_json::json;
 
@@ -269,10 +269,13 @@ fn an_adopted_deployment_says_what_waits_and_how_it_is_applied() {
 
 #[test]
 fn a_newer_image_behind_the_tag_is_named() {
-    let scene = Scene::vllm().with(|scene| scene.newer_digest = Some("sha256:beef"));
+    let scene = Scene::vllm().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into()));
     let (status, reason, message) = scene.said("UpdatePending");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "NewerImage"));
     assert!(message.contains("sha256:beef"), "{message}");
     assert_eq!(scene.short("Ready"), "True Ready");
-    assert_eq!(scene.next().with(|scene| scene.newer_digest = None).short("UpdatePending"), "-");
+    // A registry that does not answer takes nothing back.
+    let unknown = scene.clone().next().with(|scene| scene.tag = TagNow::Unknown);
+    assert_eq!(unknown.condition("UpdatePending"), scene.condition("UpdatePending"));
+    assert_eq!(scene.next().with(|scene| scene.tag = TagNow::Unmoved).short("UpdatePending"), "-");
 }

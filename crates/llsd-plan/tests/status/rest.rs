@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::Phase;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::Refused;
-use llsd_plan::status::{Applied, ConditionType, Live, Server};
+use llsd_plan::status::{Applied, ConditionType, Live, Server, TagNow};
 use serde_json::json;
 
 use crate::scene::{Scene, Step, answering, running, unreachable_registry, without_the_secret};
@@ -45,7 +45,7 @@ fn resources() -> Vec<Scene> {
         applied(Applied { written: vec!["Deployment my-llama".into()], ..Applied::default() }),
         applied(Applied { waiting: vec!["spec.template".into()], ..Applied::default() }),
         applied(Applied { warnings: vec![warning], ..Applied::default() }),
-        Scene::vllm().with(|scene| scene.newer_digest = Some("sha256:beef")),
+        Scene::vllm().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into())),
         Scene::vllm().with(|scene| scene.applying = Step::Nothing),
         failed("Service my-llama-service", Refused::NotOurs),
         failed("Deployment my-llama", Refused::Invalid),
@@ -80,7 +80,9 @@ fn clusters() -> Vec<Live> {
 fn servers() -> Vec<Server> {
     vec![
         Server::NotAsked,
+        Server::Awaited,
         Server::Unreachable("timed out".into()),
+        Server::Untrusted("another certificate".into()),
         answering(&[("inference", "vllm"), ("files", "localfs")]),
     ]
 }

@@ -163,6 +163,22 @@ fn health_is_told_and_never_decides(
     assert_eq!(scene.short("Ready"), "True Ready");
 }
 
+#[test]
+fn a_server_that_is_not_reached_is_told_by_the_kind_of_trouble_not_by_its_wording() {
+    let in_trouble = |server: Server| Scene::vllm().with(|scene| scene.server = server);
+    let first = in_trouble(Server::Unreachable("its name cannot be resolved".into()));
+    let told = first.condition("HealthCheck");
+    let next = |server: Server| first.clone().next().with(|scene| scene.server = server);
+    let worded = next(Server::Unreachable("it does not answer in time".into()));
+    assert_eq!(worded.condition("HealthCheck"), told);
+    assert_eq!(next(Server::Awaited).condition("HealthCheck"), told, "until there is an answer");
+    let other = next(Server::Untrusted("it serves another certificate".into()));
+    assert_eq!(other.short("HealthCheck"), "Unknown ServerUntrusted");
+    assert_eq!(other.said("HealthCheck").2, "it serves another certificate");
+    assert_eq!(next(answered(Ok(()))).short("HealthCheck"), "True HealthCheckPassed");
+    assert_eq!(in_trouble(Server::Awaited).short("HealthCheck"), "Unknown ServerNotAsked");
+}
+
 fn answered(health: Result<(), String>) -> Server {
     Server::Answered(Answers { health, version: None, providers: None })
 }

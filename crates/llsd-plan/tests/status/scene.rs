@@ -14,7 +14,8 @@ use llsd_plan::problem::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::{
-    Answers, Applied, Applying, Live, Observed, Pass, Server, ServerProvider, StatusUpdate, compute,
+    Answers, Applied, Applying, Live, Observed, Pass, ProviderState, Server, ServerProvider,
+    StatusUpdate, TagNow, compute,
 };
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ pub struct Scene {
     pub applying: Step,
     pub live: Live,
     pub server: Server,
-    pub newer_digest: Option<&'static str>,
+    pub tag: TagNow,
     pub operator_version: &'static str,
     pub now: Timestamp,
 }
@@ -64,7 +65,7 @@ impl Scene {
             applying: Step::Applied(Applied::default()),
             live: Live { deployment: Some(running(1)), service: true, ..Live::default() },
             server: answering(&[]),
-            newer_digest: None,
+            tag: TagNow::Unmoved,
             operator_version: "1.2.3",
             now: Timestamp::from_second(BEGINNING).unwrap(),
         }
@@ -144,7 +145,7 @@ impl Scene {
             pass,
             live: &self.live,
             server: &self.server,
-            newer_digest: self.newer_digest,
+            tag: &self.tag,
         })
     }
 
@@ -210,8 +211,7 @@ pub fn answering(providers: &[(&str, &str)]) -> Server {
         api: (*api).to_owned(),
         provider_id: (*id).to_owned(),
         provider_type: format!("remote::{id}"),
-        health_status: "OK".to_owned(),
-        health_message: String::new(),
+        health: ProviderState::Ok,
     };
     Server::Answered(Answers {
         health: Ok(()),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use llsd_registry::{Config, Credential, Error, Registry};
+use llsd_registry::{Config, Credential, Error, Reference, Registry};
 use llsd_testkit::{RegistryServer, User};
 
 use crate::bed::{allow_plain, ask, basic, config, labelled, registry, text};
@@ -150,4 +150,36 @@ async fn a_failure_is_remembered_for_a_while_and_for_its_asker_only() {
     ask(&registry, &image, &[]).await.unwrap_err();
     assert_eq!(registry.requests_sent(), before);
     assert_eq!(text(&registry, &image, &[basic(&user)]).await.unwrap(), "x");
+}
+
+#[tokio::test]
+async fn what_a_tag_pointed_to_is_recalled_for_a_while_and_only_by_who_was_told() {
+    let user = User::new("someone", "word", &[]);
+    let mut server = RegistryServer::builder()
+        .with_passwords(std::slice::from_ref(&user))
+        .start()
+        .await
+        .unwrap();
+    let digest = server.push("a/b", "1", &labelled("x")).await.unwrap();
+    let registry = registry(&server);
+    let tagged: Reference = format!("{}/a/b:1", server.host()).parse().unwrap();
+    let pinned: Reference = format!("{}/a/b@{digest}", server.host()).parse().unwrap();
+    let (own, others) = (vec![basic(&user)], vec![]);
+    let (long, short) = (Duration::from_mins(1), Duration::from_millis(1));
+    assert!(registry.recall(&tagged, &own, long).await.is_none(), "nobody has asked");
+    registry.find(&tagged, &own).await.unwrap();
+    server.stop();
+    let sent = registry.requests_sent();
+    for (image, age) in [(&tagged, long), (&pinned, long), (&pinned, Duration::ZERO)] {
+        let recalled = registry.recall(image, &own, age).await.unwrap().unwrap();
+        assert_eq!(recalled.digest.to_string(), digest);
+        assert!(registry.recall(image, &others, age).await.is_none(), "others were not told");
+    }
+    tokio::time::sleep(2 * short).await;
+    assert!(registry.recall(&tagged, &own, short).await.is_none(), "it may have moved since");
+    assert_eq!(registry.requests_sent(), sent, "nobody is asked");
+    // A failure is recalled, too, for a moment.
+    let error = registry.find(&tagged, &others).await.unwrap_err();
+    let recalled = registry.recall(&tagged, &others, long).await;
+    assert_eq!(recalled.expect("it is recalled").unwrap_err(), error);
 }

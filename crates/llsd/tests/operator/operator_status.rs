@@ -144,13 +144,15 @@ async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
 
     // Its health is told, and decides nothing: the readiness probe asks the same.
     world.server.answer(&format!("{below}/v1/health"), json!({"status": "Error"}));
-    let providers = json!({"data": [vllm_provider("Error", "no route to host")]});
+    let quoting = "401: no such key: sk-shown-in-clear";
+    let providers = json!({"data": [vllm_provider("Error", quoting)]});
     world.server.answer(&format!("{below}/v1/providers"), providers);
     let ill = namespace.until_condition("demo", "HealthCheck", "False", "HealthCheckFailed").await;
     assert_eq!(condition(&ill, "HealthCheck")["message"], "the server says Error");
     assert_eq!(condition(&ill, "Ready")["status"], "True");
     let health = &ill["status"]["distributionConfig"]["providers"][0]["health"];
-    assert_eq!(health["message"], "no route to host");
+    let said = health["message"].as_str().unwrap();
+    assert!(said.contains("vllm is unhealthy") && said.contains("/v1/providers/vllm"), "{said}");
     for kind in [DISTRIBUTION, "Event"] {
         let all = json!(namespace.list(kind).await).to_string();
         assert!(!all.contains("sk-shown-in-clear"), "the key stands in a {kind}");
@@ -247,7 +249,7 @@ async fn over_tls_the_certificate_of_the_secret_is_trusted_and_no_other() {
     namespace.secret("other-tls", pair(other.cert.pem())).await;
     namespace.distribution("demo", spec).await;
     let refused =
-        namespace.until_condition("demo", "HealthCheck", "Unknown", "ServerUnreachable").await;
+        namespace.until_condition("demo", "HealthCheck", "Unknown", "ServerUntrusted").await;
     let said = condition(&refused, "HealthCheck")["message"].as_str().unwrap();
     assert!(said.contains("certificate"), "{said}");
 }

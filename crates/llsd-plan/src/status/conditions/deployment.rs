@@ -5,6 +5,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages::{self, MESSAGE_BYTES};
+use super::super::observed::TagNow;
 use super::super::rollout::{Progress, Rollout};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
@@ -78,7 +79,7 @@ pub(super) fn ready(rollout: &Rollout) -> Statement {
 /// What would restart the server and is therefore left until somebody asks for it.
 pub(super) fn update_pending(
     stage: &Stage<'_>,
-    newer_digest: Option<&str>,
+    tag: &TagNow,
     before: Option<&Condition>,
 ) -> Option<Assessment> {
     let (waiting, applied) = match stage {
@@ -91,9 +92,15 @@ pub(super) fn update_pending(
     if !applied && before.is_some_and(|before| before.reason == kept.as_str()) {
         return Some(Assessment::AsBefore(ConditionType::UpdatePending));
     }
-    let newer = newer_digest
-        .map(|digest| format!("The image's tag points to {digest} by now; {HOW} it"))
-        .unwrap_or_default();
+    let told_before =
+        before.is_some_and(|before| before.reason == ConditionReason::NewerImage.as_str());
+    let newer = match tag {
+        TagNow::Unknown if waiting.is_empty() && told_before => {
+            return Some(Assessment::StillHolds(ConditionType::UpdatePending));
+        }
+        TagNow::Unknown | TagNow::Unmoved => String::new(),
+        TagNow::Moved(digest) => format!("The image's tag points to {digest} by now; {HOW} it"),
+    };
     let (reason, message) = match (waiting.is_empty(), newer.is_empty()) {
         (true, true) => return None,
         (true, false) => (ConditionReason::NewerImage, newer),

@@ -34,10 +34,11 @@ pub(super) fn all(
     assessments.push(deployment::updated(stage, rollout));
     assessments.push(Assessment::Current(deployment::available(rollout)));
     assessments.push(Assessment::Current(deployment::ready(rollout)));
-    assessments.push(Assessment::Current(server::health(observed.server)));
+    let health = previous.condition(ConditionType::HealthCheck);
+    assessments.push(server::health(observed.server, health));
     assessments.extend(server::storage(observed.live).map(Assessment::Current));
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
-    assessments.extend(deployment::update_pending(stage, observed.newer_digest, pending));
+    assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     assessments
 }

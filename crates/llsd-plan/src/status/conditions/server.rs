@@ -1,27 +1,38 @@
 //! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 has them.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
 use super::super::observed::{Live, Server};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::Statement;
+use super::statement::{Assessment, Statement};
 
 /// The server's own answer. It never decides `Ready`: the readiness probe asks the same question more
 /// often, and where this operator cannot reach the server others may.
-pub(super) fn health(server: &Server) -> Statement {
+pub(super) fn health(server: &Server, before: Option<&Condition>) -> Assessment {
+    let not_asked = "The server is asked once one of its pods is ready";
     let (truth, reason, message) = match server {
-        Server::NotAsked => (
-            Truth::Unknown,
-            ConditionReason::ServerNotAsked,
-            "The server is asked once one of its pods is ready",
-        ),
+        Server::Awaited if before.is_some() => {
+            return Assessment::StillHolds(ConditionType::HealthCheck);
+        }
+        Server::NotAsked | Server::Awaited => {
+            (Truth::Unknown, ConditionReason::ServerNotAsked, not_asked)
+        }
         Server::Unreachable(why) => {
             (Truth::Unknown, ConditionReason::ServerUnreachable, why.as_str())
         }
+        Server::Untrusted(why) => (Truth::Unknown, ConditionReason::ServerUntrusted, why.as_str()),
         Server::Answered(answers) => match &answers.health {
             Ok(()) => (Truth::True, ConditionReason::HealthCheckPassed, "Health check passed"),
             Err(answer) => (Truth::False, ConditionReason::HealthCheckFailed, answer.as_str()),
         },
     };
-    Statement::new(ConditionType::HealthCheck, truth, reason, message)
+    // A network words the same trouble one way or another from one moment to the next.
+    let same_trouble = matches!(server, Server::Unreachable(_) | Server::Untrusted(_))
+        && before.is_some_and(|before| before.reason == reason.as_str());
+    if same_trouble {
+        return Assessment::StillHolds(ConditionType::HealthCheck);
+    }
+    Assessment::Current(Statement::new(ConditionType::HealthCheck, truth, reason, message))
 }
 
 pub(super) fn storage(live: &Live) -> Option<Statement> {

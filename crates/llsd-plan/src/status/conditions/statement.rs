@@ -13,6 +13,8 @@ pub(in super::super) enum Assessment {
     Current(Statement),
     /// Nothing new is known; what the status had before still stands.
     AsBefore(ConditionType),
+    /// What the status had before holds for the resource as it is now, too.
+    StillHolds(ConditionType),
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +46,9 @@ pub(in super::super) fn dated(
     let own = assessments.into_iter().filter_map(|assessment| match assessment {
         Assessment::Current(statement) => Some(condition(&statement, previous, generation, now)),
         Assessment::AsBefore(condition) => previous.condition(condition).cloned(),
+        Assessment::StillHolds(condition) => previous
+            .condition(condition)
+            .map(|before| Condition { observed_generation: generation, ..before.clone() }),
     });
     own.chain(previous.of_others().cloned()).collect()
 }

@@ -19,10 +19,13 @@ use crate::operator::telemetry::logs;
 /// How long the process may take to end.
 pub(super) const GRACE: Duration = Duration::from_secs(20);
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-/// The longest that one reconcile may take; a lookup in a slow registry alone may take two minutes.
+/// The longest that one reconcile may take; registries and servers are asked apart from it.
 const TIME_LIMIT: Duration = Duration::from_secs(150);
-/// How often running servers are asked how they are.
+/// How often running servers are asked how they are, unless resources are looked at more often.
 const SERVER_POLL: Duration = Duration::from_mins(1);
+
+/// How long a worker waits for a registry; most answer within that.
+const REGISTRY_PATIENCE: Duration = Duration::from_millis(200);
 
 /// Run the operator
 #[derive(Debug, Args)]
@@ -141,7 +144,8 @@ impl Arguments {
             resync: Duration::from_secs(self.resync),
             secret_refresh: Duration::from_secs(self.secret_refresh),
             watch_secrets: self.watch_secrets,
-            server_poll: SERVER_POLL,
+            server_poll: SERVER_POLL.min(Duration::from_secs(self.resync)),
+            registry_patience: REGISTRY_PATIENCE,
             server_url: self.server_url_template.clone(),
             grace: GRACE / 2,
         }

@@ -12,12 +12,15 @@ use super::bundles::Bundles;
 use super::cache::Cache;
 use super::configuration::CurrentConfiguration;
 use super::events::Events;
+use super::image_records::ImageRecords;
+use super::lookups::Lookups;
 use super::memory::Memory;
 use super::pull_credentials::PullCredentials;
 use super::queue::Queue;
 use super::secret_key::{self, SecretKey};
 use super::secrets::Secrets;
 use super::server_probe::ServerProbe;
+use super::servers::Servers;
 use super::settings::Settings;
 use crate::operator::telemetry::Metrics;
 
@@ -26,13 +29,16 @@ pub struct Context {
     pub(super) client: Client,
     pub(super) settings: Settings,
     pub(super) cache: Cache,
-    pub(super) queue: Queue,
+    pub(super) queue: Arc<Queue>,
     pub(super) bundles: Bundles,
     pub(super) secrets: Secrets,
     pub(super) memory: Memory,
     pub(super) configuration: CurrentConfiguration,
-    pub(super) pull_credentials: PullCredentials,
+    pub(super) pull_credentials: Arc<PullCredentials>,
+    pub(super) lookups: Arc<Lookups>,
+    pub(super) image_records: ImageRecords,
     pub(super) server_probe: ServerProbe,
+    pub(super) servers: Servers,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
     pub(super) served: BTreeSet<String>,
@@ -77,15 +83,19 @@ impl Context {
         key: SecretKey,
         served: BTreeSet<String>,
     ) -> Result<Self, Error> {
+        let queue = Arc::new(Queue::default());
         Ok(Self {
             cache: Cache::default(),
-            queue: Queue::default(),
+            lookups: Arc::new(Lookups::new(settings.registry_patience, Arc::clone(&queue))),
+            image_records: ImageRecords::default(),
+            queue,
             bundles: Bundles::default(),
             secrets: Secrets::new(key, settings.secret_refresh),
             memory: Memory::default(),
             configuration: CurrentConfiguration::default(),
-            pull_credentials: PullCredentials::new(plugins),
+            pull_credentials: Arc::new(PullCredentials::new(plugins)),
             server_probe: ServerProbe::new(settings.server_url.clone())?,
+            servers: Servers::new(settings.server_poll),
             events: Events::new(client.clone(), settings.instance.clone()),
             metrics,
             served,

@@ -1,13 +1,13 @@
 //! What is remembered of a resource between reconciles and costs nothing to lose: since when its pods
-//! are not ready, how often its server could not be reached, what it answered last, what was written
-//! and is not in the status yet.
+//! are not ready, what was written and is not in the status yet, what its registry was asked last.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::status::{Applied, Server};
+use llsd_plan::status::Applied;
+use llsd_registry::Error;
 use tokio::time::Instant;
 
 /// What is remembered of all resources.
@@ -17,19 +17,13 @@ pub struct Memory(Mutex<HashMap<Key, Remembered>>);
 #[derive(Debug, Default)]
 struct Remembered {
     unready_since: Option<Instant>,
-    unreachable: u32,
-    server: Option<AskedServer>,
     storage_secret: Option<bool>,
     unreported: Vec<String>,
-}
-
-/// How a server is asked, and what it answered, as a hash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AskedServer {
-    pub url: Box<str>,
-    /// The Secret with the certificate that it serves.
-    pub certificate: Option<Box<str>>,
-    pub answer: u64,
+    /// The state of the resource for which its image was resolved last.
+    resolved_for: Option<Box<str>>,
+    /// Why its registry cannot be asked, in the words that were told first.
+    registry_trouble: Option<Box<str>>,
+    record_not_kept: bool,
 }
 
 impl Memory {
@@ -42,36 +36,6 @@ impl Memory {
             return Duration::ZERO;
         }
         known.unready_since.get_or_insert_with(Instant::now).elapsed()
-    }
-
-    /// Remembers what a server answered; how often in a row it could not be reached.
-    pub fn asked(&self, key: &Key, url: &str, certificate: Option<&str>, server: &Server) -> u32 {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        known.unreachable = match server {
-            Server::Unreachable(_) => known.unreachable.saturating_add(1),
-            _ => 0,
-        };
-        known.server = Some(AskedServer {
-            url: url.into(),
-            certificate: certificate.map(Into::into),
-            answer: answer_hash(server),
-        });
-        known.unreachable
-    }
-
-    /// There is no server to ask.
-    pub fn not_asked(&self, key: &Key) {
-        if let Some(known) = self.lock().get_mut(key) {
-            known.server = None;
-            known.unreachable = 0;
-        }
-    }
-
-    /// All servers that can be asked.
-    pub fn servers(&self) -> Vec<(Key, AskedServer)> {
-        let all = self.lock();
-        all.iter().filter_map(|(key, known)| Some((key.clone(), known.server.clone()?))).collect()
     }
 
     /// Whether the Secret of a database exists, as far as that is known.
@@ -95,10 +59,48 @@ impl Memory {
         defers
     }
 
+    /// The status waits a moment longer; what was written meanwhile is told with it.
+    pub fn report_later(&self, key: &Key, applied: &mut Applied) {
+        let written = std::mem::take(&mut applied.written);
+        self.lock().entry(key.clone()).or_default().unreported.extend(written);
+    }
+
     /// What was written and is not in the status yet.
     pub fn take_unreported(&self, key: &Key) -> Vec<String> {
         let mut all = self.lock();
         all.get_mut(key).map(|known| std::mem::take(&mut known.unreported)).unwrap_or_default()
+    }
+
+    /// Whether its image was resolved for this state of the resource before.
+    pub fn is_resolved_for(&self, key: &Key, state: &str) -> bool {
+        let all = self.lock();
+        all.get(key).is_some_and(|known| known.resolved_for.as_deref() == Some(state))
+    }
+
+    pub fn set_resolved_for(&self, key: &Key, state: &str) {
+        let mut all = self.lock();
+        let known = all.entry(key.clone()).or_default();
+        known.resolved_for = Some(state.into());
+        known.registry_trouble = None;
+    }
+
+    /// Why the registry cannot be asked. A network words the same trouble one way or another from one
+    /// moment to the next, and a status is not written for that.
+    pub fn registry_trouble(&self, key: &Key, error: &Error) -> String {
+        let mut all = self.lock();
+        let known = all.entry(key.clone()).or_default();
+        if !error.is_transient() {
+            known.registry_trouble = None;
+            return error.to_string();
+        }
+        known.registry_trouble.get_or_insert_with(|| error.to_string().into()).to_string()
+    }
+
+    /// Whether the record of its images can be kept; whether that is news.
+    pub fn set_record_kept(&self, key: &Key, is_kept: bool) -> bool {
+        let mut all = self.lock();
+        let known = all.entry(key.clone()).or_default();
+        std::mem::replace(&mut known.record_not_kept, !is_kept) == is_kept
     }
 
     pub fn forget(&self, key: &Key) {
@@ -108,22 +110,4 @@ impl Memory {
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Remembered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A hash of what a server answered, by which a change is noticed.
-pub fn answer_hash(server: &Server) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    match server {
-        Server::NotAsked => 0_u8.hash(&mut hasher),
-        Server::Unreachable(_) => 1_u8.hash(&mut hasher),
-        Server::Answered(answers) => {
-            answers.health.hash(&mut hasher);
-            answers.version.hash(&mut hasher);
-            for provider in answers.providers.iter().flatten() {
-                provider.hash(&mut hasher);
-            }
-        }
-    }
-    hasher.finish()
 }

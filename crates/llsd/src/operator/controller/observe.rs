@@ -1,5 +1,5 @@
 //! What is there once the plan is applied: the objects as the cluster holds them, what keeps a pod
-//! from running, and what the server answers.
+//! from running, and what the server answered last.
 
 use std::time::Duration;
 
@@ -13,9 +13,14 @@ use llsd_plan::resource::{Key, Resource};
 use llsd_plan::status::{self, Live, Server};
 
 use super::context::Context;
+use super::servers::{LastAnswer, Target};
 
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So long the status of a server that has just become ready waits for its first answer, to be written
+/// once and not twice.
+const FIRST_ANSWER: Duration = Duration::from_secs(1);
 
 /// What is there now.
 #[derive(Clone, Debug)]
@@ -23,11 +28,11 @@ pub struct Observation {
     pub live: Live,
     pub server: Server,
     is_ready: bool,
-    /// How often in a row the server could not be reached.
-    unreachable: u32,
+    /// For how long the server's first answer has been awaited.
+    awaited: Option<Duration>,
 }
 
-/// Looks at the objects, at the pods where they take long, and at the server where one is ready.
+/// Looks at the objects, at the pods where they take long, and at what the server answered last.
 pub async fn observe(
     context: &Context,
     resource: &Resource,
@@ -41,24 +46,28 @@ pub async fn observe(
     if context.memory.unready_for(key, is_ready) >= PATIENCE && live.deployment.is_some() {
         live.pod_trouble = pod_trouble(&context.client, key).await?;
     }
-    let (server, unreachable) = ask(context, resource, &live, plan).await;
-    Ok(Observation { live, server, is_ready, unreachable })
+    let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
+    Ok(Observation { live, server, is_ready, awaited })
 }
 
 /// Of a resource that is being deleted only the objects count.
 pub fn of_deleted(resource: &Resource, objects: &[LiveObject]) -> Observation {
     let live = live(&resource.key, objects, false);
-    Observation { live, server: Server::NotAsked, is_ready: false, unreachable: 0 }
+    Observation { live, server: Server::NotAsked, is_ready: false, awaited: None }
 }
 
 impl Observation {
     /// How soon to look again, where what is there may change without an event.
     pub fn next_look(&self) -> Option<Duration> {
-        if !self.is_ready {
-            return Some(PATIENCE);
-        }
-        // A server that has just started; later, one that this operator cannot reach at all.
-        (self.unreachable > 0).then(|| Duration::from_secs(5 << self.unreachable.min(6)))
+        (!self.is_ready).then_some(PATIENCE)
+    }
+
+    /// How long the status can wait, because the server of a resource that was not ready is about to
+    /// answer; its answer wakes the resource.
+    pub fn answers_soon(&self, resource: &Resource) -> Option<Duration> {
+        let is_told = resource.status["phase"] == "Ready";
+        let awaited = self.awaited.filter(|_| self.is_ready && !is_told)?;
+        FIRST_ANSWER.checked_sub(awaited).filter(|rest| !rest.is_zero())
     }
 }
 
@@ -104,24 +113,21 @@ async fn pod_trouble(client: &Client, key: &Key) -> kube::Result<Option<String>>
     Ok(listed.iter().find_map(status::pod_trouble))
 }
 
-/// Asks the server, if a pod of it is ready; how often in a row it could not be reached.
-async fn ask(
+/// What the server answered last, if a pod of it is ready.
+fn last_answer(
     context: &Context,
     resource: &Resource,
     live: &Live,
     plan: Option<&Plan>,
-) -> (Server, u32) {
-    let (key, memory) = (&resource.key, &context.memory);
+) -> LastAnswer {
+    let key = &resource.key;
     let url = plan.map(|plan| plan.url.as_str());
     let url = url.or_else(|| resource.status["serviceURL"].as_str());
-    let ready = live.deployment.as_ref().is_some_and(|deployment| deployment.ready > 0);
-    let Some(url) = url.filter(|_| ready) else {
-        memory.not_asked(key);
-        return (Server::NotAsked, 0);
+    let deployment = live.deployment.as_ref().filter(|deployment| deployment.ready > 0);
+    let (Some(url), Some(deployment)) = (url, deployment) else {
+        context.servers.forget(key);
+        return LastAnswer { server: Server::NotAsked, awaited: None };
     };
-    let secret = resource.certificate_secret();
-    let certificate = context.certificate(key, secret);
-    let server = context.server_probe.ask(key, url, certificate.as_deref()).await;
-    let unreachable = memory.asked(key, url, secret, &server);
-    (server, unreachable)
+    let target = Target::new(url, resource.certificate_secret(), deployment);
+    context.servers.last_answer(key, target)
 }

@@ -12,7 +12,7 @@ use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
-use llsd_plan::plan::{Planning, plan_beside};
+use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{self, Action, Decision, Running, WriteFailure};
 use llsd_registry::credentials::ProviderPlugins;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::api_error::safe_message;
 use super::context::{Context, Error};
-use super::gather::gather;
+use super::gather::{Gathering, gather};
 use super::scope::Scope;
 use super::secret_key::SecretKey;
 use super::settings::Settings;
@@ -91,9 +91,14 @@ impl Previewer {
         let (context, key) = (&self.context, &resource.key);
         let live = self.live(key).await?;
         self.look_for_bundle(&key.namespace).await?;
-        let mut gathered = gather(context, resource, &live).await?;
+        // With all patience nothing is awaited but inside of it.
+        let mut gathered = loop {
+            if let Gathering::Complete(gathered) = gather(context, resource, &live).await? {
+                break gathered;
+            }
+        };
         gathered.facts.planned_for = resource.state();
-        let planning = plan_beside(resource, &mut gathered.facts, &live);
+        let planning = gathered.plan(resource, &live);
         let mut preview =
             Preview { planning, facts: gathered.facts, changes: vec![], refusals: vec![] };
         let Planning::Planned(plan) = &mut preview.planning else { return Ok(preview) };
@@ -225,6 +230,7 @@ fn settings(operator_namespace: &str) -> Settings {
         secret_refresh: Duration::MAX,
         watch_secrets: false,
         server_poll: Duration::MAX,
+        registry_patience: Duration::MAX,
         server_url: None,
         grace: Duration::ZERO,
     }

@@ -7,11 +7,12 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, Client};
 use llsd_plan::live::{Detail, LiveObject};
-use llsd_plan::objects::{ObjectKind, labels, names};
+use llsd_plan::objects::{ObjectKind, image_record, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 
 use super::api;
+use super::api_error::safe_message;
 use super::context::Context;
 
 /// How many generated configurations are kept, whatever refers to them.
@@ -52,6 +53,7 @@ pub async fn unplanned<'a>(
         .iter()
         .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
         .filter(|object| object.kind != ObjectKind::VolumeClaim)
+        .filter(|object| !is_record(object, &resource.key))
         .filter(|object| !planned.contains(&(object.kind, object.name.to_string())))
         .collect();
     let configs = generated(&unplanned, &resource.key);
@@ -60,6 +62,24 @@ pub async fn unplanned<'a>(
         unplanned.retain(|object| !kept.contains(&*object.name));
     }
     Ok(unplanned)
+}
+
+/// What was read of images is no part of a plan, and pruned by whoever keeps it.
+fn is_record(object: &LiveObject, key: &Key) -> bool {
+    object.kind == ObjectKind::ConfigMap && image_record::is_record(&object.name, &key.name)
+}
+
+/// Deletes one object of a resource. Where that fails it goes with the resource.
+pub async fn delete_owned(context: &Context, key: &Key, object: &LiveObject) {
+    match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
+        Ok(()) => {
+            context.cache.forget_object(key, object.kind, &object.name, &object.uid);
+        }
+        Err(error) => {
+            let error = safe_message(&error);
+            tracing::debug!(resource = %key, object = %object.name, error, "not deleted");
+        }
+    }
 }
 
 /// Generated configurations that are not the planned one.

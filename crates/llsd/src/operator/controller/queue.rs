@@ -17,6 +17,9 @@ pub enum Next {
     Rest,
     /// Once more after this time, if nothing changes before.
     After(Duration),
+    /// Somebody was asked, and the answer wakes it; once more after this time even so. What failed before
+    /// counts on.
+    Await(Duration),
     /// Something was in the way; again soon, and later each time.
     Retry,
 }
@@ -90,6 +93,7 @@ impl Queue {
                 slot.failures = 0;
                 Some(now + delay)
             }
+            Next::Await(delay) => Some(now + delay),
             Next::Rest => {
                 slot.failures = 0;
                 None
@@ -227,5 +231,24 @@ mod tests {
         let begun = Instant::now();
         queue.next().await;
         assert!(begun.elapsed() <= FIRST_RETRY.mul_f64(1.25));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_an_answer_is_neither_a_failure_nor_a_success() {
+        let queue = Queue::default();
+        queue.add(&key("a"));
+        let mut retries = Vec::new();
+        for _ in 0..6 {
+            let taken = queue.next().await;
+            queue.done(&taken, Next::Await(Duration::from_mins(1)));
+            queue.add(&key("a"));
+            let taken = queue.next().await;
+            let begun = Instant::now();
+            queue.done(&taken, Next::Retry);
+            let taken = queue.next().await;
+            retries.push(begun.elapsed());
+            queue.done(&taken, Next::Await(Duration::ZERO));
+        }
+        assert!(retries[5] > retries[0] * 8, "{retries:?}");
     }
 }

@@ -5,18 +5,18 @@
 use std::time::Duration;
 
 use llsd_plan::live::LiveObject;
-use llsd_plan::plan::{Plan, Planning, plan_beside};
+use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{self, Refused, WriteFailure};
-use llsd_plan::status::{Applied, Applying, Pass};
+use llsd_plan::status::{Applied, Applying, Pass, TagNow};
 
 use super::api_error::safe_message;
 use super::context::Context;
-use super::gather::gather;
+use super::gather::{Gathering, gather};
 use super::observe::{self, observe};
 use super::queue::Next;
 use super::report::report;
-use super::{apply, prune};
+use super::{apply, prune, record_image};
 use crate::operator::telemetry::{Generation, Reconcile};
 
 /// How soon an object that stands in the way is looked for again.
@@ -38,14 +38,17 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
     let live = context.cache.live(key);
     if resource.deleting {
         let now = observe::of_deleted(resource, &live);
-        report(context, resource, Pass::Deleting, &now, None).await?;
+        report(context, resource, Pass::Deleting, &now, &TagNow::Unknown).await?;
         return Ok((Reconcile::Deleted, Next::Rest));
     }
     // References and gather.
-    let mut gathered = gather(context, resource, &live).await?;
+    let mut gathered = match gather(context, resource, &live).await? {
+        Gathering::Complete(gathered) => gathered,
+        Gathering::Awaiting(wait) => return Ok((Reconcile::Awaiting, Next::Await(wait))),
+    };
     // Plan.
-    let planning = plan_beside(resource, &mut gathered.facts, &live);
-    context.secrets.set_waiting(key, waits_for_a_secret(&planning));
+    let planning = gathered.plan(resource, &live);
+    context.secrets.set_waiting(key, planning.waits_for_a_secret());
 
     // Rollout, apply and prune.
     let mut plan = None;
@@ -63,22 +66,29 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
     }
     if let (Some(plan), Some(Ok(applied))) = (plan, &mut carried_out) {
         applied.deleted = prune::prune(context, resource, plan).await?;
-        record(context, key, plan, applied);
+        apply::record(context, key, plan, applied);
         if context.memory.defers_report(resource, applied, context.queue.is_busy()) {
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
         }
         applied.written.extend(context.memory.take_unreported(key));
+        if gathered.image_is_new {
+            record_image::keep(context, resource, &gathered.facts.image).await;
+        }
     }
 
     // Report.
     let now = observe(context, resource, plan).await?;
+    if let (Some(Ok(applied)), Some(soon)) = (&mut carried_out, now.answers_soon(resource)) {
+        context.memory.report_later(key, applied);
+        return Ok((Reconcile::Planned, Next::After(soon)));
+    }
     let applying = match &carried_out {
         None => Applying::Nothing,
         Some(Ok(applied)) => Applying::Applied(applied),
         Some(Err(failure)) => Applying::Failed(failure),
     };
     let pass = Pass::Reconciled { planning: &planning, applying };
-    report(context, resource, pass, &now, gathered.newer_digest.as_deref()).await?;
+    report(context, resource, pass, &now, &gathered.tag).await?;
     Ok(match (&planning, carried_out) {
         (Planning::Unavailable { .. }, _) => (Reconcile::Unavailable, Next::Retry),
         (_, Some(Err(failure))) => match failure.refused {
@@ -105,23 +115,4 @@ async fn roll_out(
     let running = apply::running(context, resource, &planned, live).await?;
     let rollout = rollout::decide(resource, planned, &running);
     apply::apply(context, resource, &rollout).await
-}
-
-/// Whether only a change of a Secret can bring the resource on.
-fn waits_for_a_secret(planning: &Planning) -> bool {
-    let Planning::Refused(findings) = planning else { return false };
-    findings.problems.iter().any(|problem| problem.reason.is_of_a_secret())
-}
-
-fn record(context: &Context, key: &Key, plan: &Plan, applied: &Applied) {
-    if let Some(config) = &plan.objects.config_map {
-        let name = config.metadata.name.as_deref().unwrap_or_default();
-        let is_written = applied.written.contains(&format!("ConfigMap {name}"));
-        let result = if is_written { Generation::Written } else { Generation::Unchanged };
-        context.metrics.config_generation(result);
-    }
-    if !applied.written.is_empty() || !applied.deleted.is_empty() {
-        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
-        tracing::info!(resource = %key, written, deleted, "applied");
-    }
 }

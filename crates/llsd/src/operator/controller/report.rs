@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::resource::Resource;
-use llsd_plan::status::{self, Observed, Pass};
+use llsd_plan::status::{self, Observed, Pass, TagNow};
 use serde_json::{Map, Value, json};
 
 use super::api;
@@ -18,7 +18,7 @@ pub async fn report(
     resource: &Resource,
     pass: Pass<'_>,
     now: &Observation,
-    newer_digest: Option<&str>,
+    tag: &TagNow,
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
     let update = status::compute(&Observed {
@@ -29,7 +29,7 @@ pub async fn report(
         pass,
         live: &now.live,
         server: &now.server,
-        newer_digest,
+        tag,
     });
     let status = serde_json::to_value(&update.status).expect("a status has string keys only");
     let difference = difference(&resource.status, &status);

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{FutureExt, StreamExt, stream};
+use futures::FutureExt;
 use llsd_plan::resource::Key;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -13,7 +13,8 @@ use tokio::time::{Instant, interval, sleep_until, timeout};
 use super::context::Context;
 use super::queue::Next;
 use super::reconcile::reconcile;
-use super::{memory, watches};
+use super::servers::Target;
+use super::watches;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Reconcile;
 
@@ -28,7 +29,7 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
     tracing::info!(resources = context.cache.resource_keys().len(), "all watches are in");
     ready();
     background.spawn(refresh_secrets(Arc::clone(&context)));
-    background.spawn(poll_servers(Arc::clone(&context)));
+    background.spawn(ask_servers(Arc::clone(&context)));
     background.spawn(count(Arc::clone(&context)));
     background.spawn(send_events(Arc::clone(&context)));
     let mut workers = JoinSet::new();
@@ -95,22 +96,26 @@ async fn refresh_secrets(context: Arc<Context>) {
     }
 }
 
-/// A server's health and providers can change without the cluster noticing.
-async fn poll_servers(context: Arc<Context>) {
-    const AT_ONCE: usize = 8;
-    let mut tick = interval(context.settings.server_poll);
-    tick.tick().await;
+/// A server's health and providers can change without the cluster noticing, and a server that does not
+/// answer must not hold a worker: so they are asked here.
+async fn ask_servers(context: Arc<Context>) {
+    let mut questions = JoinSet::new();
     loop {
-        tick.tick().await;
-        let servers = stream::iter(context.memory.servers());
-        let asked = servers.for_each_concurrent(AT_ONCE, async |(key, before)| {
-            let certificate = context.certificate(&key, before.certificate.as_deref());
-            let now = context.server_probe.ask(&key, &before.url, certificate.as_deref()).await;
-            if memory::answer_hash(&now) != before.answer {
+        let key = context.servers.next().await;
+        while questions.try_join_next().is_some() {}
+        let context = Arc::clone(&context);
+        questions.spawn(async move {
+            if !context.cache.has_resource(&key) {
+                context.servers.forget(&key);
+            }
+            let asking = async |server: &Target| {
+                let certificate = context.certificate(&key, server.certificate.as_deref());
+                context.server_probe.ask(&key, &server.url, certificate.as_deref()).await
+            };
+            if context.servers.ask(&key, asking).await {
                 context.queue.add(&key);
             }
         });
-        asked.await;
     }
 }
 

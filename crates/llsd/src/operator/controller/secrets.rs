@@ -72,6 +72,11 @@ impl Secrets {
         Self { key, refresh, known: Mutex::default(), waiting: Mutex::default() }
     }
 
+    /// The hash of a text under the key of this installation.
+    pub fn keyed_hash(&self, text: &[u8]) -> String {
+        self.key.hash(text)
+    }
+
     /// The facts about every Secret that a resource refers to.
     pub async fn facts(
         &self,

@@ -1,14 +1,16 @@
 //! Asks a running server for its health, its release and its providers. Every answer is bounded in
-//! size and time, and nothing of a provider's configuration is kept: the server shows secrets there.
+//! size and time, and nothing is kept of a provider's configuration, where the server shows secrets, nor
+//! of the text with which it says what ails a provider, where it may quote one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use llsd_plan::resource::Key;
-use llsd_plan::status::{Answers, Server, ServerProvider};
+use llsd_plan::status::{Answers, ProviderState, Server, ServerProvider};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use tokio_rustls::rustls;
 
 use super::pinned_certificate::PinnedCertificate;
 
@@ -67,13 +69,10 @@ impl ServerProbe {
         };
         let client = match client {
             Ok(client) => client,
-            Err(why) => return Server::Unreachable(why),
+            Err(why) => return Server::Untrusted(why),
         };
         let url = self.address(key, url);
-        match Box::pin(ask(&client, &url)).await {
-            Ok(answers) => Server::Answered(answers),
-            Err(why) => Server::Unreachable(why),
-        }
+        Box::pin(ask(&client, &url)).await.map_or_else(|trouble| trouble, Server::Answered)
     }
 
     fn address(&self, key: &Key, url: &str) -> String {
@@ -98,43 +97,45 @@ fn builder() -> reqwest::ClientBuilder {
 /// Over TLS the operator trusts the certificate in the Secret that the server serves, and no other.
 fn trusting(pem: &[u8]) -> Result<reqwest::Client, String> {
     let verifier = PinnedCertificate::from_pem(pem)?;
-    let config = tokio_rustls::rustls::ClientConfig::builder()
+    let config = rustls::ClientConfig::builder()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     builder().use_preconfigured_tls(config).build().map_err(|error| error.to_string())
 }
 
-async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, String> {
+/// What the server answers; where nobody does, what is in the way.
+async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, Server> {
     let health = match get::<Health>(client, &format!("{url}/v1/health")).await {
         Ok(health) if health.status.eq_ignore_ascii_case("ok") => Ok(()),
-        Ok(health) => Err(format!("the server says {}", bounded(&health.status))),
+        Ok(health) => Err(format!("the server says {}", word(&health.status))),
         Err(Failure::Answer(why)) => Err(why),
-        Err(Failure::Reach(why)) => return Err(why),
+        Err(Failure::Reach(trouble)) => return Err(trouble),
     };
     let version = get::<Version>(client, &format!("{url}/v1/version")).await.ok();
     let providers = get::<Providers>(client, &format!("{url}/v1/providers")).await.ok();
     Ok(Answers {
         health,
         version: version.map(|version| bounded(&version.version)),
-        providers: providers.map(|listed| listed.data.into_iter().filter_map(provider).collect()),
+        providers: providers.map(|listed| listed.data.iter().filter_map(provider).collect()),
     })
 }
 
 /// Up to 0.2.12 a provider that is switched off is listed with an empty id.
-fn provider(listed: Listed) -> Option<ServerProvider> {
-    let health = |field: &str| {
-        let value = listed.health.get(field).and_then(|value| value.as_str());
-        bounded(value.unwrap_or_default())
-    };
-    let (health_status, health_message) = (health("status"), health("message"));
-    (!listed.provider_id.is_empty()).then_some(ServerProvider {
-        api: listed.api,
-        provider_id: listed.provider_id,
-        provider_type: listed.provider_type,
-        health_status,
-        health_message,
+fn provider(listed: &Listed) -> Option<ServerProvider> {
+    let state = listed.health.get("status").and_then(|value| value.as_str());
+    (!listed.provider_id.is_empty()).then(|| ServerProvider {
+        api: bounded(&listed.api),
+        provider_id: bounded(&listed.provider_id),
+        provider_type: bounded(&listed.provider_type),
+        health: ProviderState::read(state.unwrap_or_default()),
     })
+}
+
+/// One plain word as it is; anything else may be a text that quotes a secret, or another each time.
+fn word(text: &str) -> &str {
+    let is_word = text.len() <= 32 && text.chars().all(|c| c.is_ascii_alphabetic());
+    if is_word && !text.is_empty() { text } else { "something else than OK" }
 }
 
 fn bounded(text: &str) -> String {
@@ -142,8 +143,8 @@ fn bounded(text: &str) -> String {
 }
 
 enum Failure {
-    /// Nobody answered.
-    Reach(String),
+    /// Nobody answered, or nobody who can be believed.
+    Reach(Server),
     /// Something answered, and not as a server should.
     Answer(String),
 }
@@ -168,23 +169,50 @@ async fn get<T: DeserializeOwned>(client: &reqwest::Client, url: &str) -> Result
     serde_json::from_slice(&body).map_err(unclear)
 }
 
-/// In words that do not change from one attempt to the next.
-fn reason(error: &reqwest::Error) -> String {
+/// What is in the way, as far as the network tells it.
+fn reason(error: &reqwest::Error) -> Server {
     if error.is_timeout() {
-        return "it does not answer in time".to_owned();
+        return Server::Unreachable("it does not answer in time".to_owned());
     }
     let mut deepest: &dyn std::error::Error = error;
+    let mut untrusted = false;
     while let Some(source) = deepest.source() {
         deepest = source;
+        untrusted |= is_of_certificate(deepest);
     }
     let deepest = deepest.to_string();
-    if deepest.contains("lookup address information") {
-        // Resolvers word it one way or another from one moment to the next.
-        return "its name cannot be resolved".to_owned();
+    if untrusted {
+        return Server::Untrusted(format!(
+            "its certificate is not the one in its Secret ({deepest}); pods that run since before \
+             the Secret changed still serve the old one"
+        ));
     }
-    if error.is_connect() {
+    Server::Unreachable(if deepest.contains("lookup address information") {
+        // Resolvers word it one way or another from one moment to the next.
+        "its name cannot be resolved".to_owned()
+    } else if error.is_connect() {
         format!("no connection: {deepest}")
     } else {
         format!("the connection broke: {deepest}")
+    })
+}
+
+fn is_of_certificate(error: &(dyn std::error::Error + 'static)) -> bool {
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    let direct = error.downcast_ref::<rustls::Error>();
+    let error = wrapped.and_then(|inner| inner.downcast_ref()).or(direct);
+    matches!(error, Some(rustls::Error::InvalidCertificate(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_may_hold_anything_is_not_repeated() {
+        assert_eq!(word("Error"), "Error");
+        for text in ["", "sk-1234", "no key sk", "Ω", &"a".repeat(33)] {
+            assert_eq!(word(text), "something else than OK");
+        }
     }
 }

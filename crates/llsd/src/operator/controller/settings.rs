@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::queue::Next;
 use super::scope::Scope;
 
+/// For how long it is believed where a tag points, unless resources are looked at more often.
+const TAG_MEMORY: Duration = Duration::from_mins(5);
+
 /// How the operator runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -27,6 +30,8 @@ pub struct Settings {
     pub watch_secrets: bool,
     /// How often each running server is asked how it is.
     pub server_poll: Duration,
+    /// How long a worker waits for a registry before it works on something else.
+    pub registry_patience: Duration,
     /// Where servers are reached, for an operator outside of the cluster.
     pub server_url: Option<String>,
     /// How long work under way may take to end.
@@ -37,5 +42,10 @@ impl Settings {
     /// When a resource is looked at again about which nothing is to be done now.
     pub(super) fn at_rest(&self) -> Next {
         Next::After(self.resync.mul_f64(1.0 + 0.1 * fastrand::f64()))
+    }
+
+    /// For how long it is believed where a tag points.
+    pub(super) fn tag_memory(&self) -> Duration {
+        TAG_MEMORY.min(self.resync)
     }
 }

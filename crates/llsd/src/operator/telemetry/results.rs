@@ -31,6 +31,8 @@ results! {
         Refused = "refused",
         /// The registry or the API server did not answer; it is tried again.
         Unavailable = "unavailable",
+        /// A registry is being asked; its answer brings the resource back.
+        Awaiting = "awaiting",
         Bug = "bug",
         /// The resource is gone.
         Deleted = "deleted",

@@ -5,11 +5,13 @@ mod writer;
 
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
-use llsd_plan::resource::Resource;
+use llsd_plan::plan::Plan;
+use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{self, Action, Decision, Rollout, Running, WriteFailure};
 use llsd_plan::status::Applied;
 
 use super::context::Context;
+use crate::operator::telemetry::Generation;
 use writer::{Creation, Writer};
 
 /// What the cluster holds of the planned objects: what the watches have shown, and what they cannot
@@ -60,6 +62,20 @@ pub async fn apply(
         application.carry_out(decision).await?;
     }
     Ok(application.applied)
+}
+
+/// Counts and logs what was applied.
+pub fn record(context: &Context, key: &Key, plan: &Plan, applied: &Applied) {
+    if let Some(config) = &plan.objects.config_map {
+        let name = config.metadata.name.as_deref().unwrap_or_default();
+        let is_written = applied.written.contains(&format!("ConfigMap {name}"));
+        let result = if is_written { Generation::Written } else { Generation::Unchanged };
+        context.metrics.config_generation(result);
+    }
+    if !applied.written.is_empty() || !applied.deleted.is_empty() {
+        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
+        tracing::info!(resource = %key, written, deleted, "applied");
+    }
 }
 
 /// Makes the pods' account before all else can be planned: a cluster may give it the pull secrets that

@@ -59,6 +59,10 @@ impl Cache {
         packed.map(|packed| Resource::parse(&packed.unpack()).known_as(key))
     }
 
+    pub fn has_resource(&self, key: &Key) -> bool {
+        self.lock().resources.contains_key(key)
+    }
+
     pub fn resource_keys(&self) -> Vec<Key> {
         self.lock().resources.keys().cloned().collect()
     }

@@ -1,121 +1,210 @@
-//! What the registry says of a resource's image. While nothing about the resource changes, the image
-//! that runs is the one that is looked at, whatever its tag points to by now.
+//! What is known of a resource's images. While nothing about the resource changes, the image that runs is
+//! the one that is looked at, whatever its tag points to by now; and what was read of it before is not
+//! asked for again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, ImageFacts};
 use llsd_plan::image::RequestedImage;
-use llsd_plan::rollout::PinnedImage;
-use llsd_registry::credentials::Keyring;
-use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Source};
+use llsd_plan::live::LiveObject;
+use llsd_plan::resource::Resource;
+use llsd_plan::rollout::{Held, Inquiry, PinnedImage, RunningImage};
+use llsd_plan::status::TagNow;
+use llsd_registry::{Error, Image, Reference, Source};
 
-use super::super::pull_credentials::PullCredentials;
-use crate::operator::telemetry::{Lookup, Metrics};
+use super::super::asker::Asker;
+use super::super::context::Context;
+use super::super::lookups::Answer;
+use super::recorded_image::recorded;
 
-/// Whom to ask, and as whom.
-#[derive(Clone, Copy, Debug)]
+/// After this time without an answer a change goes on with what is known of the running image, and the
+/// status says what is waited for.
+pub const LATE: Duration = Duration::from_secs(3);
+
+/// Whose images are looked at, and as whom registries are asked.
+#[derive(Debug)]
 pub struct ImageLookup<'a> {
-    pub registry: &'a Registry,
-    pub credentials: &'a PullCredentials,
-    pub keyring: &'a Keyring,
-    pub metrics: &'a Metrics,
+    pub context: &'a Context,
+    pub resource: &'a Resource,
+    pub live: &'a [LiveObject],
+    pub held: &'a Held<'a>,
+    pub asker: Asker,
 }
 
-/// What a registry says of an image.
+/// What is known of an image.
 #[derive(Clone, Debug, Default)]
 pub struct InspectedImage {
     pub facts: ImageFacts,
-    /// The digest that the tag points to now, where another one runs.
-    pub newer_digest: Option<String>,
+    pub tag: TagNow,
+    /// A registry said it just now, so that it is worth keeping.
+    pub is_new: bool,
 }
 
-impl Credentials for ImageLookup<'_> {
-    async fn for_repository(&self, repository: &str) -> Vec<Credential> {
-        self.credentials.for_repository(self.keyring, repository).await
-    }
+/// The image whose registry has not answered yet, and since when it is asked.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    pub image: String,
+    pub since: Duration,
 }
+
+type ExternalProviders = BTreeMap<String, ExternalProviderFacts>;
 
 impl ImageLookup<'_> {
-    async fn find(&self, reference: &Reference) -> Result<std::sync::Arc<Image>, Error> {
-        let before = self.registry.requests_sent();
-        let found = self.registry.find(reference, self).await;
-        self.metrics.registry_lookup(match &found {
-            // Of several lookups at once none can tell whose request it was.
-            Ok(_) if self.registry.requests_sent() == before => Lookup::Cached,
-            Ok(_) => Lookup::Fetched,
-            Err(error) if error.is_transient() => Lookup::Unavailable,
-            Err(_) => Lookup::Refused,
-        });
-        found
-    }
-
-    /// The facts about the image of a resource. `running` is what its Deployment runs of it, and
-    /// `keeps` says that this stays because nothing about the resource changed.
-    pub async fn image(
-        &self,
-        wanted: &RequestedImage,
-        running: Option<&PinnedImage>,
-        keeps: bool,
-    ) -> InspectedImage {
-        let reference: Reference = match wanted.image.parse() {
+    /// The facts about the image of the resource.
+    pub async fn image(&self, wanted: &RequestedImage) -> Result<InspectedImage, Awaited> {
+        let running = self.held.running(wanted);
+        let reference = match wanted.image.parse::<Reference>() {
             Ok(reference) => reference,
-            Err(error) => return unavailable(&error, running),
+            Err(error) => return Ok(unavailable(error.to_string(), running.as_ref())),
         };
-        let kept = running.filter(|_| keeps);
-        let pinned = match kept {
-            Some(PinnedImage::Digest(digest)) => digest.parse().ok().map(|d| reference.pinned(d)),
-            _ => None,
-        };
-        let found = match self.find(pinned.as_ref().unwrap_or(&reference)).await {
-            Ok(found) => found,
-            Err(error) => return unavailable(&error, running),
-        };
-        let mut image = inspected(&found);
-        match kept {
-            Some(PinnedImage::Unpinned) if reference.digest().is_none() => {
-                image.facts.digest = None;
+        let named = reference.digest().map(ToString::to_string);
+        let pinned = RunningImage::of(running.as_ref(), named.as_deref());
+        let recorded = self.recorded(pinned.as_ref()).await;
+        match (Inquiry::of(self.held, pinned.as_ref(), recorded.is_some()), recorded) {
+            (Inquiry::Nothing { has_tag }, Some(facts)) => {
+                let tag = self.tag_now(&reference, &facts, has_tag).await;
+                Ok(InspectedImage { facts, tag, is_new: false })
             }
-            Some(PinnedImage::Digest(digest)) if reference.digest().is_none() => {
-                // Only a remark, so a registry that fails here fails nothing.
-                if let Ok(now) = self.find(&reference).await {
-                    let now = now.digest.to_string();
-                    image.newer_digest = (now != *digest).then_some(now);
+            (Inquiry::Running { digest, has_tag }, _) => {
+                let Ok(digest) = digest.parse() else {
+                    return self.named(&reference, running.as_ref(), None).await;
+                };
+                let pinned = reference.pinned(digest);
+                match self.ask(&pinned, Duration::MAX).await {
+                    Answer::Known(Ok(image)) => {
+                        let facts = inspected(&image);
+                        let tag = self.tag_now(&reference, &facts, has_tag).await;
+                        Ok(InspectedImage { facts, tag, is_new: true })
+                    }
+                    Answer::Known(Err(error)) => Ok(self.unavailable(&error, running.as_ref())),
+                    Answer::Awaited(since) => Err(Awaited { image: pinned.to_string(), since }),
                 }
             }
-            _ => {}
+            (Inquiry::Named { or_running: true }, recorded) => {
+                self.named(&reference, running.as_ref(), recorded).await
+            }
+            (Inquiry::Named { or_running: false } | Inquiry::Nothing { .. }, _) => {
+                self.named(&reference, running.as_ref(), None).await
+            }
         }
-        image
     }
 
-    /// What the image of an external provider says of itself; nothing where it cannot be asked.
-    pub async fn external_provider(&self, image: &str) -> Option<ExternalProviderFacts> {
-        let reference: Reference = image.parse().ok()?;
-        let found = match self.find(&reference).await {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(image, %error, "an external provider's image cannot be read");
-                return None;
+    /// The image as the resource names it; where nobody answers, the one that runs.
+    async fn named(
+        &self,
+        reference: &Reference,
+        running: Option<&PinnedImage>,
+        or: Option<ImageFacts>,
+    ) -> Result<InspectedImage, Awaited> {
+        let (memory, key) = (&self.context.memory, &self.resource.key);
+        let state = self.resource.state().unwrap_or_default();
+        let is_asked_for = !self.held.keeps_image() && !memory.is_resolved_for(key, &state);
+        let memory_of_tags = self.context.settings.tag_memory();
+        let age = if is_asked_for { Duration::ZERO } else { memory_of_tags };
+        let instead = |facts| InspectedImage { facts, tag: TagNow::Unknown, is_new: false };
+        match (self.ask(reference, age).await, or) {
+            (Answer::Known(Ok(image)), _) => {
+                memory.set_resolved_for(key, &state);
+                let mut facts = inspected(&image);
+                let stays_unpinned = self.held.keeps_image() && reference.digest().is_none();
+                if stays_unpinned && running == Some(&PinnedImage::Unpinned) {
+                    facts.digest = None;
+                }
+                Ok(InspectedImage { facts, tag: TagNow::Unmoved, is_new: true })
             }
-        };
-        let label = |name: &str| found.labels.get(name).cloned().unwrap_or_default();
-        Some(ExternalProviderFacts {
-            api: label(ExternalProviderFacts::API_LABEL),
-            provider_type: label(ExternalProviderFacts::TYPE_LABEL),
-            module: label(ExternalProviderFacts::MODULE_LABEL),
-        })
+            (Answer::Known(Err(error)), Some(facts)) => {
+                tracing::info!(resource = %key, %error, "the image that runs is kept");
+                Ok(instead(facts))
+            }
+            (Answer::Known(Err(error)), None) => Ok(self.unavailable(&error, running)),
+            (Answer::Awaited(since), Some(facts)) if since >= LATE => Ok(instead(facts)),
+            (Answer::Awaited(since), _) => Err(Awaited { image: reference.to_string(), since }),
+        }
+    }
+
+    /// What was asked about images that the resource no longer names is not waited for.
+    pub fn forget_others<'i>(
+        &self,
+        wanted: &RequestedImage,
+        providers: impl IntoIterator<Item = &'i String>,
+    ) {
+        let mut images: Vec<Reference> =
+            providers.into_iter().filter_map(|image| image.parse().ok()).collect();
+        if let Ok(named) = wanted.image.parse::<Reference>() {
+            let digest = match self.held.running(wanted) {
+                Some(PinnedImage::Digest(digest)) => digest.parse().ok(),
+                Some(PinnedImage::Unpinned) | None => None,
+            };
+            images.extend(digest.map(|digest| named.pinned(digest)));
+            images.push(named);
+        }
+        self.context.lookups.only(&self.resource.key, &images);
+    }
+
+    /// What was read before of the image that runs.
+    async fn recorded(&self, running: Option<&RunningImage>) -> Option<ImageFacts> {
+        recorded(self.context, self.resource, self.live, &running?.digest).await
+    }
+
+    /// Where the tag of the image that runs points by now. Only a remark, so nobody waits for it.
+    async fn tag_now(&self, reference: &Reference, facts: &ImageFacts, has_tag: bool) -> TagNow {
+        if !has_tag {
+            return TagNow::Unmoved;
+        }
+        let (lookups, age) = (&self.context.lookups, self.context.settings.tag_memory());
+        let key = &self.resource.key;
+        match lookups.recall_or_ask(key, &self.asker, reference, age).await {
+            Some(Ok(now)) => {
+                let now = now.digest.to_string();
+                let is_running = facts.digest.as_deref() == Some(&*now);
+                if is_running { TagNow::Unmoved } else { TagNow::Moved(now) }
+            }
+            Some(Err(_)) | None => TagNow::Unknown,
+        }
+    }
+
+    /// What the images of external providers say of themselves; nothing of one that cannot be asked.
+    pub async fn external_providers(
+        &self,
+        images: impl Iterator<Item = &String>,
+    ) -> Result<ExternalProviders, Awaited> {
+        let mut external = ExternalProviders::new();
+        let age = self.context.settings.tag_memory();
+        for image in images {
+            let Ok(reference) = image.parse::<Reference>() else { continue };
+            match self.ask(&reference, age).await {
+                Answer::Known(Ok(found)) => drop(external.insert(image.clone(), provided(&found))),
+                Answer::Known(Err(error)) => {
+                    tracing::warn!(image, %error, "an external provider's image cannot be read");
+                }
+                Answer::Awaited(since) => return Err(Awaited { image: image.clone(), since }),
+            }
+        }
+        Ok(external)
+    }
+
+    async fn ask(&self, image: &Reference, age: Duration) -> Answer {
+        self.context.lookups.ask(&self.resource.key, &self.asker, image, age).await
+    }
+
+    fn unavailable(&self, error: &Error, running: Option<&PinnedImage>) -> InspectedImage {
+        let key = &self.resource.key;
+        unavailable(self.context.memory.registry_trouble(key, error), running)
     }
 }
 
 /// What runs pinned stays pinned: a registry that is away is no reason to restart a server.
-fn unavailable(error: &Error, running: Option<&PinnedImage>) -> InspectedImage {
+fn unavailable(why: String, running: Option<&PinnedImage>) -> InspectedImage {
     let digest = match running {
         Some(PinnedImage::Digest(digest)) => Some(digest.clone()),
-        _ => None,
+        Some(PinnedImage::Unpinned) | None => None,
     };
-    let unavailable = Some(error.to_string());
-    let facts = ImageFacts { digest, unavailable, ..ImageFacts::default() };
+    let facts = ImageFacts { digest, unavailable: Some(why), ..ImageFacts::default() };
     InspectedImage { facts, ..InspectedImage::default() }
 }
 
-fn inspected(image: &Image) -> InspectedImage {
+fn inspected(image: &Image) -> ImageFacts {
     let mut facts = ImageFacts {
         digest: Some(image.digest.to_string()),
         release: image.release(),
@@ -137,5 +226,14 @@ fn inspected(image: &Image) -> InspectedImage {
         }
         Err(error) => facts.unavailable = Some(error.to_string()),
     }
-    InspectedImage { facts, newer_digest: None }
+    facts
+}
+
+fn provided(image: &Image) -> ExternalProviderFacts {
+    let label = |name: &str| image.labels.get(name).cloned().unwrap_or_default();
+    ExternalProviderFacts {
+        api: label(ExternalProviderFacts::API_LABEL),
+        provider_type: label(ExternalProviderFacts::TYPE_LABEL),
+        module: label(ExternalProviderFacts::MODULE_LABEL),
+    }
 }

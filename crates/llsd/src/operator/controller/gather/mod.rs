@@ -3,27 +3,58 @@
 
 mod config_maps;
 mod image_lookup;
+mod recorded_image;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::image::resolve;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
-use llsd_plan::problem::Findings;
+use llsd_plan::plan::{Planning, plan_beside};
+use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::references::{self, References};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
+use llsd_plan::status::TagNow;
 
+use super::asker::Asker;
 use super::context::Context;
-use image_lookup::{ImageLookup, InspectedImage};
+use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
+
+/// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
+const SLOW: Duration = Duration::from_secs(30);
+
+/// How far gathering came.
+#[derive(Debug)]
+pub enum Gathering {
+    Complete(Box<Gathered>),
+    /// A registry is being asked; its answer wakes the resource.
+    Awaiting(Duration),
+}
 
 /// What was gathered for one resource.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub facts: Facts,
-    /// The digest that the image's tag points to now, where an older one runs.
-    pub newer_digest: Option<String>,
+    /// Where the tag of the image that runs points by now.
+    pub tag: TagNow,
+    /// A registry said just now what the facts hold of the image.
+    pub image_is_new: bool,
+    /// A registry takes long, which the status does not say yet; then nothing else is known.
+    late: Option<Problem>,
+}
+
+impl Gathered {
+    /// What planning makes of it.
+    pub fn plan(&mut self, resource: &Resource, live: &[LiveObject]) -> Planning {
+        match self.late.take() {
+            None => plan_beside(resource, &mut self.facts, live),
+            Some(late) => Planning::Unavailable { missing: vec![late], warnings: Vec::new() },
+        }
+    }
 }
 
 /// Everything that planning must know. A spec that cannot be read has no references, and planning
@@ -32,7 +63,7 @@ pub async fn gather(
     context: &Context,
     resource: &Resource,
     live: &[LiveObject],
-) -> Result<Gathered, kube::Error> {
+) -> Result<Gathering, kube::Error> {
     let (client, key) = (&context.client, &resource.key);
     let spec = resource.spec.as_ref();
     let references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
@@ -55,24 +86,48 @@ pub async fn gather(
     if let Some(sidecar) = held.sidecar_image() {
         facts.operator.image = Some(sidecar.to_owned());
     }
-    let (secrets, config_maps, images) = futures::join!(
+    // Registries first: whoever has to wait for one has read nothing in vain.
+    let images = Box::pin(images(context, resource, &references, live, &held, &facts)).await?;
+    let (image, external_providers) = match images {
+        Ok(images) => images,
+        Err(awaited) => return Ok(awaiting(resource, awaited)),
+    };
+    let (secrets, config_maps) = futures::join!(
         context.secrets.facts(client, key, &references),
         config_maps::facts(client, key, &references, &context.bundles),
-        Box::pin(images(context, resource, &references, live, &held, &facts)),
     );
     let secrets = secrets?;
     secrets.woken.iter().for_each(|key| context.queue.add(key));
     facts.secrets = secrets.facts;
     facts.config_maps = config_maps?;
-    let (image, external_providers) = images?;
     facts.image = image.facts;
     facts.external_providers = external_providers;
-    Ok(Gathered { facts, newer_digest: image.newer_digest })
+    let gathered = Gathered { facts, tag: image.tag, image_is_new: image.is_new, late: None };
+    Ok(Gathering::Complete(Box::new(gathered)))
+}
+
+/// What to do while a registry does not answer: nothing, but once it takes long the status says so.
+fn awaiting(resource: &Resource, Awaited { image, since }: Awaited) -> Gathering {
+    let is_told = resource.generation.is_some()
+        && resource.status["observedGeneration"].as_i64() == resource.generation;
+    match LATE.checked_sub(since).filter(|rest| !rest.is_zero()) {
+        Some(rest) => Gathering::Awaiting(rest),
+        None if is_told => Gathering::Awaiting(SLOW),
+        None => {
+            let late = Some(Problem {
+                path: FieldPath::spec().key("distribution"),
+                reason: Reason::Unavailable,
+                message: format!("the registry of {image} has not answered yet"),
+                remedy: "it is waited for; check the registry if this does not change".to_owned(),
+            });
+            Gathering::Complete(Box::new(Gathered { late, ..Gathered::default() }))
+        }
+    }
 }
 
 type ExternalProviders = BTreeMap<String, ExternalProviderFacts>;
 
-/// What the registries say: of the server's image, and of those of external providers.
+/// What is known of the server's image, and of those of external providers.
 async fn images(
     context: &Context,
     resource: &Resource,
@@ -80,33 +135,37 @@ async fn images(
     live: &[LiveObject],
     held: &Held<'_>,
     facts: &Facts,
-) -> Result<(InspectedImage, ExternalProviders), kube::Error> {
+) -> Result<Result<(InspectedImage, ExternalProviders), Awaited>, kube::Error> {
     let key = &resource.key;
     let wanted = resource
         .spec
         .as_ref()
         .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
-    let Some(wanted) = wanted else { return Ok(<_>::default()) };
-    let configuration = context.configuration.get();
+    let Some(wanted) = wanted else { return Ok(Ok(<_>::default())) };
     let keyring = context.pull_credentials.keyring(&context.client, key, references, live).await?;
-    let lookup = ImageLookup {
-        registry: &configuration.registry,
-        credentials: &context.pull_credentials,
-        keyring: &keyring,
-        metrics: &context.metrics,
+    let asker = Asker {
+        registry: Arc::clone(&context.configuration.get().registry),
+        credentials: Arc::clone(&context.pull_credentials),
+        keyring,
+        metrics: context.metrics.clone(),
     };
-    let running = held.running(&wanted);
-    let mut image = lookup.image(&wanted, running.as_ref(), held.keeps_image()).await;
-    image.facts.carries_base = running.is_some() && resource.ran_a_base_of_its_image();
+    let lookup = ImageLookup { context, resource, live, held, asker };
+    lookup.forget_others(&wanted, &references.provider_images);
+    // Both are asked for before either is waited for.
+    let (image, external) = futures::join!(
+        lookup.image(&wanted),
+        lookup.external_providers(references.provider_images.iter()),
+    );
+    let (mut image, external) = match (image, external) {
+        (Ok(image), Ok(external)) => (image, external),
+        (Err(awaited), _) | (_, Err(awaited)) => return Ok(Err(awaited)),
+    };
+    context.lookups.settle(key);
+    image.facts.carries_base =
+        held.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
     if image.facts.unavailable.is_some() {
         // Whoever fixes a pull secret need not wait until what was read before is old.
         context.pull_credentials.forget(&key.namespace);
     }
-    let mut external = ExternalProviders::new();
-    for image in &references.provider_images {
-        if let Some(described) = lookup.external_provider(image).await {
-            external.insert(image.clone(), described);
-        }
-    }
-    Ok((image, external))
+    Ok(Ok((image, external)))
 }

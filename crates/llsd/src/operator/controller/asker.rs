@@ -1,0 +1,48 @@
+//! Asks registries about images with the credentials of one resource's pods, and counts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use llsd_registry::credentials::Keyring;
+use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry};
+
+use super::pull_credentials::PullCredentials;
+use crate::operator::telemetry::{Lookup, Metrics};
+
+/// What a registry answers.
+pub type Found = Result<Arc<Image>, Error>;
+
+/// Whom to ask, and as whom.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    pub registry: Arc<Registry>,
+    pub credentials: Arc<PullCredentials>,
+    pub keyring: Arc<Keyring>,
+    pub metrics: Metrics,
+}
+
+impl Credentials for Asker {
+    async fn for_repository(&self, repository: &str) -> Vec<Credential> {
+        self.credentials.for_repository(&self.keyring, repository).await
+    }
+}
+
+impl Asker {
+    /// What it was told before.
+    pub async fn recall(&self, image: &Reference, age: Duration) -> Option<Found> {
+        let recalled = self.registry.recall(image, self, age).await?;
+        self.metrics.registry_lookup(recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
+        Some(recalled)
+    }
+
+    /// What the registry says now.
+    pub async fn find(&self, image: &Reference) -> Found {
+        let found = self.registry.find(image, self).await;
+        self.metrics.registry_lookup(found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
+        found
+    }
+}
+
+fn failed(error: &Error) -> Lookup {
+    if error.is_transient() { Lookup::Unavailable } else { Lookup::Refused }
+}
