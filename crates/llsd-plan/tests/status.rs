@@ -1,5 +1,7 @@
 //! The status of a resource and its events, told from real plans and made-up clusters.
 
+#[path = "status/access.rs"]
+mod access;
 #[path = "status/events.rs"]
 mod events;
 #[path = "status/fields.rs"]

@@ -13,7 +13,7 @@
 //! | [`stub_server`], [`registry`], [`authority`] | what stands in for servers, registries and authorities |
 //! | [`story`], [`everything`], [`running`] | resources, and what runs for them |
 //! | [`neighbour`] | somebody else's resource, which a fault must not delay |
-//! | [`access`], [`rights`], [`definitions`] | what users may do, and the kinds of other projects |
+//! | [`access`], [`rights`], [`granted`], [`definitions`] | what users may do, and the kinds of other projects |
 
 pub mod access;
 pub mod authority;
@@ -22,6 +22,7 @@ pub mod cluster;
 pub mod definitions;
 pub mod everything;
 pub mod gate;
+pub mod granted;
 pub mod install;
 pub mod namespace;
 pub mod neighbour;

@@ -16,6 +16,7 @@ use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
 
 use super::context::Context;
+use super::rights::Denials;
 use image_lookup::{ImageLookup, InspectedImage};
 
 /// What was gathered for one resource.
@@ -32,12 +33,14 @@ pub async fn gather(
     context: &Context,
     resource: &Resource,
     live: &[LiveObject],
+    denials: &Denials<'_>,
 ) -> Result<Gathered, kube::Error> {
     let (client, key) = (&context.client, &resource.key);
     let spec = resource.spec.as_ref();
     let references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
     context.cache.set_used(key, config_maps::watched(&references, key));
 
+    let (served_apis, unknown_apis) = context.served.facts();
     let mut facts = Facts {
         complete: true,
         owner_uid: resource.uid.clone(),
@@ -45,7 +48,8 @@ pub async fn gather(
             Some(context.settings.operator_namespace.clone()),
             context.settings.operator_image.clone(),
         ),
-        served_apis: context.served.clone(),
+        served_apis,
+        unknown_apis,
         adopted: AdoptedFacts {
             ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
         },
@@ -57,10 +61,11 @@ pub async fn gather(
     }
     let (secrets, config_maps, images) = futures::join!(
         context.secrets.facts(client, key, &references),
-        config_maps::facts(client, key, &references, &context.bundles),
-        Box::pin(images(context, resource, &references, live, &held, &facts)),
+        config_maps::facts(context, key, &references, denials),
+        Box::pin(images(context, resource, &references, live, &held, &facts, denials)),
     );
     let secrets = secrets?;
+    secrets.forbidden().for_each(|why| denials.add(why.to_owned()));
     secrets.woken.iter().for_each(|key| context.queue.add(key));
     facts.secrets = secrets.facts;
     facts.config_maps = config_maps?;
@@ -80,6 +85,7 @@ async fn images(
     live: &[LiveObject],
     held: &Held<'_>,
     facts: &Facts,
+    denials: &Denials<'_>,
 ) -> Result<(InspectedImage, ExternalProviders), kube::Error> {
     let key = &resource.key;
     let wanted = resource
@@ -88,7 +94,8 @@ async fn images(
         .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
     let Some(wanted) = wanted else { return Ok(<_>::default()) };
     let configuration = context.configuration.get();
-    let keyring = context.pull_credentials.keyring(&context.client, key, references, live).await?;
+    let keyring =
+        context.pull_credentials.keyring(&context.client, key, references, live, denials).await?;
     let lookup = ImageLookup {
         registry: &configuration.registry,
         credentials: &context.pull_credentials,
