@@ -5,6 +5,7 @@
 pub mod config;
 mod file;
 mod files;
+mod granting;
 mod manager;
 pub mod names;
 mod roles;
@@ -15,3 +16,4 @@ mod webhook;
 
 pub use file::File;
 pub use files::{cluster_wide, files, namespaced};
+pub use granting::{GrantingRole, granting_role};

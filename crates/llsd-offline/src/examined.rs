@@ -68,7 +68,8 @@ impl Examined {
         let mut findings = Findings::default();
         match planning {
             plan::Planning::Planned(plan) => {
-                findings.warnings = self.in_own_fields(plan.warnings.clone());
+                let remarks = plan.warnings.iter().chain(&plan.withheld).cloned().collect();
+                findings.warnings = self.in_own_fields(remarks);
                 self.planned = Some(Planned { plan: *plan, object });
             }
             plan::Planning::Refused(found) => {

@@ -32,11 +32,61 @@ pub struct Facts {
     /// does not say it: a file has no generation.
     pub planned_for: Option<String>,
     pub operator: OperatorFacts,
-    /// API groups that the cluster serves and that decide what is planned, for example
-    /// `route.openshift.io`, `gateway.networking.k8s.io` and `security.openshift.io`.
+    /// What the cluster serves of what decides the plan, as `route.openshift.io/v1/routes`; an API
+    /// group alone, such as `route.openshift.io`, stands for all of it.
     pub served_apis: BTreeSet<String>,
+    /// The same of which nobody can tell now whether it is served, because the API server behind it
+    /// does not answer.
+    pub unknown_apis: BTreeSet<String>,
     /// Objects of an earlier operator that are taken over.
     pub adopted: AdoptedFacts,
+}
+
+/// A resource of the API server that a cluster may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Api {
+    pub group: &'static str,
+    pub version: &'static str,
+    /// As it stands in URLs.
+    pub plural: &'static str,
+}
+
+/// Whether a cluster serves something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    Yes,
+    No,
+    Unknown,
+}
+
+impl Api {
+    /// OpenShift's rules for pods: where they are served, it picks the ids that a pod runs with.
+    pub const SECURITY_CONSTRAINTS: Self = Self {
+        group: "security.openshift.io",
+        version: "v1",
+        plural: "securitycontextconstraints",
+    };
+
+    /// As facts name it.
+    pub fn name(self) -> String {
+        let Self { group, version, plural } = self;
+        format!("{group}/{version}/{plural}")
+    }
+}
+
+impl Facts {
+    pub fn serves(&self, api: Api) -> Served {
+        let is_in = |named: &BTreeSet<String>| {
+            named.contains(api.group) || named.contains(api.name().as_str())
+        };
+        if is_in(&self.served_apis) {
+            Served::Yes
+        } else if is_in(&self.unknown_apis) {
+            Served::Unknown
+        } else {
+            Served::No
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +140,9 @@ pub enum BaseSource {
 pub struct SecretFacts {
     /// A Secret that was looked for in vain is mentioned with `true` here.
     pub missing: bool,
+    /// Why it may not be read, in words for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbidden: Option<String>,
     /// The keys that were asked for and are there.
     pub keys: BTreeMap<String, SecretKeyFacts>,
 }
@@ -114,6 +167,9 @@ pub struct SecretKeyFacts {
 pub struct ConfigMapFacts {
     /// A ConfigMap that was looked for in vain is mentioned with `true` here.
     pub missing: bool,
+    /// Why it may not be read, in words for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbidden: Option<String>,
     pub data: BTreeMap<String, String>,
 }
 

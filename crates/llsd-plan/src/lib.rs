@@ -1,5 +1,6 @@
 //! The pure core: validation and planning, with no I/O, no clock and no client.
 
+pub mod access;
 pub mod admission;
 pub mod coercion;
 pub mod config;

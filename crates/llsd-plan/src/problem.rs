@@ -40,9 +40,13 @@ pub enum Reason {
     MissingConfigLabels,
     SecretNotFound,
     SecretKeyNotFound,
+    /// A Secret that the operator may not read.
+    SecretForbidden,
     /// A secret value that the server would refuse to start with.
     SecretValueRejected,
     ConfigMapNotFound,
+    /// A ConfigMap that the operator may not read.
+    ConfigMapForbidden,
     /// What only a cluster or a registry could tell, and did not.
     Unavailable,
 }
@@ -50,7 +54,13 @@ pub enum Reason {
 impl Reason {
     /// Whether it is a Secret that has to be fixed.
     pub fn is_of_a_secret(self) -> bool {
-        matches!(self, Self::SecretNotFound | Self::SecretKeyNotFound | Self::SecretValueRejected)
+        matches!(
+            self,
+            Self::SecretNotFound
+                | Self::SecretKeyNotFound
+                | Self::SecretForbidden
+                | Self::SecretValueRejected
+        )
     }
 }
 

@@ -42,6 +42,15 @@ pub(crate) fn check(
             }
             continue;
         };
+        if let Some(why) = &secret.forbidden {
+            findings.problem(
+                &reference.path,
+                Reason::SecretForbidden,
+                format!("Secret {name} cannot be read: {why}"),
+                "grant it as the install files do, or name another Secret",
+            );
+            continue;
+        }
         if secret.missing {
             missing(name, namespace, &reference.path, findings);
             continue;

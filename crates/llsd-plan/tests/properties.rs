@@ -97,7 +97,8 @@ fn the_password_of_a_connection_string_is_in_the_owned_secret_alone() {
         .run(&"[a-zA-Z0-9]{12,20}", |password| {
             let connection = Connection::parse(&format!("postgresql://u:{password}@db/x"));
             let key = SecretKeyFacts { connection: Some(connection), ..SecretKeyFacts::default() };
-            let secret = SecretFacts { missing: false, keys: [("url".to_owned(), key)].into() };
+            let secret =
+                SecretFacts { keys: [("url".to_owned(), key)].into(), ..SecretFacts::default() };
             let facts =
                 Facts { secrets: [("pg".to_owned(), secret)].into(), ..facts_of(&resource) };
             let plan = planned(&resource, &facts).unwrap();

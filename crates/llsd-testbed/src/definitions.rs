@@ -31,27 +31,49 @@ pub async fn both(client: &Client) -> Result<(), String> {
     install(client, HTTP_ROUTE).await
 }
 
+/// The Gateway API's HTTPRoutes in these versions alone, as an older or a newer install has them.
+pub async fn http_routes(client: &Client, served: &[&str]) -> Result<(), String> {
+    let mut definition = read(HTTP_ROUTE).await?;
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        let is_served = served.contains(&version["name"].as_str().unwrap());
+        version["served"] = is_served.into();
+    }
+    apply(client, &definition, served[0]).await;
+    Ok(())
+}
+
 /// Installs a definition and waits until it is served; why it cannot be had, if so.
-async fn install(client: &Client, (module, file): (&str, &str)) -> Result<(), String> {
+async fn install(client: &Client, of_module: (&str, &str)) -> Result<(), String> {
+    apply(client, &read(of_module).await?, "v1").await;
+    Ok(())
+}
+
+/// The definition as its project publishes it.
+async fn read((module, file): (&str, &str)) -> Result<Value, String> {
     let folder = module_folder(module).await.map_err(|why| format!("{module}: {why}"))?;
     let text = std::fs::read_to_string(folder.join(file)).map_err(|why| why.to_string())?;
     let mut definition: Value = serde_saphyr::from_str(&text).unwrap();
     // Groups of the Kubernetes project ask for it, and these have it; the other does not need it.
     definition["metadata"]["annotations"]["api-approved.kubernetes.io"] =
         "unapproved, a test".into();
+    Ok(definition)
+}
+
+/// Applies it, and waits until a version of it is served.
+async fn apply(client: &Client, definition: &Value, version: &str) {
     let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let name = definition["metadata"]["name"].as_str().unwrap();
     let parameters = PatchParams::apply("installer").force();
-    api.patch(name, &parameters, &Patch::Apply(&definition)).await.unwrap();
+    api.patch(name, &parameters, &Patch::Apply(definition)).await.unwrap();
     let (group, plural) = (&definition["spec"]["group"], &definition["spec"]["names"]["plural"]);
-    let url = format!("/apis/{}/v1/{}", group.as_str().unwrap(), plural.as_str().unwrap());
+    let (group, plural) = (group.as_str().unwrap(), plural.as_str().unwrap());
+    let url = format!("/apis/{group}/{version}/{plural}");
     eventually(&format!("{url} is served"), async || {
         let request = http::Request::get(&url).body(vec![]).unwrap();
         client.request::<Value>(request).await.is_ok()
     })
     .await;
-    Ok(())
 }
 
 async fn module_folder(module: &str) -> Result<PathBuf, String> {

@@ -34,9 +34,18 @@ pub struct Gate {
 struct Shared {
     counts: Mutex<Counts>,
     last_done: Notify,
-    /// Whether writes wait.
-    held: watch::Sender<bool>,
+    /// Which requests wait.
+    held: watch::Sender<Held>,
     somebody_waits: Notify,
+}
+
+/// Requests that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    /// Those of the lease excepted.
+    Writes,
+    ReadsOfSecrets,
 }
 
 #[derive(Debug)]
@@ -67,7 +76,7 @@ impl Gate {
         let shared = Arc::new(Shared {
             counts: Mutex::new(counts),
             last_done: Notify::new(),
-            held: watch::Sender::new(false),
+            held: watch::Sender::new(Held::Nothing),
             somebody_waits: Notify::new(),
         });
         let upstream =
@@ -100,15 +109,20 @@ impl Gate {
 
     /// Writes wait from now on, those of the lease excepted.
     pub fn hold_writes(&self) {
-        self.shared.held.send_replace(true);
+        self.shared.held.send_replace(Held::Writes);
+    }
+
+    /// Reads of Secrets wait from now on.
+    pub fn hold_reads_of_secrets(&self) {
+        self.shared.held.send_replace(Held::ReadsOfSecrets);
     }
 
     /// Lets go on what waits.
-    pub fn release_writes(&self) {
-        self.shared.held.send_replace(false);
+    pub fn release(&self) {
+        self.shared.held.send_replace(Held::Nothing);
     }
 
-    /// Returns once a write waits.
+    /// Returns once a request waits.
     pub async fn somebody_waits(&self) {
         self.shared.somebody_waits.notified().await;
     }
@@ -126,6 +140,17 @@ fn content(port: u16) -> String {
          users: [{{name: gate, user: {{}}}}]\n\
          contexts: [{{name: gate, context: {{cluster: gate, user: gate}}}}]\n"
     )
+}
+
+impl Held {
+    fn holds(self, request: &Request) -> bool {
+        let (is_read, path) = (request.method() == http::Method::GET, request.uri().path());
+        match self {
+            Self::Nothing => false,
+            Self::Writes => !is_read && !path.contains("/leases"),
+            Self::ReadsOfSecrets => is_read && path.contains("/secrets/"),
+        }
+    }
 }
 
 impl Shared {
@@ -149,10 +174,10 @@ async fn forward(State(upstream): State<Upstream>, request: Request) -> Response
     if matches!(passage, Passage::Held) {
         return std::future::pending().await;
     }
-    let is_lease = request.uri().path().contains("/leases");
-    if request.method() != http::Method::GET && !is_lease && *upstream.shared.held.borrow() {
+    let held = *upstream.shared.held.borrow();
+    if held.holds(&request) {
         upstream.shared.somebody_waits.notify_one();
-        let _ = upstream.shared.held.subscribe().wait_for(|held| !held).await;
+        let _ = upstream.shared.held.subscribe().wait_for(|held| *held == Held::Nothing).await;
     }
     let (mut parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();

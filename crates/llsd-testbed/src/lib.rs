@@ -14,7 +14,7 @@
 //! | [`deaf`] | an address at which nobody answers |
 //! | [`story`], [`everything`], [`running`] | resources, and what runs for them |
 //! | [`neighbour`] | somebody else's resource, which a fault must not delay |
-//! | [`access`], [`rights`], [`definitions`] | what users may do, and the kinds of other projects |
+//! | [`access`], [`rights`], [`granted`], [`definitions`] | what users may do, and the kinds of other projects |
 
 pub mod access;
 pub mod authority;
@@ -24,6 +24,7 @@ pub mod deaf;
 pub mod definitions;
 pub mod everything;
 pub mod gate;
+pub mod granted;
 pub mod install;
 pub mod namespace;
 pub mod neighbour;

@@ -111,7 +111,8 @@ impl Operator {
     /// What the log says that it serves there.
     fn address(&self, what: &str) -> Option<String> {
         let log = self.log();
-        let at = log.find(&format!("{what}=Some("))? + what.len() + "=Some(".len();
+        // One that was started again goes on with the same log.
+        let at = log.rfind(&format!("{what}=Some("))? + what.len() + "=Some(".len();
         Some(log[at..].split(')').next()?.to_owned())
     }
 }

@@ -9,7 +9,7 @@ use llsd_api::v1alpha2::{
 };
 
 use super::labels;
-use crate::facts::Facts;
+use crate::facts::{Api, Facts, Served};
 use crate::paths::DEFAULT_MOUNT_PATH;
 use crate::releases::Server;
 use crate::sha256;
@@ -118,9 +118,9 @@ impl<'a> Blueprint<'a> {
         self.replicas() > 1 || scaled
     }
 
-    /// Whether the cluster serves an API group.
-    pub(super) fn serves(&self, group: &str) -> bool {
-        self.facts.served_apis.contains(group)
+    /// Whether the cluster is known to serve something.
+    pub(super) fn serves(&self, api: Api) -> bool {
+        self.facts.serves(api) == Served::Yes
     }
 
     /// Where the volume, or what stands in for it, is mounted.

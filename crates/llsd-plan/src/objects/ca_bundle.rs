@@ -81,7 +81,10 @@ impl<'a> Collected<'a> {
         let given = bundle.config_map_keys.as_deref().filter(|keys| !keys.is_empty());
         let default = [CA_BUNDLE_KEY.to_owned()];
         match self.facts.config_maps.get(&name) {
-            Some(ConfigMapFacts { missing: false, data }) => {
+            Some(ConfigMapFacts { forbidden: Some(why), .. }) => {
+                self.forbidden(&path().key("configMapName"), &name, why);
+            }
+            Some(ConfigMapFacts { missing: false, data, .. }) => {
                 for (index, key) in given.unwrap_or(&default).iter().enumerate() {
                     let keys = path().key("configMapKeys");
                     let path = if given.is_some() { keys.index(index) } else { keys };
@@ -135,10 +138,23 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Nobody named this ConfigMap, so what is wrong with it is no reason to refuse a resource.
+    fn forbidden(&mut self, path: &FieldPath, name: &str, why: &str) {
+        self.findings.problem(
+            path,
+            Reason::ConfigMapForbidden,
+            format!("ConfigMap {name} cannot be read: {why}"),
+            "grant it as the install files do",
+        );
+    }
+
+    /// Nobody named this ConfigMap, so what is wrong with it is no reason to refuse a resource. But
+    /// one that may not be read any more must not cost a running server its certificates.
     fn of_openshift_ai(&mut self) {
         let known = self.facts.config_maps.get(OPENSHIFT_AI_BUNDLE);
-        let Some(ConfigMapFacts { missing: false, data }) = known else { return };
+        if let Some(why) = known.and_then(|known| known.forbidden.as_ref()) {
+            return self.forbidden(&path(), OPENSHIFT_AI_BUNDLE, why);
+        }
+        let Some(ConfigMapFacts { missing: false, data, .. }) = known else { return };
         for (key, text) in data {
             match llsd_pem::certificates(text) {
                 Ok(found) => self.add(found),

@@ -1,6 +1,8 @@
 //! The kinds of objects that the operator owns, a row each. Whoever works with owned objects matches
 //! on all of them, so a kind that is added here and forgotten elsewhere does not compile.
 
+use crate::facts::Api;
+
 /// One enum from the rows: group, version, kind and plural as the API server names them.
 macro_rules! kinds {
     ($($kind:ident: $group:literal, $version:literal, $name:literal, $plural:literal;)*) => {
@@ -59,6 +61,16 @@ impl ObjectKind {
         }
     }
 
+    /// The resource of the API server that holds objects of this kind.
+    pub const fn api(self) -> Api {
+        Api { group: self.group(), version: self.version(), plural: self.plural() }
+    }
+
+    /// Whether a server is reached from outside by such an object.
+    pub const fn is_exposure(self) -> bool {
+        matches!(self, Self::Ingress | Self::HttpRoute | Self::Route)
+    }
+
     /// Secrets are never listed or watched: the operator's role does not allow it.
     pub const fn is_watched(self) -> bool {
         !matches!(self, Self::Secret)
@@ -98,21 +110,9 @@ mod tests {
     #[test]
     fn the_name_of_an_object_tells_its_resource() {
         for kind in ObjectKind::ALL {
-            let named = match kind {
-                ObjectKind::ServiceAccount => vec![names::service_account("llama")],
-                ObjectKind::VolumeClaim => vec![names::volume_claim("llama")],
-                ObjectKind::Secret => vec![names::storage_secret("llama")],
-                ObjectKind::ConfigMap => {
-                    vec![names::ca_bundle("llama"), "llama-config-0a1b2c3d".to_owned()]
-                }
-                ObjectKind::NetworkPolicy => vec![names::network_policy("llama")],
-                ObjectKind::Service => vec![names::service("llama")],
-                ObjectKind::Deployment => vec![names::deployment("llama")],
-                ObjectKind::DisruptionBudget => vec![names::disruption_budget("llama")],
-                ObjectKind::Autoscaler => vec![names::autoscaler("llama")],
-                ObjectKind::Ingress => vec![names::ingress("llama")],
-                ObjectKind::HttpRoute => vec![names::http_route("llama")],
-                ObjectKind::Route => vec![names::route("llama")],
+            let named = match names::of(*kind, "llama") {
+                Some(name) => vec![name],
+                None => vec![names::ca_bundle("llama"), "llama-config-0a1b2c3d".to_owned()],
             };
             for name in named {
                 assert_eq!(kind.resource_named(&name), Some("llama"), "{name}");

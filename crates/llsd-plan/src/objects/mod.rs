@@ -23,5 +23,5 @@ mod volume_claim;
 
 pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
 pub use kind::ObjectKind;
-pub use planned::{Objects, PlannedObject, account, objects};
+pub use planned::{Objects, PlannedObject, account, objects, withheld};
 pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST};

@@ -1,6 +1,26 @@
 //! Names of the owned objects. Those that v0.9 made keep the names it gave them, or its objects
 //! could not be taken over.
 
+use super::kind::ObjectKind;
+
+/// The one name that an object of this kind has; `None` for ConfigMaps, of which there are several.
+pub fn of(kind: ObjectKind, resource: &str) -> Option<String> {
+    Some(match kind {
+        ObjectKind::ServiceAccount => service_account(resource),
+        ObjectKind::VolumeClaim => volume_claim(resource),
+        ObjectKind::Secret => storage_secret(resource),
+        ObjectKind::ConfigMap => return None,
+        ObjectKind::NetworkPolicy => network_policy(resource),
+        ObjectKind::Service => service(resource),
+        ObjectKind::Deployment => deployment(resource),
+        ObjectKind::DisruptionBudget => disruption_budget(resource),
+        ObjectKind::Autoscaler => autoscaler(resource),
+        ObjectKind::Ingress => ingress(resource),
+        ObjectKind::HttpRoute => http_route(resource),
+        ObjectKind::Route => route(resource),
+    })
+}
+
 pub fn deployment(resource: &str) -> String {
     resource.to_owned()
 }

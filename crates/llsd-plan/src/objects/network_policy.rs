@@ -12,7 +12,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use regex_lite::Regex;
 
 use super::blueprint::Blueprint;
-use super::exposure::{self, ROUTE_API, Via};
+use super::exposure::{self, Via};
+use super::kind::ObjectKind;
 use super::{labels, names};
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -153,7 +154,7 @@ fn warn_of_locked_out_controller(blueprint: &Blueprint, findings: &mut Findings)
         && allowed.labels.is_none_or(|labels| labels.is_empty());
     // On OpenShift the routers, which were let in, also serve Ingresses.
     let elsewhere = exposure::of(blueprint).is_some_and(|exposure| match exposure.via {
-        Via::Ingress => !blueprint.serves(ROUTE_API),
+        Via::Ingress => !blueprint.serves(ObjectKind::Route.api()),
         Via::HttpRoute(_) => true,
         Via::Route => false,
     });

@@ -18,7 +18,7 @@ use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
     service, service_account, storage_secret, volume_claim,
 };
-use crate::problem::Findings;
+use crate::problem::{Findings, Problem};
 use crate::resource::Resource;
 
 /// Everything that the operator owns for one resource.
@@ -44,6 +44,7 @@ pub struct Objects {
 pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
     let mut findings = Findings::default();
     exposure::check(blueprint, &mut findings);
+    let withheld = exposure::withheld(blueprint).is_some();
     let objects = Objects {
         service_account: service_account::service_account(&blueprint.owner(), blueprint.spec),
         volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
@@ -55,11 +56,16 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         deployment: deployment::deployment(blueprint, &mut findings),
         disruption_budget: disruption_budget::disruption_budget(blueprint, &mut findings),
         autoscaler: autoscaler::autoscaler(blueprint, &mut findings),
-        ingress: exposure::ingress(blueprint),
-        http_route: exposure::http_route(blueprint),
-        route: exposure::route(blueprint),
+        ingress: exposure::ingress(blueprint).filter(|_| !withheld),
+        http_route: exposure::http_route(blueprint).filter(|_| !withheld),
+        route: exposure::route(blueprint).filter(|_| !withheld),
     };
     (objects, findings)
+}
+
+/// What the resource asks for and the cluster has no place for now; all else is planned and applied.
+pub fn withheld(blueprint: &Blueprint) -> Vec<Problem> {
+    exposure::withheld(blueprint).into_iter().collect()
 }
 
 /// The account of the pods alone, for when nothing else can be planned yet: a cluster may give it the

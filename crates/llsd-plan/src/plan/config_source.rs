@@ -77,6 +77,15 @@ fn override_config(
     let name = spec.override_config.as_ref()?.config_map_name.clone();
     let path = FieldPath::spec().key("overrideConfig").key("configMapName");
     let found = facts.config_maps.get(&name);
+    if let Some(why) = found.and_then(|found| found.forbidden.as_ref()) {
+        findings.problem(
+            &path,
+            Reason::ConfigMapForbidden,
+            format!("ConfigMap {name} cannot be read: {why}"),
+            "grant it as the install files do, or name another ConfigMap",
+        );
+        return None;
+    }
     if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
         findings.problem(
             &path,

@@ -6,10 +6,12 @@ use serde_json::Value;
 use super::config_source::external_installs;
 use super::{config_source, moved, secret_references, server};
 use crate::config::{self, Generated};
-use crate::facts::{BaseFacts, Facts};
+use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
-use crate::objects::{Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service};
-use crate::problem::{Findings, Problem};
+use crate::objects::{
+    Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service, withheld,
+};
+use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::resource::{Key, Resource};
 use crate::secrets;
 use crate::wiring::{Variable, VariableValue};
@@ -32,6 +34,8 @@ pub struct Plan {
     pub secret_references: usize,
     /// Where the server is reached inside the cluster.
     pub url: String,
+    /// What the resource asks for and the cluster has no place for now. All else is applied.
+    pub withheld: Vec<Problem>,
     pub warnings: Vec<Problem>,
 }
 
@@ -65,7 +69,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let mut findings = resource.findings.clone();
     let Some(spec) = &resource.spec else { return refuse(findings) };
     let Key { namespace, name } = &resource.key;
-    let mut unavailable = Vec::new();
+    let mut unavailable: Vec<Problem> = unknown_security(facts).into_iter().collect();
     let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
@@ -119,6 +123,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     };
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);
+    let withheld = withheld(&blueprint);
     let generated_name = generated.as_ref().map(|generated| generated.release);
     if !findings.problems.is_empty() || !unavailable.is_empty() {
         return stop(findings, unavailable);
@@ -133,6 +138,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         server: server::named(generated_name, server, release.as_deref()),
         secret_references: secret_references::fields(&references),
         url: service::url(&blueprint),
+        withheld,
         warnings: findings.warnings,
     }))
 }
@@ -154,6 +160,17 @@ fn stop(mut findings: Findings, missing: Vec<Problem>) -> Planning {
     } else {
         Planning::Refused(findings)
     }
+}
+
+/// Under which ids a pod runs depends on it, and a server is not restarted by a guess.
+fn unknown_security(facts: &Facts) -> Option<Problem> {
+    let api = Api::SECURITY_CONSTRAINTS;
+    (facts.serves(api) == Served::Unknown).then(|| Problem {
+        path: FieldPath::spec(),
+        reason: Reason::Unavailable,
+        message: format!("whether the cluster serves {} cannot be told now", api.name()),
+        remedy: "see that the API server behind it answers; it is asked again".to_owned(),
+    })
 }
 
 fn pinned(image: &str, digest: Option<&str>) -> String {

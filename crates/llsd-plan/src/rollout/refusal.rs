@@ -18,6 +18,8 @@ pub enum Refused {
     NotOurs,
     /// The API server refused its content.
     Invalid,
+    /// The operator's roles do not allow it.
+    Forbidden,
     /// The API server did not answer, or was in the way for now.
     Unavailable,
 }

@@ -46,6 +46,8 @@ vocabulary! {
         ObjectRefused,
         ApplyFailed,
         UpdatePending,
+        AccessLimited,
+        KindNotServed,
         ServerFailing,
         Ready,
     }
@@ -73,6 +75,8 @@ impl EventReason {
             | Self::ObjectNotOurs
             | Self::ObjectRefused
             | Self::ApplyFailed
+            | Self::AccessLimited
+            | Self::KindNotServed
             | Self::UpdatePending => "Apply",
             Self::ServerFailing | Self::Ready => "Observe",
         }
@@ -112,6 +116,8 @@ impl Change<'_> {
         events.extend(self.applied());
         events.extend(self.not_written());
         events.extend(self.update_pending());
+        events.extend(self.access_limited());
+        events.extend(self.kind_not_served());
         events.extend(self.server_failing());
         events.extend(self.turned_ready());
         events
@@ -184,6 +190,8 @@ impl Change<'_> {
         let Stage::NotWritten(_, failure) = self.stage else { return None };
         self.changed(ConditionType::Ready)?;
         let reason = match failure.refused {
+            // That it is forbidden is an event of its own.
+            Refused::Forbidden => return None,
             Refused::NotOurs => EventReason::ObjectNotOurs,
             Refused::Invalid => EventReason::ObjectRefused,
             Refused::Unavailable => EventReason::ApplyFailed,
@@ -196,8 +204,22 @@ impl Change<'_> {
         Some(EventReason::UpdatePending.event(&pending.message))
     }
 
+    fn access_limited(&self) -> Option<Event> {
+        let limited = self.changed(ConditionType::AccessLimited)?;
+        Some(EventReason::AccessLimited.event(&limited.message))
+    }
+
+    fn kind_not_served(&self) -> Option<Event> {
+        let ready = self.turned_false(ConditionType::Ready)?;
+        let is_it = ready.reason == ConditionReason::KindNotServed.as_str();
+        is_it.then(|| EventReason::KindNotServed.event(&ready.message))
+    }
+
     /// The kind of a trouble decides whether it is new: its details change with every try.
     fn server_failing(&self) -> Option<Event> {
+        if matches!(self.stage, Stage::Hindered(_)) {
+            return None;
+        }
         let before = self.previous.condition(ConditionType::DeploymentReady);
         let before = before.map(|before| before.message.as_str()).unwrap_or_default();
         let known: Vec<&str> = before.split("; ").map(kind_of).collect();

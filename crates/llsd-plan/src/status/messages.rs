@@ -1,5 +1,6 @@
 //! How findings are put into sentences, and how long those may become.
 
+use super::observed::Limitation;
 use crate::problem::Problem;
 
 /// What a condition's message holds.
@@ -13,6 +14,14 @@ const MORE_BYTES: usize = 32;
 /// Every problem with its remedy, as far as there is room.
 pub(super) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
     listed(problems.into_iter().map(problem), MESSAGE_BYTES)
+}
+
+/// Every limitation, as far as there is room.
+pub(super) fn limitations<'a>(limitations: impl IntoIterator<Item = &'a Limitation>) -> String {
+    let sentences = limitations.into_iter().map(|limitation| match limitation {
+        Limitation::Forbidden(sentence) | Limitation::NotWatched(sentence) => sentence.clone(),
+    });
+    listed(sentences, MESSAGE_BYTES)
 }
 
 /// `path: message (remedy)`.

@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | the resource is being deleted | False | | Terminating |
 //! | it is refused or unreadable, or an object is somebody else's or refused | False | Stalled | Failed |
+//! | the operator lacks a right to plan, write or delete, or the cluster does not serve a kind | False | Stalled | Failed |
 //! | the registry or the API server does not answer | False | Reconciling | as the rows below, but Initializing for Ready |
 //! | it is planned and nothing was applied yet | Unknown | Reconciling | as the rows below, but Initializing for Ready |
 //! | there is no Deployment | False | Reconciling | Pending |
@@ -36,6 +37,7 @@ mod vocabulary;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::LlamaStackDistributionStatus;
+use serde::Deserialize;
 
 use obstacle::Obstacle;
 use previous::Previous;
@@ -65,6 +67,9 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
     let generation = observed.resource.generation;
     let now = &whole_second(observed.now);
 
+    if matches!(stage, Stage::Hindered(_)) {
+        return hindered(observed, &stage, &rollout, obstacle, &previous);
+    }
     let assessments = conditions::all(observed, &stage, &rollout, obstacle, &previous);
     let planned_url = stage.plan().map(|plan| plan.url.clone());
     let url = planned_url.or_else(|| previous.service_url.clone());
@@ -89,6 +94,27 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
         previous: &previous,
         status: &status,
     };
+    let events = change.events();
+    StatusUpdate { status, events }
+}
+
+/// The status where nothing could be looked at: what was known stands, and what is in the way.
+fn hindered(
+    observed: &Observed<'_>,
+    stage: &Stage<'_>,
+    rollout: &Rollout,
+    obstacle: Option<&Obstacle>,
+    previous: &Previous,
+) -> StatusUpdate {
+    let generation = observed.resource.generation;
+    let assessments = conditions::all(observed, stage, rollout, obstacle, previous);
+    let now = &whole_second(observed.now);
+    let mut status =
+        LlamaStackDistributionStatus::deserialize(&observed.resource.status).unwrap_or_default();
+    status.observed_generation = generation;
+    status.phase = Some(obstacle::phase(obstacle, rollout));
+    status.conditions = Some(conditions::dated(assessments, previous, generation, now));
+    let change = events::Change { observed, stage, rollout, previous, status: &status };
     let events = change.events();
     StatusUpdate { status, events }
 }

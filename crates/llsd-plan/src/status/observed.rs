@@ -26,6 +26,8 @@ pub struct Observed<'a> {
     pub server: &'a Server,
     /// Where the image's tag points to by now.
     pub tag: &'a TagNow,
+    /// What the operator cannot do for the resource.
+    pub limitations: &'a [Limitation],
 }
 
 /// Where the tag of a running image points to by now.
@@ -40,11 +42,24 @@ pub enum TagNow {
     Moved(String),
 }
 
+/// Something that the operator cannot do for a resource, in a sentence for the cluster's
+/// administrator.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limitation {
+    /// Its roles do not allow it.
+    Forbidden(String),
+    /// A watch is not up to date for another reason.
+    NotWatched(String),
+}
+
 /// What one pass over a resource came to.
 #[derive(Clone, Copy, Debug)]
 pub enum Pass<'a> {
     /// The resource is being deleted, and nothing is planned for it.
     Deleting,
+    /// What must be known before anything is planned could not be read, as the limitations say.
+    /// Everything is left as it is.
+    Hindered,
     Reconciled {
         planning: &'a Planning,
         applying: Applying<'a>,
@@ -68,6 +83,8 @@ pub struct Applied {
     /// Objects that were written this time, as `Deployment my-llama`; empty where nothing changed.
     pub written: Vec<String>,
     pub deleted: Vec<String>,
+    /// Objects that are no longer asked for and could not be deleted.
+    pub undeleted: Vec<WriteFailure>,
     /// What waits in an adopted Deployment for the next change of the resource, as field paths.
     pub waiting: Vec<String>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.

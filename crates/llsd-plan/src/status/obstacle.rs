@@ -4,9 +4,11 @@
 use llsd_api::v1alpha2::Phase;
 
 use super::messages;
+use super::observed::Limitation;
 use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
+use crate::problem::Reason;
 use crate::rollout::Refused;
 
 /// The one thing that is in the way.
@@ -34,7 +36,7 @@ pub(super) enum Cause {
 
 impl Obstacle {
     pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout) -> Option<Self> {
-        of_stage(stage).or_else(|| of_rollout(rollout))
+        of_stage(stage).or_else(|| of_leftovers(stage)).or_else(|| of_rollout(rollout))
     }
 
     fn new(cause: Cause, reason: ConditionReason, message: impl Into<String>) -> Self {
@@ -49,6 +51,7 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             ConditionReason::Terminating,
             "The resource is being deleted",
         ),
+        Stage::Hindered(limitations) => of_limitations(limitations),
         Stage::Unreadable(why) => {
             Obstacle::new(Cause::Input, ConditionReason::InvalidResource, *why)
         }
@@ -76,7 +79,7 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
         },
         Stage::NotWritten(_, failure) => {
             let cause = match failure.refused {
-                Refused::NotOurs | Refused::Invalid => Cause::Input,
+                Refused::NotOurs | Refused::Invalid | Refused::Forbidden => Cause::Input,
                 Refused::Unavailable => Cause::UnderWay,
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
@@ -84,6 +87,38 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
         Stage::Applied(..) => return None,
     };
     Some(obstacle)
+}
+
+/// Nothing can be done before all of them are lifted.
+fn of_limitations(limitations: &[Limitation]) -> Obstacle {
+    let forbidden = limitations.iter().any(|limit| matches!(limit, Limitation::Forbidden(_)));
+    let (cause, reason) = if forbidden {
+        (Cause::Input, ConditionReason::Forbidden)
+    } else {
+        (Cause::UnderWay, ConditionReason::NotWatched)
+    };
+    Obstacle::new(cause, reason, messages::limitations(limitations.iter()))
+}
+
+/// All objects but some are as the resource asks for.
+fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
+    let Stage::Applied(plan, applied) = stage else { return None };
+    if let Some(first) = plan.withheld.first() {
+        let cause =
+            if first.reason == Reason::Unavailable { Cause::UnderWay } else { Cause::Input };
+        let message = messages::problems(&plan.withheld);
+        return Some(Obstacle::new(cause, ConditionReason::KindNotServed, message));
+    }
+    let left = applied.undeleted.first()?;
+    let (cause, reason) = match left.refused {
+        Refused::Forbidden => (Cause::Input, ConditionReason::Forbidden),
+        Refused::NotOurs | Refused::Invalid | Refused::Unavailable => {
+            (Cause::UnderWay, ConditionReason::NotDeleted)
+        }
+    };
+    let message =
+        format!("{} is no longer asked for and still there: {}", left.object, left.message);
+    Some(Obstacle::new(cause, reason, message))
 }
 
 fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {

@@ -1,6 +1,6 @@
 //! How far one pass came, with everything that the conditions must tell apart.
 
-use super::observed::{Applied, Applying, Observed, Pass};
+use super::observed::{Applied, Applying, Limitation, Observed, Pass};
 use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
@@ -12,6 +12,8 @@ use crate::rollout::{Refused, WriteFailure};
 #[derive(Clone, Debug)]
 pub(super) enum Stage<'a> {
     Deleting,
+    /// Nothing could be decided.
+    Hindered(&'a [Limitation]),
     Unreadable(&'a str),
     Refused(Refusal<'a>),
     Unavailable(&'a [Problem]),
@@ -40,7 +42,11 @@ pub(super) struct Failure<'a> {
 
 impl<'a> Stage<'a> {
     pub(super) fn of(observed: &Observed<'a>) -> Self {
-        let Pass::Reconciled { planning, applying } = observed.pass else { return Self::Deleting };
+        let (planning, applying) = match observed.pass {
+            Pass::Deleting => return Self::Deleting,
+            Pass::Hindered => return Self::Hindered(observed.limitations),
+            Pass::Reconciled { planning, applying } => (planning, applying),
+        };
         let plan = match planning {
             Planning::Planned(plan) => plan,
             Planning::Refused(findings) if findings.problems.is_empty() => {
@@ -99,6 +105,7 @@ impl<'a> Refusal<'a> {
             Reason::MissingConfigLabels => Some(ConditionReason::MissingConfigLabels),
             Reason::UnsupportedConfigVersion => Some(ConditionReason::UnsupportedConfigVersion),
             Reason::ConfigMapNotFound => Some(ConditionReason::ConfigMapNotFound),
+            Reason::ConfigMapForbidden => Some(ConditionReason::Forbidden),
             _ => None,
         });
         named.unwrap_or(ConditionReason::ConfigGenerationFailed)
@@ -106,6 +113,7 @@ impl<'a> Refusal<'a> {
 
     pub(super) fn reason_of_secrets(&self) -> ConditionReason {
         match self.secrets.first().map(|problem| problem.reason) {
+            Some(Reason::SecretForbidden) => ConditionReason::Forbidden,
             Some(Reason::SecretKeyNotFound) => ConditionReason::SecretKeyNotFound,
             Some(Reason::SecretValueRejected) => ConditionReason::SecretValueRejected,
             _ => ConditionReason::SecretNotFound,
@@ -118,6 +126,7 @@ impl Failure<'_> {
         match self.refused {
             Refused::NotOurs => ConditionReason::ObjectNotOurs,
             Refused::Invalid => ConditionReason::ObjectRefused,
+            Refused::Forbidden => ConditionReason::Forbidden,
             Refused::Unavailable => ConditionReason::ApplyFailed,
         }
     }

@@ -43,7 +43,24 @@ vocabulary! {
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
+        /// Present only while the operator cannot read, watch or write something that the resource needs.
+        AccessLimited,
     }
+}
+
+impl ConditionType {
+    /// Those that tell of what was planned and of what runs.
+    pub(super) const OF_THE_SERVER: [Self; 9] = [
+        Self::ConfigGenerated,
+        Self::SecretsResolved,
+        Self::DeploymentUpdated,
+        Self::Available,
+        Self::DeploymentReady,
+        Self::HealthCheck,
+        Self::StorageReady,
+        Self::ServiceReady,
+        Self::UpdatePending,
+    ];
 }
 
 vocabulary! {
@@ -83,6 +100,14 @@ vocabulary! {
         ObjectRefused,
         /// The API server was in the way for now.
         ApplyFailed,
+        /// The operator's roles do not allow it.
+        Forbidden,
+        /// A change of it is not noticed.
+        NotWatched,
+        /// The cluster has no such kind, or cannot tell.
+        KindNotServed,
+        /// An object that is no longer asked for is still there.
+        NotDeleted,
 
         ReplicasAvailable,
         NoReplicasAvailable,

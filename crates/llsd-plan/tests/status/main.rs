@@ -1,5 +1,6 @@
 //! The status of a resource and its events, told from real plans and made-up clusters.
 
+mod access;
 mod events;
 mod fields;
 mod inputs;

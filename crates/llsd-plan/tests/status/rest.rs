@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::Phase;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::Refused;
-use llsd_plan::status::{Applied, ConditionType, Live, Server, TagNow};
+use llsd_plan::status::{Applied, ConditionType, Limitation, Live, Server, TagNow};
 use serde_json::json;
 
 use crate::scene::{Scene, Step, answering, running, unreachable_registry, without_the_secret};
@@ -50,6 +50,9 @@ fn resources() -> Vec<Scene> {
         failed("Service my-llama-service", Refused::NotOurs),
         failed("Deployment my-llama", Refused::Invalid),
         failed("Deployment my-llama", Refused::Unavailable),
+        failed("Service my-llama-service", Refused::Forbidden),
+        Scene::vllm()
+            .with(|scene| scene.limitations = vec![Limitation::NotWatched("routes".into())]),
         Scene::vllm().with_facts(without_the_secret()),
         Scene::vllm()
             .with(|scene| scene.resource["spec"]["distribution"] = json!({ "name": "no" })),

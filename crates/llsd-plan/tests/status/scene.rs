@@ -14,8 +14,8 @@ use llsd_plan::problem::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::{
-    Answers, Applied, Applying, Live, Observed, Pass, ProviderState, Server, ServerProvider,
-    StatusUpdate, TagNow, compute,
+    Answers, Applied, Applying, Limitation, Live, Observed, Pass, ProviderState, Server,
+    ServerProvider, StatusUpdate, TagNow, compute,
 };
 use serde_json::{Value, json};
 
@@ -36,6 +36,9 @@ pub struct Scene {
     pub live: Live,
     pub server: Server,
     pub tag: TagNow,
+    pub limitations: Vec<Limitation>,
+    /// Nothing could be decided because of the limitations.
+    pub hindered: bool,
     pub operator_version: &'static str,
     pub now: Timestamp,
 }
@@ -66,6 +69,8 @@ impl Scene {
             live: Live { deployment: Some(running(1)), service: true, ..Live::default() },
             server: answering(&[]),
             tag: TagNow::Unmoved,
+            limitations: Vec::new(),
+            hindered: false,
             operator_version: "1.2.3",
             now: Timestamp::from_second(BEGINNING).unwrap(),
         }
@@ -134,6 +139,8 @@ impl Scene {
         };
         let pass = if resource.deleting {
             Pass::Deleting
+        } else if self.hindered {
+            Pass::Hindered
         } else {
             Pass::Reconciled { planning, applying }
         };
@@ -146,6 +153,7 @@ impl Scene {
             live: &self.live,
             server: &self.server,
             tag: &self.tag,
+            limitations: &self.limitations,
         })
     }
 

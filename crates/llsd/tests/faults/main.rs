@@ -6,5 +6,6 @@ mod configuration;
 mod permissions;
 mod registries;
 mod servers;
+mod storage_migration;
 mod watches;
 mod webhooks;

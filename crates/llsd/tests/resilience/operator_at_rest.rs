@@ -17,6 +17,8 @@ use llsd_testbed::stub_server::StubServer;
 /// How often a resource at rest is looked at, and a Secret read again, in this test.
 const RESYNC: u32 = 5;
 const REFRESH: u32 = 5;
+/// How often the cluster is asked what it serves.
+const DISCOVERY: u32 = 30;
 const RESOURCES: usize = 50;
 const PLANNED: &str = r#"llsd_reconciles_total{result="planned"}"#;
 
@@ -168,6 +170,8 @@ fn assert_only_due_reads(requests: &Requests, elapsed: Duration) {
             // What was taken apart from it is not watched either.
             ("secrets", own) if own.ends_with("-storage") => paces(REFRESH) + paces(RESYNC),
             ("configmaps", "own-config") => users(2) * paces(RESYNC),
+            // Which kinds the cluster serves.
+            ("", "") => paces(DISCOVERY),
             other => panic!("nobody should read {other:?}"),
         };
         assert!(*count <= bound, "{resource} {name}: {count} reads, not {bound}");

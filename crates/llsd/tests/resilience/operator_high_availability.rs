@@ -170,7 +170,7 @@ async fn a_replica_that_is_asked_to_end_finishes_its_work_and_gives_the_lease_ba
     let asked = Instant::now();
     eventually("it is no longer ready", async || replica.probe("/readyz").await != Some(200)).await;
     assert!(replica.ended().is_none(), "it waits for its work");
-    gate.release_writes();
+    gate.release();
     let ended = replica.until_ended().await;
     assert!(ended.success(), "{ended}: {}", replica.log());
     assert!(asked.elapsed() < Duration::from_secs(20));

@@ -1,6 +1,6 @@
 //! What the chosen way out of the cluster cannot do.
 
-use super::decision::{Exposure, GATEWAY_API, Via, host_label, of};
+use super::decision::{Exposure, Via, host_label, of};
 use crate::objects::blueprint::Blueprint;
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -8,17 +8,6 @@ pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) 
     let Some(exposure) = of(blueprint) else { return };
     let path = FieldPath::spec().key("networking").key("expose");
     let kind = if exposure.via == Via::Route { "a Route" } else { "an HTTPRoute" };
-    if matches!(exposure.via, Via::HttpRoute(_))
-        && blueprint.facts.complete
-        && !blueprint.serves(GATEWAY_API)
-    {
-        findings.problem(
-            &path.key("gateway"),
-            Reason::NotFound,
-            "the cluster does not serve the Gateway API",
-            "install the Gateway API, or remove gateway to be exposed by an Ingress",
-        );
-    }
     let made =
         exposure.how.hostname.is_none() && (exposure.host.is_some() || exposure.via == Via::Route);
     if made && host_label(blueprint).len() > 63 {

@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use llsd_api::expose::{Expose, ExposeSpec, GatewaySpec};
 
 use crate::objects::blueprint::Blueprint;
+use crate::objects::kind::ObjectKind;
 
-pub(in crate::objects) const GATEWAY_API: &str = "gateway.networking.k8s.io";
-pub(in crate::objects) const ROUTE_API: &str = "route.openshift.io";
+pub(super) const GATEWAY_API: &str = "gateway.networking.k8s.io";
+pub(super) const ROUTE_API: &str = "route.openshift.io";
 
 /// How the server is reached from outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +38,9 @@ pub(in crate::objects) fn of<'a>(blueprint: &Blueprint<'a>) -> Option<Exposure<'
     };
     let via = match &how.gateway {
         Some(gateway) => Via::HttpRoute(gateway),
-        None if blueprint.serves(ROUTE_API) && !blueprint.facts.adopted.ingress => Via::Route,
+        None if blueprint.serves(ObjectKind::Route.api()) && !blueprint.facts.adopted.ingress => {
+            Via::Route
+        }
         None => Via::Ingress,
     };
     let host = how.hostname.clone().or_else(|| match via {

@@ -5,9 +5,11 @@ mod decision;
 mod http_route;
 mod ingress;
 mod route;
+mod withheld;
 
 pub(super) use check::check;
-pub(super) use decision::{ROUTE_API, Via, of};
+pub(super) use decision::{Via, of};
 pub(super) use http_route::http_route;
 pub(super) use ingress::ingress;
 pub(super) use route::route;
+pub(super) use withheld::withheld;

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{
     Capabilities, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl,
 };
 
+use crate::facts::Api;
 use crate::objects::blueprint::Blueprint;
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -46,7 +47,7 @@ pub(super) fn of_container() -> SecurityContext {
 
 fn ours(blueprint: &Blueprint) -> PodSecurityContext {
     // OpenShift picks ids for each namespace and refuses others.
-    let ids = (!blueprint.serves("security.openshift.io")).then_some((USER, GROUP, VOLUME_GROUP));
+    let ids = (!blueprint.serves(Api::SECURITY_CONSTRAINTS)).then_some((USER, GROUP, VOLUME_GROUP));
     PodSecurityContext {
         run_as_non_root: Some(true),
         run_as_user: ids.map(|(user, _, _)| user),

@@ -16,7 +16,9 @@ const UP_TO_DATE: &str = "Deployment is up to date";
 
 pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting => return Assessment::AsBefore(ConditionType::DeploymentUpdated),
+        Stage::Deleting | Stage::Hindered(_) => {
+            return Assessment::AsBefore(ConditionType::DeploymentUpdated);
+        }
         Stage::Unreadable(_) | Stage::Refused(_) | Stage::Unavailable(_) => {
             let message = if rollout.progress == Progress::Missing {
                 "No Deployment is made before the resource can be planned"

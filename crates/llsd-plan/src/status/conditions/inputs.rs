@@ -10,7 +10,9 @@ use crate::resource::Resource;
 
 pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting => return Assessment::AsBefore(ConditionType::ConfigGenerated),
+        Stage::Deleting | Stage::Hindered(_) => {
+            return Assessment::AsBefore(ConditionType::ConfigGenerated);
+        }
         Stage::Unreadable(why) => {
             (Truth::False, ConditionReason::InvalidResource, (*why).to_owned())
         }
@@ -35,7 +37,9 @@ pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assess
 
 pub(super) fn secrets_resolved(stage: &Stage<'_>) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting => return Assessment::AsBefore(ConditionType::SecretsResolved),
+        Stage::Deleting | Stage::Hindered(_) => {
+            return Assessment::AsBefore(ConditionType::SecretsResolved);
+        }
         Stage::Refused(refusal) if !refusal.secrets.is_empty() => {
             let message = messages::problems(refusal.secrets.iter().copied());
             (Truth::False, refusal.reason_of_secrets(), message)

@@ -1,6 +1,7 @@
 //! Every condition as it holds now, each in the file of what it is about. `statement` adds since when
 //! it holds, from the status before.
 
+mod access;
 mod deployment;
 mod inputs;
 mod ready;
@@ -29,6 +30,12 @@ pub(super) fn all(
     let mut assessments = vec![Assessment::Current(ready::ready(obstacle))];
     assessments.extend(ready::reconciling(obstacle).map(Assessment::Current));
     assessments.extend(ready::stalled(obstacle).map(Assessment::Current));
+    if matches!(stage, Stage::Hindered(_)) {
+        // What could not be looked at is as it was when it last could.
+        assessments.extend(ConditionType::OF_THE_SERVER.map(Assessment::AsBefore));
+        assessments.extend(access::limited(observed, stage).map(Assessment::Current));
+        return assessments;
+    }
     assessments.push(inputs::config_generated(stage, observed.resource));
     assessments.push(inputs::secrets_resolved(stage));
     assessments.push(deployment::updated(stage, rollout));
@@ -40,5 +47,6 @@ pub(super) fn all(
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
+    assessments.extend(access::limited(observed, stage).map(Assessment::Current));
     assessments
 }

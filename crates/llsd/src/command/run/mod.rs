@@ -20,7 +20,7 @@ use crate::operator::controller::{self, Context, Settings};
 use crate::operator::health::{Alive, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
 use crate::operator::shutdown::Shutdown;
-use crate::operator::storage_migration::{self, Migrated};
+use crate::operator::storage_migration;
 use crate::operator::telemetry::{self, Metrics, logs};
 
 pub(super) use arguments::Arguments;
@@ -29,8 +29,6 @@ use failure::StartFailure;
 
 /// How soon a term that could not begin is tried again.
 const RETRY: Duration = Duration::from_secs(2);
-/// How soon a storage migration that did not succeed is tried again.
-const MIGRATION_RETRY: Duration = Duration::from_secs(10);
 /// A runtime that did nothing for so long will not do anything again.
 const STUCK: Duration = Duration::from_secs(30);
 /// How long calls of webhooks that are under way may take to end, when the work has ended.
@@ -110,7 +108,7 @@ async fn operate(
             () = shutdown.requested() => break,
         }
         metrics.leading(true);
-        let term = term(&client, &settings, &plugins, &metrics, &shutdown);
+        let term = term(&client, &settings, &plugins, &metrics, &ready, &shutdown);
         let mut watching = leadership.clone();
         tokio::select! {
             () = term => {}
@@ -120,6 +118,7 @@ async fn operate(
             }
         }
         metrics.leading(false);
+        ready.set_blind(None);
     }
     drop(end);
     let _ = tokio::time::timeout(Duration::from_secs(3), async {
@@ -164,12 +163,14 @@ async fn term(
     settings: &Settings,
     plugins: &Arc<ProviderPlugins>,
     metrics: &Metrics,
+    ready: &Ready,
     shutdown: &Shutdown,
 ) {
-    let context =
-        Context::new(client.clone(), settings.clone(), Arc::clone(plugins), metrics.clone()).await;
+    let (client, settings) = (client.clone(), settings.clone());
+    let (plugins, metrics) = (Arc::clone(plugins), metrics.clone());
+    let context = Context::new(client, settings, plugins, metrics, ready.clone()).await;
     match context {
-        Ok(context) => controller::run(Arc::new(context), shutdown.clone(), || {}).await,
+        Ok(context) => controller::run(Arc::new(context), shutdown.clone()).await,
         Err(error) => {
             tracing::error!("{error}; trying again");
             tokio::select! {
@@ -183,23 +184,9 @@ async fn term(
 /// Migrates what is stored, beside everything else.
 async fn migrate_storage(client: &kube::Client, asked: bool) -> Infallible {
     if asked {
-        migrate_until_done(client).await;
+        storage_migration::migrate_until_done(client).await;
     }
     std::future::pending().await
-}
-
-async fn migrate_until_done(client: &kube::Client) {
-    loop {
-        match storage_migration::migrate_storage(client, |_| {}).await {
-            Ok(Migrated { retired, .. }) if retired.is_empty() => return,
-            Ok(Migrated { written, .. }) => {
-                tracing::info!(written, "all resources are stored as v1alpha2");
-                return;
-            }
-            Err(error) => tracing::warn!("storage is not migrated yet: {error}"),
-        }
-        tokio::time::sleep(MIGRATION_RETRY).await;
-    }
 }
 
 async fn acquired(leadership: Option<&mut Leadership>) {

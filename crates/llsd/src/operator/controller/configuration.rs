@@ -1,7 +1,7 @@
 //! The operator's own configuration while it runs: what its ConfigMap says, which mirrors the cluster
 //! names, and the registry client that obeys both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use llsd_registry::mirrors::{self, MirrorRule, Registries};
@@ -84,6 +84,18 @@ impl CurrentConfiguration {
         true
     }
 
+    /// Forgets the mirror objects of a kind that a new list did not show; whether anything changed.
+    pub fn keep_mirrors(&self, kind: &str, listed: &HashSet<String>) -> bool {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = sources.mirrors.len();
+        sources.mirrors.retain(|(known, name), _| known != kind || listed.contains(name));
+        let changed = sources.mirrors.len() < before;
+        if changed {
+            self.renew(&mut sources);
+        }
+        changed
+    }
+
     fn renew(&self, sources: &mut Sources) {
         let (mut config, problems) = OperatorConfig::read(&sources.data, environment());
         for problem in &problems {
@@ -115,4 +127,31 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 
 fn registry(registries: &Registries) -> Registry {
     Registry::new(Config { registries: registries.clone(), ..Config::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_mirror_object_that_a_new_list_does_not_show_is_no_longer_in_force() {
+        let configuration = CurrentConfiguration::default();
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": "ImageDigestMirrorSet",
+            "metadata": {"name": "one"},
+            "spec": {"imageDigestMirrors": [{"source": "docker.io/a", "mirrors": ["mirror.example.com/a"]}]},
+        });
+        for name in ["one", "two"] {
+            assert!(configuration.set_mirrors("ImageDigestMirrorSet", name, Some(&object)));
+        }
+        let registry = configuration.get().registry.clone();
+        assert!(!configuration.keep_mirrors("ImageTagMirrorSet", &HashSet::new()));
+        let listed = HashSet::from(["one".to_owned(), "two".to_owned()]);
+        assert!(!configuration.keep_mirrors("ImageDigestMirrorSet", &listed));
+        assert!(Arc::ptr_eq(&registry, &configuration.get().registry));
+        assert!(configuration.keep_mirrors("ImageDigestMirrorSet", &HashSet::new()));
+        assert!(!Arc::ptr_eq(&registry, &configuration.get().registry), "it is asked without them");
+    }
 }

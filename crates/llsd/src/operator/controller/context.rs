@@ -1,6 +1,5 @@
 //! What every part of the controller shares.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,11 +16,16 @@ use super::lookups::Lookups;
 use super::memory::Memory;
 use super::pull_credentials::PullCredentials;
 use super::queue::Queue;
+use super::rights::Rights;
+use super::scope::Part;
 use super::secret_key::{self, SecretKey};
 use super::secrets::Secrets;
+use super::served::ServedKinds;
 use super::server_probe::ServerProbe;
 use super::servers::Servers;
 use super::settings::Settings;
+use super::synced::Synced;
+use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 
 /// Everything that one operator holds while it runs.
@@ -41,7 +45,9 @@ pub struct Context {
     pub(super) servers: Servers,
     pub(super) events: Events,
     pub(super) metrics: Metrics,
-    pub(super) served: BTreeSet<String>,
+    pub(super) served: ServedKinds,
+    pub(super) synced: Arc<Synced>,
+    pub(super) rights: Rights,
 }
 
 /// Why the operator cannot work.
@@ -67,12 +73,13 @@ impl Context {
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
+        ready: Ready,
     ) -> Result<Self, Error> {
-        let groups = client.list_api_groups().await;
-        let groups = groups.map_err(|error| Error::Discovery(Box::new(error)))?;
+        let served = ServedKinds::discover(&client).await;
+        let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = SecretKey::obtain(&client, &settings.operator_namespace).await?;
-        let served = groups.groups.into_iter().map(|group| group.name).collect();
-        Self::assemble(client, settings, plugins, metrics, key, served)
+        let synced = Synced::new(metrics.clone(), ready);
+        Self::assemble(client, settings, plugins, metrics, key, served, synced)
     }
 
     pub(super) fn assemble(
@@ -81,16 +88,21 @@ impl Context {
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
         key: SecretKey,
-        served: BTreeSet<String>,
+        served: ServedKinds,
+        synced: Arc<Synced>,
     ) -> Result<Self, Error> {
         let queue = Arc::new(Queue::default());
+        let rights = Rights {
+            scope: settings.scope.clone(),
+            operator_namespace: settings.operator_namespace.clone(),
+        };
         Ok(Self {
             cache: Cache::default(),
             lookups: Arc::new(Lookups::new(settings.registry_patience, Arc::clone(&queue))),
             image_records: ImageRecords::default(),
             queue,
             bundles: Bundles::default(),
-            secrets: Secrets::new(key, settings.secret_refresh),
+            secrets: Secrets::new(key, settings.secret_refresh, rights.clone()),
             memory: Memory::default(),
             configuration: CurrentConfiguration::default(),
             pull_credentials: Arc::new(PullCredentials::new(plugins)),
@@ -99,9 +111,28 @@ impl Context {
             events: Events::new(client.clone(), settings.instance.clone()),
             metrics,
             served,
+            synced,
+            rights,
             client,
             settings,
         })
+    }
+
+    /// Something about all resources of a part changed.
+    pub(super) fn wake_part(&self, part: &Part) {
+        for key in self.cache.resource_keys() {
+            if part.holds(&key.namespace) {
+                self.queue.add(&key);
+            }
+        }
+    }
+
+    /// Forgets all notes on a resource that is gone. Whoever worked on it while it went may have
+    /// made some since.
+    pub(super) fn forget(&self, key: &Key) {
+        self.cache.forget_uses_of_gone(key);
+        self.secrets.forget(key);
+        self.memory.forget(key);
     }
 
     /// The certificate in a Secret of the resource's namespace.

@@ -13,6 +13,7 @@ use llsd_plan::resource::{Key, Resource};
 use llsd_plan::status::{self, Live, Server};
 
 use super::context::Context;
+use super::rights::Denials;
 use super::servers::{LastAnswer, Target};
 
 /// After this time without readiness it is asked why.
@@ -37,6 +38,7 @@ pub async fn observe(
     context: &Context,
     resource: &Resource,
     plan: Option<&Plan>,
+    denials: &Denials<'_>,
 ) -> kube::Result<Observation> {
     let key = &resource.key;
     let exposed = plan
@@ -44,14 +46,15 @@ pub async fn observe(
     let mut live = live(key, &context.cache.live(key), exposed);
     let is_ready = is_ready(&live);
     if context.memory.unready_for(key, is_ready) >= PATIENCE && live.deployment.is_some() {
-        live.pod_trouble = pod_trouble(&context.client, key).await?;
+        let trouble = pod_trouble(&context.client, key).await;
+        live.pod_trouble = denials.tolerate(trouble)?.flatten();
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
     Ok(Observation { live, server, is_ready, awaited })
 }
 
-/// Of a resource that is being deleted only the objects count.
-pub fn of_deleted(resource: &Resource, objects: &[LiveObject]) -> Observation {
+/// Of a resource that is being deleted, or cannot be planned, only the objects count.
+pub fn of_objects(resource: &Resource, objects: &[LiveObject]) -> Observation {
     let live = live(&resource.key, objects, false);
     Observation { live, server: Server::NotAsked, is_ready: false, awaited: None }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
-use llsd_plan::facts::Facts;
+use llsd_plan::facts::{Facts, Served};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
@@ -21,11 +21,16 @@ use serde_json::Value;
 use super::api_error::safe_message;
 use super::context::{Context, Error};
 use super::gather::{Gathering, gather};
-use super::scope::Scope;
+use super::rights::Denials;
+use super::scope::{Part, Scope};
 use super::secret_key::SecretKey;
+use super::served::ServedKinds;
 use super::settings::Settings;
+use super::synced::Synced;
+use super::watched::Watched;
 use super::{api, prune};
 use crate::manifests::names::CONFIG_MAP;
+use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 
 /// One object that would change.
@@ -59,8 +64,8 @@ pub struct Previewer {
 
 impl Previewer {
     pub async fn new(client: Client, operator_namespace: &str) -> Result<Self, Error> {
-        let groups = client.list_api_groups().await;
-        let groups = groups.map_err(|error| Error::Discovery(Box::new(error)))?;
+        let served = ServedKinds::discover(&client).await;
+        let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = SecretKey::find(&client, operator_namespace).await;
         let knows_hashes = key.is_some();
         let context = Context::assemble(
@@ -69,7 +74,8 @@ impl Previewer {
             Arc::new(ProviderPlugins::default()),
             Metrics::new(env!("CARGO_PKG_VERSION")),
             key.unwrap_or_else(SecretKey::ephemeral),
-            groups.groups.into_iter().map(|group| group.name).collect(),
+            served,
+            Synced::new(Metrics::new(env!("CARGO_PKG_VERSION")), Ready::default()),
         )?;
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
         if let Ok(Some(found)) = config_maps.get_opt(CONFIG_MAP).await {
@@ -91,9 +97,12 @@ impl Previewer {
         let (context, key) = (&self.context, &resource.key);
         let live = self.live(key).await?;
         self.look_for_bundle(&key.namespace).await?;
+        let denials = Denials::new(&context.rights);
         // With all patience nothing is awaited but inside of it.
         let mut gathered = loop {
-            if let Gathering::Complete(gathered) = gather(context, resource, &live).await? {
+            if let Gathering::Complete(gathered) =
+                gather(context, resource, &live, &denials).await?
+            {
                 break gathered;
             }
         };
@@ -114,13 +123,14 @@ impl Previewer {
                 Err(refusal) => preview.refusals.push(refusal),
             }
         }
-        for object in prune::unplanned(context, resource, plan, &live).await? {
+        for object in prune::unplanned(context, resource, plan, &live, &denials).await? {
             let api = api::owned_in(&context.client, &key.namespace, object.kind);
             let before = api.get_opt(&object.name).await?.map(|live| live.json);
             let (kind, name) = (object.kind.name(), object.name.to_string());
             preview.changes.push(Change { kind, name, before, after: None });
         }
         plan.warnings.extend(rollout.warnings);
+        preview.refusals.extend(denials.into_sentences());
         Ok(preview)
     }
 
@@ -166,7 +176,7 @@ impl Previewer {
         let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
         let mut live = Vec::new();
         for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
-            if kind.is_optional() && !self.context.served.contains(kind.group()) {
+            if kind.is_optional() && self.context.served.get(kind.api()) != Served::Yes {
                 continue;
             }
             let api = api::owned_in(&self.context.client, &key.namespace, kind);
@@ -181,6 +191,8 @@ impl Previewer {
         let api: Api<ConfigMap> = Api::namespaced(self.context.client.clone(), namespace);
         let found = api.get_metadata_opt(OPENSHIFT_AI_BUNDLE).await?;
         self.context.bundles.set(namespace, found.is_some());
+        // What a watch would show is known now.
+        self.context.synced.expect(Watched::ConfigMaps, &Part::Cluster).in_sync();
         Ok(())
     }
 

@@ -10,34 +10,50 @@ use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, image_record, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::Refused;
+use llsd_plan::status::Applied;
 
 use super::api;
-use super::api_error::safe_message;
+use super::api_error::{failure, safe_message};
 use super::context::Context;
+use super::rights::Denials;
 
 /// How many generated configurations are kept, whatever refers to them.
 const CONFIGS_KEPT: usize = 2;
 
-/// Deletes what is not planned; what was deleted, as `Ingress my-llama-ingress`.
+/// Deletes what is not planned, and notes what was deleted, as `Ingress my-llama-ingress`. One that
+/// cannot be deleted keeps nothing else.
 pub async fn prune(
     context: &Context,
     resource: &Resource,
     plan: &Plan,
-) -> Result<Vec<String>, kube::Error> {
+    applied: &mut Applied,
+    denials: &Denials<'_>,
+) -> Result<(), kube::Error> {
     let key = &resource.key;
     let live = context.cache.live(key);
-    let mut deleted = Vec::new();
-    for object in unplanned(context, resource, plan, &live).await? {
-        delete(&context.client, key, object.kind, &object.name, &object.uid).await?;
-        context.cache.forget_object(key, object.kind, &object.name, &object.uid);
-        deleted.push(format!("{} {}", object.kind.name(), object.name));
+    for object in unplanned(context, resource, plan, &live, denials).await? {
+        match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
+            Ok(()) => {
+                context.cache.forget_object(key, object.kind, &object.name, &object.uid);
+                applied.deleted.push(format!("{} {}", object.kind.name(), object.name));
+            }
+            Err(error) => {
+                let failure = failure(&context.rights, object.kind, &object.name, &error);
+                if failure.refused == Refused::Forbidden {
+                    denials.add(failure.message.clone());
+                }
+                applied.undeleted.push(failure);
+            }
+        }
     }
     if plan.objects.storage_secret.is_none() {
-        deleted.extend(storage_secret(context, resource).await?);
+        let deleted = denials.tolerate(storage_secret(context, resource).await)?;
+        applied.deleted.extend(deleted.flatten());
     } else {
         context.memory.set_storage_secret(key, true);
     }
-    Ok(deleted)
+    Ok(())
 }
 
 /// The objects of a resource that would be deleted.
@@ -46,6 +62,7 @@ pub async fn unplanned<'a>(
     resource: &Resource,
     plan: &Plan,
     live: &'a [LiveObject],
+    denials: &Denials<'_>,
 ) -> Result<Vec<&'a LiveObject>, kube::Error> {
     let planned: HashSet<(ObjectKind, String)> =
         plan.objects.in_order().iter().map(|object| (object.kind, object.name.clone())).collect();
@@ -54,11 +71,16 @@ pub async fn unplanned<'a>(
         .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
         .filter(|object| object.kind != ObjectKind::VolumeClaim)
         .filter(|object| !is_record(object, &resource.key))
+        // What leads to the server stays until what shall take its place can be made.
+        .filter(|object| plan.withheld.is_empty() || !object.kind.is_exposure())
         .filter(|object| !planned.contains(&(object.kind, object.name.to_string())))
         .collect();
     let configs = generated(&unplanned, &resource.key);
     if !configs.is_empty() {
-        let kept = kept_configs(context, &resource.key, configs, live).await?;
+        let names: HashSet<Box<str>> = configs.iter().map(|config| config.name.clone()).collect();
+        let kept = kept_configs(context, &resource.key, configs, live).await;
+        // Who cannot see what pods are started with deletes nothing that they may need.
+        let kept = denials.tolerate(kept)?.unwrap_or(names);
         unplanned.retain(|object| !kept.contains(&*object.name));
     }
     Ok(unplanned)

@@ -15,6 +15,8 @@ use llsd_registry::Credential;
 use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
 
+use super::rights::Denials;
+
 /// How long a keyring serves before its Secrets are read again.
 const FRESH: Duration = Duration::from_secs(45);
 
@@ -49,9 +51,10 @@ impl PullCredentials {
         key: &Key,
         references: &References,
         live: &[LiveObject],
+        denials: &Denials<'_>,
     ) -> Result<Arc<Keyring>, kube::Error> {
         let mut secrets = references.pull_secrets.clone();
-        secrets.extend(of_account(client, key, references, live).await?);
+        secrets.extend(of_account(client, key, references, live, denials).await?);
         if secrets.is_empty() {
             return Ok(Arc::default());
         }
@@ -65,7 +68,8 @@ impl PullCredentials {
         let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
         for name in &place.1 {
             // As the kubelet has it: one that is missing is passed over.
-            let Some(secret) = api.get_opt(name).await? else { continue };
+            let found = denials.tolerate(api.get_opt(name).await)?;
+            let Some(secret) = found.flatten() else { continue };
             let data = secret.data.unwrap_or_default();
             let kind = secret.type_.as_deref().unwrap_or_default();
             let read = PullSecret::read(name, kind, |field| Some(&data.get(field)?.0));
@@ -105,6 +109,7 @@ async fn of_account(
     key: &Key,
     references: &References,
     live: &[LiveObject],
+    denials: &Denials<'_>,
 ) -> Result<Vec<String>, kube::Error> {
     let Some(named) = &references.service_account else {
         let own = names::service_account(&key.name);
@@ -117,7 +122,7 @@ async fn of_account(
         });
     };
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), &key.namespace);
-    let account = accounts.get_opt(named).await?;
+    let account = denials.tolerate(accounts.get_opt(named).await)?.flatten();
     let secrets = account.and_then(|account| account.image_pull_secrets).unwrap_or_default();
     Ok(secrets.into_iter().map(|secret| secret.name).collect())
 }

@@ -7,24 +7,24 @@ use std::time::Duration;
 use llsd_plan::live::LiveObject;
 use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, Refused, WriteFailure};
+use llsd_plan::rollout::{self, WriteFailure};
 use llsd_plan::status::{Applied, Applying, Pass, TagNow};
 
 use super::api_error::safe_message;
 use super::context::Context;
 use super::gather::{Gathering, gather};
 use super::observe::{self, observe};
+use super::outcome::{CarriedOut, outcome};
 use super::queue::Next;
 use super::report::report;
-use super::{apply, prune, record_image};
+use super::rights::Denials;
+use super::{apply, prune, record_image, unwatched};
 use crate::operator::telemetry::{Generation, Reconcile};
-
-/// How soon an object that stands in the way is looked for again.
-const IN_THE_WAY: Duration = Duration::from_secs(10);
 
 /// Works on one resource, which the cache parses.
 pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
     let Some(resource) = context.cache.resource(key) else {
+        context.forget(key);
         return (Reconcile::Deleted, Next::Rest);
     };
     Box::pin(steps(context, &resource)).await.unwrap_or_else(|error| {
@@ -35,14 +35,22 @@ pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
 
 async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcile, Next)> {
     let key = &resource.key;
-    let live = context.cache.live(key);
+    let denials = Denials::new(&context.rights);
     if resource.deleting {
-        let now = observe::of_deleted(resource, &live);
-        report(context, resource, Pass::Deleting, &now, &TagNow::Unknown).await?;
+        let now = observe::of_objects(resource, &context.cache.live(key));
+        report(context, resource, Pass::Deleting, &now, &TagNow::Unknown, &[]).await?;
         return Ok((Reconcile::Deleted, Next::Rest));
     }
     // References and gather.
-    let mut gathered = match gather(context, resource, &live).await? {
+    if !unwatched::can_be_planned(context, resource, &denials).await? {
+        let mut limits = denials.limitations();
+        limits.extend(unwatched::limitations(context, key, None, false));
+        let now = observe::of_objects(resource, &context.cache.live(key));
+        report(context, resource, Pass::Hindered, &now, &TagNow::Unknown, &limits).await?;
+        return Ok((Reconcile::Unavailable, Next::Retry));
+    }
+    let live = context.cache.live(key);
+    let mut gathered = match gather(context, resource, &live, &denials).await? {
         Gathering::Complete(gathered) => gathered,
         Gathering::Awaiting(wait) => return Ok((Reconcile::Awaiting, Next::Await(wait))),
     };
@@ -52,11 +60,11 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
 
     // Rollout, apply and prune.
     let mut plan = None;
-    let mut carried_out = None;
+    let mut carried_out: CarriedOut = None;
     match &planning {
         Planning::Planned(planned) => {
             plan = Some(&**planned);
-            carried_out = Some(roll_out(context, resource, planned, live).await);
+            carried_out = Some(roll_out(context, resource, planned, live, &denials).await);
         }
         Planning::Unavailable { .. } => apply::account(context, resource, live).await,
         Planning::Refused(findings) => {
@@ -65,7 +73,7 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
         }
     }
     if let (Some(plan), Some(Ok(applied))) = (plan, &mut carried_out) {
-        applied.deleted = prune::prune(context, resource, plan).await?;
+        prune::prune(context, resource, plan, applied, &denials).await?;
         apply::record(context, key, plan, applied);
         if context.memory.defers_report(resource, applied, context.queue.is_busy()) {
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
@@ -75,9 +83,12 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
             record_image::keep(context, resource, &gathered.facts.image).await;
         }
     }
+    if plan.is_some_and(|plan| !plan.withheld.is_empty()) {
+        context.served.look_soon();
+    }
 
     // Report.
-    let now = observe(context, resource, plan).await?;
+    let now = observe(context, resource, plan, &denials).await?;
     if let (Some(Ok(applied)), Some(soon)) = (&mut carried_out, now.answers_soon(resource)) {
         context.memory.report_later(key, applied);
         return Ok((Reconcile::Planned, Next::After(soon)));
@@ -88,20 +99,12 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
         Some(Err(failure)) => Applying::Failed(failure),
     };
     let pass = Pass::Reconciled { planning: &planning, applying };
-    report(context, resource, pass, &now, &gathered.tag).await?;
-    Ok(match (&planning, carried_out) {
-        (Planning::Unavailable { .. }, _) => (Reconcile::Unavailable, Next::Retry),
-        (_, Some(Err(failure))) => match failure.refused {
-            Refused::NotOurs => (Reconcile::Refused, Next::After(IN_THE_WAY)),
-            Refused::Invalid => (Reconcile::Refused, context.settings.at_rest()),
-            Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),
-        },
-        (Planning::Refused(_), _) => (Reconcile::Refused, context.settings.at_rest()),
-        (Planning::Planned(_), _) => {
-            let next = now.next_look().map_or_else(|| context.settings.at_rest(), Next::After);
-            (Reconcile::Planned, next)
-        }
-    })
+    let mut limits = denials.limitations();
+    let is_denied = !limits.is_empty();
+    let lacks_its_image = gathered.facts.image.unavailable.is_some();
+    limits.extend(unwatched::limitations(context, key, plan, lacks_its_image));
+    report(context, resource, pass, &now, &gathered.tag, &limits).await?;
+    Ok(outcome(&context.settings, &planning, &carried_out, &now, is_denied))
 }
 
 /// Decides what of the plan may reach the running server, and carries that out.
@@ -110,9 +113,10 @@ async fn roll_out(
     resource: &Resource,
     plan: &Plan,
     live: Vec<LiveObject>,
+    denials: &Denials<'_>,
 ) -> Result<Applied, WriteFailure> {
     let planned = plan.objects.in_order();
-    let running = apply::running(context, resource, &planned, live).await?;
+    let running = apply::running(context, resource, &planned, live, denials).await?;
     let rollout = rollout::decide(resource, planned, &running);
     apply::apply(context, resource, &rollout).await
 }

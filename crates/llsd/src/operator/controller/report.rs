@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::resource::Resource;
-use llsd_plan::status::{self, Observed, Pass, TagNow};
+use llsd_plan::status::{self, Limitation, Observed, Pass, TagNow};
 use serde_json::{Map, Value, json};
 
 use super::api;
@@ -19,6 +19,7 @@ pub async fn report(
     pass: Pass<'_>,
     now: &Observation,
     tag: &TagNow,
+    limitations: &[Limitation],
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
     let update = status::compute(&Observed {
@@ -30,6 +31,7 @@ pub async fn report(
         live: &now.live,
         server: &now.server,
         tag,
+        limitations,
     });
     let status = serde_json::to_value(&update.status).expect("a status has string keys only");
     let difference = difference(&resource.status, &status);

@@ -1,5 +1,6 @@
 //! The leader at work: starts watches and timers, and gives resources from the queue to workers.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +15,32 @@ use super::context::Context;
 use super::queue::Next;
 use super::reconcile::reconcile;
 use super::servers::Target;
-use super::watches;
+use super::{optional_kinds, watches};
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Reconcile;
 
 /// Works until the future is dropped or shutdown is asked for; then what is under way may end.
-pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()) {
+pub async fn run(context: Arc<Context>, shutdown: Shutdown) {
     let mut background = JoinSet::new();
-    let synced = watches::start(&context, &mut background);
+    watches::start(&context, &mut background);
+    optional_kinds::start(&context, &mut background);
     tokio::select! {
-        () = synced.all() => {}
+        () = context.synced.settled() => {}
         () = shutdown.requested() => return,
     }
     tracing::info!(resources = context.cache.resource_keys().len(), "all watches are in");
-    ready();
     background.spawn(refresh_secrets(Arc::clone(&context)));
     background.spawn(ask_servers(Arc::clone(&context)));
-    background.spawn(count(Arc::clone(&context)));
     background.spawn(send_events(Arc::clone(&context)));
+    tokio::select! {
+        () = work_on_queue(&context, &shutdown) => {}
+        // Counted here and not beside it: what has ended counts nothing.
+        never = count(&context) => match never {},
+    }
+}
+
+/// Gives resources to workers until shutdown is asked for; then what is under way may end.
+async fn work_on_queue(context: &Arc<Context>, shutdown: &Shutdown) {
     let mut workers = JoinSet::new();
     let places = Arc::new(Semaphore::new(context.settings.concurrency));
     loop {
@@ -45,7 +54,7 @@ pub async fn run(context: Arc<Context>, shutdown: Shutdown, ready: impl FnOnce()
             () = shutdown.requested() => break,
         };
         while workers.try_join_next().is_some() {}
-        let context = Arc::clone(&context);
+        let context = Arc::clone(context);
         workers.spawn(async move {
             work(&context, &key).await;
             drop(place);
@@ -124,7 +133,7 @@ async fn send_events(context: Arc<Context>) {
 }
 
 /// Figures that are counted and not summed up.
-async fn count(context: Arc<Context>) {
+async fn count(context: &Context) -> Infallible {
     let mut tick = interval(Duration::from_secs(5));
     loop {
         tick.tick().await;

@@ -1,6 +1,6 @@
 //! What the operator looks after: the whole cluster, or some namespaces.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use k8s_openapi::NamespaceResourceScope;
 use kube::core::ApiResource;
@@ -35,10 +35,19 @@ impl Scope {
 }
 
 /// A part of it that one watch covers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Cluster,
     Namespace(String),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster => f.write_str("cluster"),
+            Self::Namespace(name) => write!(f, "namespace {name}"),
+        }
+    }
 }
 
 impl Part {

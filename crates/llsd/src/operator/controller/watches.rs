@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::{ApiResource, PartialObjectMeta};
-use kube::runtime::watcher::{Config, Error, Event};
-use kube::runtime::{WatchStreamExt, watcher};
+use kube::runtime::watcher::{Config, Event};
 use kube::{Api, ResourceExt};
+use llsd_plan::facts;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, labels};
 use llsd_plan::resource::Key;
@@ -17,9 +16,11 @@ use tokio::task::JoinSet;
 
 use super::api;
 use super::context::Context;
+use super::follow::follow;
 use super::object::Object;
-use super::scope::{Part, Scope};
-use super::synced::{Pending, Synced};
+use super::scope::Part;
+use super::synced::Watch;
+use super::watched::Watched;
 use crate::manifests::names::CONFIG_MAP;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
@@ -29,64 +30,49 @@ const PAGE: u32 = 20;
 /// The same for metadata alone, of which a cluster may have tens of thousands.
 const METADATA_PAGE: u32 = 250;
 
-/// The mirror objects of OpenShift.
-const MIRRORS: [(&str, &str, &str, &str); 3] = [
-    ("config.openshift.io", "v1", "ImageDigestMirrorSet", "imagedigestmirrorsets"),
-    ("config.openshift.io", "v1", "ImageTagMirrorSet", "imagetagmirrorsets"),
-    ("operator.openshift.io", "v1alpha1", "ImageContentSourcePolicy", "imagecontentsourcepolicies"),
-];
-
-/// Starts all watches.
-pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
-    let synced = Synced::new();
-    let served = &context.served;
+/// Starts the watches of all that every cluster serves.
+pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
+    let synced = &context.synced;
     for part in context.settings.scope.parts() {
-        tasks.spawn(resources(Arc::clone(context), part.clone(), synced.expect()));
-        tasks.spawn(config_maps(Arc::clone(context), part.clone(), synced.expect()));
-        for kind in ObjectKind::ALL.iter().copied().filter(|kind| kind.is_watched()) {
-            if !kind.is_optional() || served.contains(kind.group()) {
-                tasks.spawn(children(Arc::clone(context), kind, part.clone(), synced.expect()));
+        tasks.spawn(resources(Arc::clone(context), synced.expect(Watched::Resources, &part)));
+        tasks.spawn(config_maps(Arc::clone(context), synced.expect(Watched::ConfigMaps, &part)));
+        for kind in ObjectKind::ALL.iter().copied() {
+            if kind.is_watched() && !kind.is_optional() {
+                let watch = synced.expect(Watched::Owned(kind), &part);
+                tasks.spawn(children(Arc::clone(context), kind, watch));
             }
         }
         if context.settings.watch_secrets {
-            tasks.spawn(secrets(Arc::clone(context), part.clone()));
+            tasks.spawn(secrets(Arc::clone(context), synced.expect(Watched::Secrets, &part)));
         }
     }
-    tasks.spawn(operator_config(Arc::clone(context), synced.expect()));
-    if matches!(context.settings.scope, Scope::Cluster) {
-        for mirror in MIRRORS.into_iter().filter(|(group, ..)| served.contains(*group)) {
-            tasks.spawn(mirrors(Arc::clone(context), mirror, synced.expect()));
-        }
-    }
-    synced
+    let watch = synced.expect(Watched::OperatorConfig, &Part::Cluster);
+    tasks.spawn(operator_config(Arc::clone(context), watch));
 }
 
-async fn resources(context: Arc<Context>, part: Part, mut pending: Pending) {
-    pending.begin().await;
+async fn resources(context: Arc<Context>, watch: Watch) {
+    let part = watch.part().clone();
     let api: Api<Object> = part.api(&context.client, &api::distribution());
     let mut listed = HashSet::new();
-    let mut events = std::pin::pin!(events(api, Config::default()));
-    while let Some(event) = events.next().await {
-        match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(object) => {
-                listed.insert(object.key());
-                seen(&context, object);
-            }
-            Event::Apply(object) => seen(&context, object),
-            Event::InitDone => {
-                let is_covered = |key: &Key| part.holds(&key.namespace);
-                for key in context.cache.resource_keys() {
-                    if is_covered(&key) && !listed.contains(&key) {
-                        gone(&context, &key);
-                    }
-                }
-                listed = HashSet::new();
-                pending.done();
-            }
-            Event::Delete(object) => gone(&context, &object.key()),
+    let take = |event| match event {
+        Event::Init => listed.clear(),
+        Event::InitApply(object) => {
+            listed.insert(Object::key(&object));
+            seen(&context, object);
         }
-    }
+        Event::Apply(object) => seen(&context, object),
+        Event::InitDone => {
+            let is_covered = |key: &Key| part.holds(&key.namespace);
+            for key in context.cache.resource_keys() {
+                if is_covered(&key) && !listed.contains(&key) {
+                    gone(&context, &key);
+                }
+            }
+            listed = HashSet::new();
+        }
+        Event::Delete(object) => gone(&context, &object.key()),
+    };
+    follow(&context, watch, api, Config::default().page_size(PAGE), take).await;
 }
 
 fn seen(context: &Context, object: Object) {
@@ -98,26 +84,25 @@ fn seen(context: &Context, object: Object) {
 
 fn gone(context: &Context, key: &Key) {
     context.cache.remove_resource(key);
-    context.secrets.forget(key);
-    context.memory.forget(key);
-    // Not that there is anything to do, but whoever works on it now looks again.
+    context.forget(key);
+    // Whoever works on it now looks again, and forgets what was noted meanwhile.
     context.queue.add(key);
 }
 
-async fn children(context: Arc<Context>, kind: ObjectKind, part: Part, mut pending: Pending) {
-    pending.begin().await;
+/// The objects of one kind that belong to resources.
+pub async fn children(context: Arc<Context>, kind: ObjectKind, watch: Watch) {
+    let part = watch.part().clone();
     let api: Api<Object> = part.api(&context.client, &api::owned(kind));
     let ours = format!("{}={}", labels::MANAGED_BY, labels::OPERATOR);
     let mut listed = HashSet::new();
-    let mut events = std::pin::pin!(events(api, Config::default().labels(&ours)));
-    while let Some(event) = events.next().await {
+    let take = |event| {
         let woken = match event {
             Event::Init => {
                 listed.clear();
                 None
             }
             Event::InitApply(object) => {
-                listed.insert(object.key());
+                listed.insert(Object::key(&object));
                 context.cache.put_object(kind, &object.json)
             }
             Event::Apply(object) => context.cache.put_object(kind, &object.json),
@@ -126,7 +111,6 @@ async fn children(context: Arc<Context>, kind: ObjectKind, part: Part, mut pendi
                     context.cache.keep_objects(kind, &listed, |key| part.holds(&key.namespace));
                 wake(&context, &woken);
                 listed = HashSet::new();
-                pending.done();
                 None
             }
             Event::Delete(object) => context.cache.remove_object(kind, &object.json),
@@ -134,16 +118,15 @@ async fn children(context: Arc<Context>, kind: ObjectKind, part: Part, mut pendi
         if let Some(key) = woken {
             context.queue.add(&key);
         }
-    }
+    };
+    follow(&context, watch, api, Config::default().labels(&ours).page_size(PAGE), take).await;
 }
 
 /// Only metadata: the content of ConfigMaps is asked for when it is needed.
-async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
-    pending.begin().await;
+async fn config_maps(context: Arc<Context>, watch: Watch) {
+    let part = watch.part().clone();
     let api: Api<PartialObjectMeta<ConfigMap>> = part.typed(&context.client);
     let mut bundles = HashSet::new();
-    let stream = watcher(api, Config::default().page_size(METADATA_PAGE)).default_backoff();
-    let mut stream = std::pin::pin!(logged(stream));
     let wake = |namespace: &str, name: &str| {
         wake(&context, &context.cache.users(namespace, name));
     };
@@ -155,51 +138,45 @@ async fn config_maps(context: Arc<Context>, part: Part, mut pending: Pending) {
         }
         wake(&namespace, &name);
     };
-    while let Some(event) = stream.next().await {
-        match event {
-            Event::Init => bundles.clear(),
-            Event::InitApply(object) => {
-                let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-                if name == OPENSHIFT_AI_BUNDLE {
-                    bundles.insert(namespace.as_str().into());
-                }
-                wake(&namespace, &name);
+    let take = |event: Event<PartialObjectMeta<ConfigMap>>| match event {
+        Event::Init => bundles.clear(),
+        Event::InitApply(object) => {
+            let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
+            if name == OPENSHIFT_AI_BUNDLE {
+                bundles.insert(namespace.as_str().into());
             }
-            Event::Apply(object) => changed(&object, true),
-            Event::InitDone => {
-                for namespace in context.bundles.replace(&part, std::mem::take(&mut bundles)) {
-                    wake(&namespace, OPENSHIFT_AI_BUNDLE);
-                }
-                pending.done();
-            }
-            Event::Delete(object) => changed(&object, false),
+            wake(&namespace, &name);
         }
-    }
+        Event::Apply(object) => changed(&object, true),
+        Event::InitDone => {
+            for namespace in context.bundles.replace(&part, std::mem::take(&mut bundles)) {
+                wake(&namespace, OPENSHIFT_AI_BUNDLE);
+            }
+        }
+        Event::Delete(object) => changed(&object, false),
+    };
+    follow(&context, watch, api, Config::default().page_size(METADATA_PAGE), take).await;
 }
 
 /// The opt-in watch of Secrets, of their metadata alone.
-async fn secrets(context: Arc<Context>, part: Part) {
-    let api: Api<PartialObjectMeta<Secret>> = part.typed(&context.client);
-    let stream = watcher(api, Config::default().page_size(METADATA_PAGE)).default_backoff();
-    let mut stream = std::pin::pin!(logged(stream));
-    while let Some(event) = stream.next().await {
+async fn secrets(context: Arc<Context>, watch: Watch) {
+    let api: Api<PartialObjectMeta<Secret>> = watch.part().typed(&context.client);
+    let take = |event: Event<PartialObjectMeta<Secret>>| {
         if let Event::Apply(object) | Event::Delete(object) = event {
             let namespace = object.namespace().unwrap_or_default();
             let woken = context.secrets.changed(&namespace, &object.name_any());
             wake(&context, &woken);
         }
-    }
+    };
+    follow(&context, watch, api, Config::default().page_size(METADATA_PAGE), take).await;
 }
 
-async fn operator_config(context: Arc<Context>, mut pending: Pending) {
-    pending.begin().await;
+async fn operator_config(context: Arc<Context>, watch: Watch) {
     let namespace = &context.settings.operator_namespace;
     let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
     let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
-    let stream = watcher(api, only).default_backoff();
-    let mut stream = std::pin::pin!(logged(stream));
     let mut listed = None;
-    while let Some(event) = stream.next().await {
+    let take = |event: Event<ConfigMap>| {
         let changed = match event {
             Event::Init => {
                 listed = None;
@@ -211,24 +188,18 @@ async fn operator_config(context: Arc<Context>, mut pending: Pending) {
             }
             Event::Apply(object) => context.configuration.set_data(object.data.unwrap_or_default()),
             Event::Delete(_) => context.configuration.set_data(BTreeMap::new()),
-            Event::InitDone => {
-                let changed = context.configuration.set_data(listed.take().unwrap_or_default());
-                pending.done();
-                changed
-            }
+            Event::InitDone => context.configuration.set_data(listed.take().unwrap_or_default()),
         };
         if changed {
             wake_all(&context);
         }
-    }
+    };
+    follow(&context, watch, api, only, take).await;
 }
 
-async fn mirrors(
-    context: Arc<Context>,
-    (group, version, kind, plural): (&str, &str, &str, &str),
-    mut pending: Pending,
-) {
-    pending.begin().await;
+/// The mirror objects of one kind.
+pub async fn mirrors(context: Arc<Context>, api: facts::Api, kind: &'static str, watch: Watch) {
+    let facts::Api { group, version, plural } = api;
     let resource = ApiResource {
         group: group.to_owned(),
         version: version.to_owned(),
@@ -237,53 +208,37 @@ async fn mirrors(
         plural: plural.to_owned(),
     };
     let api: Api<Object> = Api::all_with(context.client.clone(), &resource);
-    let mut events = std::pin::pin!(events(api, Config::default()));
-    while let Some(event) = events.next().await {
+    let mut listed = HashSet::new();
+    let take = |event: Event<Object>| {
+        let set = |name: &str, object| context.configuration.set_mirrors(kind, name, object);
         let changed = match event {
-            Event::Init => false,
-            Event::InitApply(object) | Event::Apply(object) => {
-                context.configuration.set_mirrors(kind, &object.name_any(), Some(&object.json))
-            }
-            Event::Delete(object) => {
-                context.configuration.set_mirrors(kind, &object.name_any(), None)
-            }
-            Event::InitDone => {
-                pending.done();
+            Event::Init => {
+                listed.clear();
                 false
+            }
+            Event::InitApply(object) => {
+                listed.insert(object.name_any());
+                set(&object.name_any(), Some(&object.json))
+            }
+            Event::Apply(object) => set(&object.name_any(), Some(&object.json)),
+            Event::Delete(object) => set(&object.name_any(), None),
+            Event::InitDone => {
+                context.configuration.keep_mirrors(kind, &std::mem::take(&mut listed))
             }
         };
         if changed {
             wake_all(&context);
         }
-    }
+    };
+    follow(&context, watch, api, Config::default().page_size(PAGE), take).await;
 }
 
 fn wake_all(context: &Context) {
-    wake(context, &context.cache.resource_keys());
+    context.wake_part(&Part::Cluster);
 }
 
 fn wake(context: &Context, keys: &[Key]) {
     for key in keys {
         context.queue.add(key);
     }
-}
-
-/// The events of a watch that never ends: what fails is logged and tried again, with backoff.
-fn events(api: Api<Object>, config: Config) -> impl Stream<Item = Event<Object>> + Send {
-    logged(watcher(api, config.page_size(PAGE)).default_backoff())
-}
-
-fn logged<K>(
-    stream: impl Stream<Item = Result<Event<K>, Error>> + Send,
-) -> impl Stream<Item = Event<K>> + Send
-where
-    K: Send,
-{
-    stream.filter_map(async |event| match event {
-        Ok(event) => Some(event),
-        Err(error) => {
-            tracing::warn!(%error, "a watch was interrupted and goes on");
-            None
-        }
-    })
 }

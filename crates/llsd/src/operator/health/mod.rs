@@ -4,8 +4,8 @@
 mod alive;
 mod listeners;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -20,17 +20,31 @@ use crate::operator::telemetry::metrics;
 pub use alive::Alive;
 pub use listeners::{BindAddress, BindError, Listeners, bind};
 
-/// Whether this replica can serve; set once.
+/// Whether this replica can serve: its webhooks, from its start on, and while it leads, whether it sees
+/// any resource at all. What else it cannot do is told by figures and conditions, so that one missing
+/// right does not take conversion down. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Ready(Arc<AtomicBool>);
+pub struct Ready {
+    serves: Arc<AtomicBool>,
+    blind: Arc<Mutex<Option<String>>>,
+}
 
 impl Ready {
     pub fn set(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.serves.store(true, Ordering::Relaxed);
     }
 
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.serves.load(Ordering::Relaxed)
+    }
+
+    /// Why the leader sees no resource at all; nothing when it does, or does not lead.
+    pub fn set_blind(&self, why: Option<String>) {
+        *self.blind.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    pub fn blind(&self) -> Option<String> {
+        self.blind.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -59,11 +73,13 @@ impl Health {
 
     fn readyz(&self) -> impl IntoResponse + use<> {
         if self.shutdown.is_requested() {
-            (StatusCode::SERVICE_UNAVAILABLE, "ending\n")
-        } else if self.ready.is_set() {
-            (StatusCode::OK, "ok\n")
+            (StatusCode::SERVICE_UNAVAILABLE, "ending\n".to_owned())
+        } else if !self.ready.is_set() {
+            (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned())
+        } else if let Some(why) = self.ready.blind() {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("no resource can be seen: {why}\n"))
         } else {
-            (StatusCode::SERVICE_UNAVAILABLE, "starting\n")
+            (StatusCode::OK, "ok\n".to_owned())
         }
     }
 }

@@ -17,6 +17,8 @@ const ATTEMPTS: usize = 10;
 pub(super) struct Definition {
     pub(super) storage: String,
     pub(super) stored: Vec<String>,
+    /// Changes with every change of the definition.
+    pub(super) generation: Option<i64>,
     resource_version: Option<String>,
 }
 
@@ -43,7 +45,9 @@ impl Definition {
         }
         let stored = object.data["status"]["storedVersions"].as_array();
         let stored = stored.into_iter().flatten().filter_map(text).collect();
-        Ok(Self { storage, stored, resource_version: object.metadata.resource_version })
+        let generation = object.metadata.generation;
+        let resource_version = object.metadata.resource_version;
+        Ok(Self { storage, stored, generation, resource_version })
     }
 
     /// Versions in storage that are not today's.

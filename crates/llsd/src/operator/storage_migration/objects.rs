@@ -1,9 +1,10 @@
 //! The objects, page by page: each is written back as it was read.
 
 use kube::api::{DynamicObject, ListParams, PostParams};
-use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
+use kube::core::{ApiResource, GroupVersionKind, Status, TypeMeta};
 use kube::{Api, Client, ResourceExt};
 use llsd_api::{GROUP, KIND, PLURAL};
+use llsd_plan::access::Denial;
 
 use super::error::{MigrationError, Refusal, explained};
 
@@ -72,14 +73,11 @@ async fn all(
             Err(error) => return Err(explained(&error, "list", PLURAL)),
         };
         for object in page.items {
-            match one(client, &resource, object, dry_run).await? {
-                Fate::Written => written.objects += 1,
-                Fate::Gone => written.gone += 1,
-                Fate::Refused(refusal) => {
-                    progress(Progress::Refused(refusal.clone()));
-                    written.refused.push(refusal);
-                }
+            let fate = one(client, &resource, object, dry_run).await?;
+            if let Fate::Refused(refusal) = &fate {
+                progress(Progress::Refused(refusal.clone()));
             }
+            written.count(fate);
         }
         let remaining = page.metadata.remaining_item_count;
         progress(Progress::Written { objects: written.objects, remaining });
@@ -93,6 +91,46 @@ async fn all(
 fn resource(version: &str) -> ApiResource {
     let kind = GroupVersionKind::gvk(GROUP, version, KIND);
     ApiResource::from_gvk_with_plural(&kind, PLURAL)
+}
+
+/// Writes back those that were refused before.
+pub(super) async fn write_back_refused(
+    client: &Client,
+    version: &str,
+    refused: &[Refusal],
+) -> Result<Written, MigrationError> {
+    let resource = resource(version);
+    let mut written = Written::default();
+    for Refusal { namespace, name, .. } in refused {
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+        let found = api.get_opt(name).await.map_err(|error| explained(&error, "get", PLURAL))?;
+        let fate = match found {
+            Some(object) => one(client, &resource, object, false).await?,
+            None => Fate::Gone,
+        };
+        written.count(fate);
+    }
+    Ok(written)
+}
+
+impl Written {
+    fn count(&mut self, fate: Fate) {
+        match fate {
+            Fate::Written => self.objects += 1,
+            Fate::Gone => self.gone += 1,
+            Fate::Refused(refusal) => self.refused.push(refusal),
+        }
+    }
+}
+
+/// Whether an answer tells of this one object: its content, or a webhook or quota that it meets. One
+/// such object keeps no other from being written.
+fn is_of_the_object(status: &Status) -> bool {
+    let is_away = matches!(status.code, 401 | 429 | 503 | 504);
+    let is_of_all = is_away
+        || Denial::read(&status.message).is_some()
+        || status.message.contains("conversion webhook");
+    !is_of_all
 }
 
 /// Writes one object; a conflict means that it has changed since, and it is read again.
@@ -121,7 +159,7 @@ async fn one(
                     Err(error) => return Err(explained(&error, "get", PLURAL)),
                 };
             }
-            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => {
+            Err(kube::Error::Api(status)) if is_of_the_object(&status) => {
                 let reason = status.message.clone();
                 return Ok(Fate::Refused(Refusal { namespace, name, reason }));
             }

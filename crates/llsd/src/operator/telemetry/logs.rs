@@ -36,7 +36,8 @@ pub enum LogError {
 /// others handle the bytes of requests and responses.
 const AT_MOST: &[(&str, LevelFilter)] = &[
     ("kube", LevelFilter::ERROR),
-    ("kube_runtime", LevelFilter::WARN),
+    // Whoever follows a watch says once what is wrong with it.
+    ("kube_runtime", LevelFilter::ERROR),
     ("h2", LevelFilter::INFO),
     ("hyper", LevelFilter::INFO),
     ("reqwest", LevelFilter::INFO),

@@ -35,6 +35,8 @@ pub struct Metrics {
     config_generations: Counters<1>,
     leader: Gauge,
     resources: Family<Labels<1>, Gauge>,
+    watches_out_of_sync: Family<Labels<1>, Gauge>,
+    kinds_served: Family<Labels<1>, Gauge>,
     problems: Counters<1>,
     webhook_calls: Counters<2>,
     webhook_duration: Histogram,
@@ -55,6 +57,8 @@ impl Metrics {
             config_generations: Family::default(),
             leader: Gauge::default(),
             resources: Family::default(),
+            watches_out_of_sync: Family::default(),
+            kinds_served: Family::default(),
             problems: Family::default(),
             webhook_calls: Family::default(),
             // From 0.5 ms, which one object takes, to 16 s, where the API server soon gives up.
@@ -85,6 +89,10 @@ impl Metrics {
         all.register("llsd_config_generations", "Server configurations generated", generations);
         all.register("llsd_leader", "1 while this replica leads", self.leader.clone());
         all.register("llsd_resources", "Resources by phase", self.resources.clone());
+        let watches = self.watches_out_of_sync.clone();
+        all.register("llsd_watches_out_of_sync", "Watches that do not show what is there", watches);
+        let kinds = self.kinds_served.clone();
+        all.register("llsd_kinds_served", "1 for a kind that the cluster serves", kinds);
         let problems = self.problems.clone();
         all.register("llsd_problems", "Mistakes found in resources, by reason", problems);
         let calls = self.webhook_calls.clone();
@@ -148,6 +156,13 @@ impl Metrics {
 
     pub fn leading(&self, leads: bool) {
         self.leader.set(i64::from(leads));
+        if !leads {
+            // What a former leader has seen counts no more: another one counts the same.
+            self.resources([]);
+            self.queue_length(0);
+            self.watches_out_of_sync.clear();
+            self.kinds_served.clear();
+        }
     }
 
     /// How many resources are in each phase; those not named are none.
@@ -158,6 +173,18 @@ impl Metrics {
             let phase = label("phase", phase_name(phase));
             self.resources.get_or_create(&phase).set(saturated(count));
         }
+    }
+
+    /// How many watches of a kind do not show what is there.
+    pub fn watches_out_of_sync(&self, resource: &'static str, count: usize) {
+        let resource = label("resource", resource);
+        self.watches_out_of_sync.get_or_create(&resource).set(saturated(count));
+    }
+
+    /// Whether the cluster serves a kind that it may lack.
+    pub fn kind_served(&self, resource: &'static str, is_served: bool) {
+        let resource = label("resource", resource);
+        self.kinds_served.get_or_create(&resource).set(i64::from(is_served));
     }
 
     pub fn problem(&self, reason: Reason) {
@@ -269,6 +296,20 @@ mod tests {
         metrics.resources([(Phase::Pending, 2)]);
         metrics.resources([(Phase::Ready, 2)]);
         has(&metrics.text(), "llsd_resources{phase=\"Pending\"} 0");
+    }
+
+    #[test]
+    fn a_former_leader_counts_no_resources() {
+        let metrics = Metrics::new("0");
+        metrics.leading(true);
+        metrics.resources([(Phase::Ready, 2)]);
+        metrics.queue_length(3);
+        metrics.watches_out_of_sync("httproutes", 1);
+        metrics.leading(false);
+        let text = metrics.text();
+        has(&text, "llsd_resources{phase=\"Ready\"} 0");
+        has(&text, "llsd_queue_length 0");
+        assert!(!text.contains("llsd_watches_out_of_sync{"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Carries out what was decided about each planned object, in order. The first that cannot be written
-//! stops the rest, so a Deployment never refers to what is not there.
+//! stops the rest, so a Deployment never refers to what is not there; of those that come after the
+//! Deployment none needs another.
 
 mod writer;
 
@@ -7,28 +8,50 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, Action, Decision, Rollout, Running, WriteFailure};
+use llsd_plan::rollout::{self, Action, Decision, Refused, Rollout, Running, WriteFailure};
 use llsd_plan::status::Applied;
 
+use super::api_error::failure;
 use super::context::Context;
+use super::rights::Denials;
+use super::unwatched::{Found, is_out_of_sync, look};
 use crate::operator::telemetry::Generation;
 use writer::{Creation, Writer};
 
 /// What the cluster holds of the planned objects: what the watches have shown, and what they cannot
-/// show. Secrets are not watched, so the one that is planned is read each time; and where a Deployment
-/// keeps an earlier operator's template, the whole of it is compared with the planned one.
+/// show. Of a kind whose watch is not up to date each planned object is read. Secrets are not watched,
+/// so the one that is planned is read each time; and where a Deployment keeps an earlier
+/// operator's template, the whole of it is compared with the planned one.
 pub async fn running(
     context: &Context,
     resource: &Resource,
     planned: &[PlannedObject],
     live: Vec<LiveObject>,
+    denials: &Denials<'_>,
 ) -> Result<Running, WriteFailure> {
     let writer = Writer::new(context, resource);
+    let key = &resource.key;
     let mut running = Running { objects: live, ..Running::default() };
+    for PlannedObject { kind, name, .. } in planned {
+        if is_out_of_sync(context, *kind, &key.namespace) {
+            let found = look(context, resource, *kind, name, denials).await;
+            match found.map_err(|error| failure(&context.rights, *kind, name, &error))? {
+                Found::Foreign => running.foreign.push((*kind, name.clone())),
+                Found::Own | Found::Missing | Found::Forbidden => {}
+            }
+            running.objects = context.cache.live(key);
+        }
+    }
     for object in planned {
         match object.kind {
             ObjectKind::Secret => {
-                let Some(found) = writer.read(object.kind, &object.name).await? else { continue };
+                let found = match writer.read(object.kind, &object.name).await {
+                    Ok(found) => found,
+                    // Then making it fails too, in its turn, and says so.
+                    Err(failure) if failure.refused == Refused::Forbidden => None,
+                    Err(failure) => return Err(failure),
+                };
+                let Some(found) = found else { continue };
                 match LiveObject::owned_by(object.kind, &found, resource) {
                     Some(own) => running.objects.push(own),
                     None => running.foreign.push((object.kind, object.name.clone())),
@@ -58,10 +81,17 @@ pub async fn apply(
         resource,
         applied: Applied { waiting, warnings, ..Applied::default() },
     };
+    let mut first_failure = None;
+    let mut is_deployed = false;
     for decision in &rollout.decisions {
-        application.carry_out(decision).await?;
+        match application.carry_out(decision).await {
+            Ok(()) => is_deployed |= decision.object.kind == ObjectKind::Deployment,
+            // What comes after the Deployment needs nothing but the Deployment.
+            Err(failure) if is_deployed => drop(first_failure.get_or_insert(failure)),
+            Err(failure) => return Err(failure),
+        }
     }
-    Ok(application.applied)
+    first_failure.map_or(Ok(application.applied), Err)
 }
 
 /// Counts and logs what was applied.

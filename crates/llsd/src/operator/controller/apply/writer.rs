@@ -7,15 +7,16 @@ use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, PlannedObject};
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{Refused, WriteFailure};
+use llsd_plan::rollout::WriteFailure;
 use llsd_plan::takeover;
 use serde_json::{Value, json};
 
 use super::super::api;
-use super::super::api_error::safe_message;
+use super::super::api_error::{failure, safe_message};
 use super::super::cache::Cache;
 use super::super::context::Context;
 use super::super::object::Object;
+use super::super::rights::Rights;
 
 /// Holds `spec.replicas` while an autoscaler is about to take it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
@@ -25,6 +26,7 @@ const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
 pub struct Writer<'a> {
     client: &'a Client,
     cache: &'a Cache,
+    rights: &'a Rights,
     key: &'a Key,
 }
 
@@ -38,7 +40,12 @@ pub enum Creation {
 
 impl<'a> Writer<'a> {
     pub fn new(context: &'a Context, resource: &'a Resource) -> Self {
-        Self { client: &context.client, cache: &context.cache, key: &resource.key }
+        Self {
+            client: &context.client,
+            cache: &context.cache,
+            rights: &context.rights,
+            key: &resource.key,
+        }
     }
 
     /// Makes the object, unless there is one of its name.
@@ -53,10 +60,10 @@ impl<'a> Writer<'a> {
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 match self.read(*kind, name).await? {
                     Some(live) => Ok(Creation::Exists(Box::new(live))),
-                    None => Err(failure(*kind, name, &kube::Error::Api(status))),
+                    None => Err(self.failure(*kind, name, &kube::Error::Api(status))),
                 }
             }
-            Err(error) => Err(failure(*kind, name, &error)),
+            Err(error) => Err(self.failure(*kind, name, &error)),
         }
     }
 
@@ -69,7 +76,7 @@ impl<'a> Writer<'a> {
         let mut object = desired.json.clone();
         object["metadata"]["uid"] = json!(live.uid);
         let written = self.apply(desired, &object).await;
-        written.map_err(|error| failure(live.kind, &live.name, &error))
+        written.map_err(|error| self.failure(live.kind, &live.name, &error))
     }
 
     /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
@@ -91,7 +98,7 @@ impl<'a> Writer<'a> {
         let answer = api.patch(&live.name, &parameters, &Patch::<()>::Json(patch)).await;
         match answer {
             Ok(object) => self.remember(live.kind, &object, forgotten, None),
-            Err(error) => return Err(failure(live.kind, &live.name, &error)),
+            Err(error) => return Err(self.failure(live.kind, &live.name, &error)),
         }
         Ok(())
     }
@@ -117,7 +124,7 @@ impl<'a> Writer<'a> {
         let api = api::owned_in(self.client, &self.key.namespace, kind);
         match api.get_opt(name).await {
             Ok(found) => Ok(found.map(|object| object.json)),
-            Err(error) => Err(failure(kind, name, &error)),
+            Err(error) => Err(self.failure(kind, name, &error)),
         }
     }
 
@@ -132,6 +139,10 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    fn failure(&self, kind: ObjectKind, name: &str, error: &kube::Error) -> WriteFailure {
+        failure(self.rights, kind, name, error)
+    }
+
     fn remember(
         &self,
         kind: ObjectKind,
@@ -142,17 +153,5 @@ impl<'a> Writer<'a> {
         if kind.is_watched() {
             self.cache.put_written(kind, &object.json, forgotten_before, applied);
         }
-    }
-}
-
-fn failure(kind: ObjectKind, name: &str, error: &kube::Error) -> WriteFailure {
-    let refused = match error {
-        kube::Error::Api(status) if matches!(status.code, 400 | 422) => Refused::Invalid,
-        _ => Refused::Unavailable,
-    };
-    WriteFailure {
-        object: format!("{} {name}", kind.name()),
-        message: safe_message(error),
-        refused,
     }
 }

@@ -52,6 +52,14 @@ impl Cache {
         state.set_used(key, Vec::new());
     }
 
+    /// What a resource that is not there referred to counts no more.
+    pub fn forget_uses_of_gone(&self, key: &Key) {
+        let mut state = self.lock();
+        if !state.resources.contains_key(key) {
+            state.set_used(key, Vec::new());
+        }
+    }
+
     /// A resource, parsed.
     pub fn resource(&self, key: &Key) -> Option<Resource> {
         // Unpacked outside of the lock.
@@ -138,6 +146,14 @@ impl Cache {
             state.objects.remove(key);
         }
         gone
+    }
+
+    /// Forgets an owned object that was looked for in vain.
+    pub fn forget_missing(&self, key: &Key, kind: ObjectKind, name: &str) {
+        let known = self.live(key).into_iter().find(|known| known.is_named(kind, name));
+        if let Some(known) = known {
+            self.forget_object(key, kind, name, &known.uid);
+        }
     }
 
     /// Forgets all owned objects of a kind that a new list did not show; which resources that wakes.

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{Api, Client};
+use kube::Api;
 use llsd_plan::facts::ConfigMapFacts;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::references::References;
 use llsd_plan::resource::Key;
 
-use super::super::bundles::Bundles;
+use super::super::context::Context;
+use super::super::rights::Denials;
+use super::super::watched::Watched;
 
 /// Facts name ConfigMaps of other namespaces as `namespace/name`.
 fn place<'a>(named: &'a str, namespace: &'a str) -> (&'a str, &'a str) {
@@ -24,29 +26,32 @@ pub fn watched(references: &References, key: &Key) -> Vec<Box<str>> {
 
 /// The facts about every ConfigMap that a resource refers to.
 pub async fn facts(
-    client: &Client,
+    context: &Context,
     key: &Key,
     references: &References,
-    bundles: &Bundles,
+    denials: &Denials<'_>,
 ) -> Result<BTreeMap<String, ConfigMapFacts>, kube::Error> {
     let mut facts = BTreeMap::new();
+    // Most namespaces have no bundle, and the watch knows, if it is up to date.
+    let has_no_bundle = context.synced.is_in_sync(Watched::ConfigMaps, &key.namespace)
+        && !context.bundles.is_in(&key.namespace);
     for named in &references.config_maps {
-        // Most namespaces have none, and the watch knows.
-        if named == OPENSHIFT_AI_BUNDLE && !bundles.is_in(&key.namespace) {
+        if named == OPENSHIFT_AI_BUNDLE && has_no_bundle {
             continue;
         }
         let (namespace, name) = place(named, &key.namespace);
-        let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let config_maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
         let found = match config_maps.get_opt(name).await {
             Ok(Some(found)) => {
-                ConfigMapFacts { missing: false, data: found.data.unwrap_or_default() }
+                let data = found.data.unwrap_or_default();
+                ConfigMapFacts { data, ..ConfigMapFacts::default() }
             }
             Ok(None) => ConfigMapFacts { missing: true, ..ConfigMapFacts::default() },
-            // Of a namespace that the operator may not read: to the resource it is not there.
-            Err(kube::Error::Api(status)) if status.code == 403 => {
-                ConfigMapFacts { missing: true, ..ConfigMapFacts::default() }
+            Err(error) => {
+                let why = context.rights.lacking(&error).ok_or(error)?;
+                denials.add(why.clone());
+                ConfigMapFacts { forbidden: Some(why), ..ConfigMapFacts::default() }
             }
-            Err(error) => return Err(error),
         };
         facts.insert(named.clone(), found);
     }

@@ -22,6 +22,7 @@ use llsd_plan::status::TagNow;
 
 use super::asker::Asker;
 use super::context::Context;
+use super::rights::Denials;
 use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
 
 /// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
@@ -63,12 +64,14 @@ pub async fn gather(
     context: &Context,
     resource: &Resource,
     live: &[LiveObject],
+    denials: &Denials<'_>,
 ) -> Result<Gathering, kube::Error> {
     let (client, key) = (&context.client, &resource.key);
     let spec = resource.spec.as_ref();
     let references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
     context.cache.set_used(key, config_maps::watched(&references, key));
 
+    let (served_apis, unknown_apis) = context.served.facts();
     let mut facts = Facts {
         complete: true,
         owner_uid: resource.uid.clone(),
@@ -76,7 +79,8 @@ pub async fn gather(
             Some(context.settings.operator_namespace.clone()),
             context.settings.operator_image.clone(),
         ),
-        served_apis: context.served.clone(),
+        served_apis,
+        unknown_apis,
         adopted: AdoptedFacts {
             ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
         },
@@ -87,16 +91,18 @@ pub async fn gather(
         facts.operator.image = Some(sidecar.to_owned());
     }
     // Registries first: whoever has to wait for one has read nothing in vain.
-    let images = Box::pin(images(context, resource, &references, live, &held, &facts)).await?;
+    let images =
+        Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;
     let (image, external_providers) = match images {
         Ok(images) => images,
         Err(awaited) => return Ok(awaiting(resource, awaited)),
     };
     let (secrets, config_maps) = futures::join!(
         context.secrets.facts(client, key, &references),
-        config_maps::facts(client, key, &references, &context.bundles),
+        config_maps::facts(context, key, &references, denials),
     );
     let secrets = secrets?;
+    secrets.forbidden().for_each(|why| denials.add(why.to_owned()));
     secrets.woken.iter().for_each(|key| context.queue.add(key));
     facts.secrets = secrets.facts;
     facts.config_maps = config_maps?;
@@ -135,6 +141,7 @@ async fn images(
     live: &[LiveObject],
     held: &Held<'_>,
     facts: &Facts,
+    denials: &Denials<'_>,
 ) -> Result<Result<(InspectedImage, ExternalProviders), Awaited>, kube::Error> {
     let key = &resource.key;
     let wanted = resource
@@ -142,7 +149,8 @@ async fn images(
         .as_ref()
         .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
     let Some(wanted) = wanted else { return Ok(Ok(<_>::default())) };
-    let keyring = context.pull_credentials.keyring(&context.client, key, references, live).await?;
+    let keyring =
+        context.pull_credentials.keyring(&context.client, key, references, live, denials).await?;
     let asker = Asker {
         registry: Arc::clone(&context.configuration.get().registry),
         credentials: Arc::clone(&context.pull_credentials),

@@ -1,8 +1,10 @@
 //! Reads the Secrets that resources refer to, one request each, and notices when they change: the
 //! operator may not list or watch Secrets, so each is asked for again after a while.
 
+mod known;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
@@ -16,7 +18,9 @@ use llsd_plan::resource::Key;
 use tokio::time::Instant;
 
 use super::api_error::safe_message;
+use super::rights::Rights;
 use super::secret_key::SecretKey;
+use known::{Address, Keys, Known, Own};
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
 /// bring it back several times within seconds.
@@ -24,16 +28,12 @@ const FRESH: Duration = Duration::from_secs(10);
 /// How soon a Secret is read again that is missing, or that a resource cannot go on with.
 const AWAITED: Duration = Duration::from_secs(5);
 
-/// Namespace and name of a Secret.
-type Address = (Arc<str>, Box<str>);
-/// What may be known of a Secret's values, by key.
-type Keys = BTreeMap<String, SecretKeyFacts>;
-
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
 pub struct Secrets {
     key: SecretKey,
     refresh: Duration,
+    rights: Rights,
     known: Mutex<HashMap<Address, Known>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
@@ -47,29 +47,16 @@ pub struct SecretsRead {
     pub woken: Vec<Key>,
 }
 
-#[derive(Debug)]
-struct Known {
-    read: Instant,
-    users: HashSet<Key>,
-    /// Hashes of the values by key; `None` while the Secret is missing.
-    hashes: Option<Keys>,
-    /// The certificate in it, which is no secret: the server shows it to everybody.
-    certificate: Option<Box<[u8]>>,
-    /// Of a Secret that the operator itself writes, where any change is put right.
-    own: Option<Own>,
-}
-
-/// A Secret of the operator's own making, as it was when it was read.
-#[derive(Debug, PartialEq, Eq)]
-enum Own {
-    NotRead,
-    Missing,
-    Version(Box<str>),
+impl SecretsRead {
+    /// Why Secrets may not be read.
+    pub fn forbidden(&self) -> impl Iterator<Item = &str> {
+        self.facts.values().filter_map(|secret| secret.forbidden.as_deref())
+    }
 }
 
 impl Secrets {
-    pub fn new(key: SecretKey, refresh: Duration) -> Self {
-        Self { key, refresh, known: Mutex::default(), waiting: Mutex::default() }
+    pub fn new(key: SecretKey, refresh: Duration, rights: Rights) -> Self {
+        Self { key, refresh, rights, known: Mutex::default(), waiting: Mutex::default() }
     }
 
     /// The hash of a text under the key of this installation.
@@ -100,7 +87,16 @@ impl Secrets {
             let known = self.fresh(key, name).filter(|_| connection.is_none());
             let found = match known {
                 Some(known) => Some(known),
-                None => self.read(client, key, name, connection, &mut all.woken).await?,
+                None => match self.read(client, key, name, connection, &mut all.woken).await {
+                    Ok(found) => found,
+                    Err(error) => {
+                        let why = self.rights.lacking(&error).ok_or(error)?;
+                        self.remember_forbidden(&key.namespace, name, &why, Some(key));
+                        let facts = SecretFacts { forbidden: Some(why), ..SecretFacts::default() };
+                        all.facts.insert(name.to_owned(), facts);
+                        continue;
+                    }
+                },
             };
             let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
             let wanted: Vec<&String> = wanted.map(|(_, key)| key).collect();
@@ -112,13 +108,8 @@ impl Secrets {
     /// Reads a Secret of the operator's own making from time to time as well.
     fn keep_reading(&self, owner: &Key, name: &str) {
         let mut known = self.lock();
-        let entry = known.entry((owner.namespace.clone(), name.into())).or_insert_with(|| Known {
-            read: Instant::now(),
-            users: HashSet::new(),
-            hashes: None,
-            certificate: None,
-            own: None,
-        });
+        let address = (owner.namespace.clone(), name.into());
+        let entry = known.entry(address).or_insert_with(Known::new);
         entry.users.insert(owner.clone());
         entry.own.get_or_insert(Own::NotRead);
     }
@@ -179,8 +170,13 @@ impl Secrets {
                     woken.extend(self.remember(&namespace, &name, found.as_ref(), None));
                 }
                 Err(error) => {
-                    let error = safe_message(&error);
-                    tracing::warn!(%namespace, %name, error, "a Secret cannot be read");
+                    if let Some(why) = self.rights.lacking(&error) {
+                        woken.extend(self.remember_forbidden(&namespace, &name, &why, None));
+                    } else {
+                        let error = safe_message(&error);
+                        tracing::warn!(%namespace, %name, error, "a Secret cannot be read");
+                        self.put_off(&namespace, &name);
+                    }
                 }
             }
         }
@@ -217,7 +213,9 @@ impl Secrets {
 
     fn is_due(&self, known: &Known, waiting: &HashSet<Key>) -> bool {
         let awaited = || known.users.iter().any(|user| waiting.contains(user));
-        let soon = known.hashes.is_none() || (!waiting.is_empty() && awaited());
+        let soon = known.hashes.is_none()
+            || known.forbidden.is_some()
+            || (!waiting.is_empty() && awaited());
         let wait = if soon { AWAITED.min(self.refresh) } else { self.refresh };
         known.read.elapsed() >= wait
     }
@@ -227,7 +225,8 @@ impl Secrets {
         let mut known = self.lock();
         let known = known.get_mut(&(user.namespace.clone(), name.into()))?;
         known.users.insert(user.clone());
-        known.hashes.clone().filter(|_| known.read.elapsed() < FRESH)
+        let is_fresh = known.read.elapsed() < FRESH && known.forbidden.is_none();
+        known.hashes.clone().filter(|_| is_fresh)
     }
 
     fn remember(
@@ -245,14 +244,11 @@ impl Secrets {
             // Nobody refers to it any more.
             return Vec::new();
         }
-        let entry = known.entry(address).or_insert_with(|| Known {
-            read: Instant::now(),
-            users: HashSet::new(),
-            hashes: hashes.clone(),
-            certificate: None,
-            own: None,
-        });
+        let entry = known
+            .entry(address)
+            .or_insert_with(|| Known { hashes: hashes.clone(), ..Known::new() });
         entry.read = Instant::now();
+        let was_forbidden = entry.forbidden.take().is_some();
         entry.certificate = certificate.map(|pem| pem.0.clone().into());
         entry.users.extend(user.cloned());
         let version = secret.map(|secret| secret.metadata.resource_version.as_deref());
@@ -260,12 +256,44 @@ impl Secrets {
             Some(version) => Own::Version(version.unwrap_or_default().into()),
             None => Own::Missing,
         });
-        if entry.hashes == hashes && entry.own == own {
+        if entry.hashes == hashes && entry.own == own && !was_forbidden {
             return Vec::new();
         }
         entry.hashes = hashes;
         entry.own = own;
         entry.users.iter().filter(|key| Some(*key) != user).cloned().collect()
+    }
+
+    /// A Secret may not be read; which resources that is news to. It is tried again, and what was
+    /// known of it is not forgotten.
+    fn remember_forbidden(
+        &self,
+        namespace: &str,
+        name: &str,
+        why: &str,
+        user: Option<&Key>,
+    ) -> Vec<Key> {
+        let mut known = self.lock();
+        let address = (namespace.into(), name.into());
+        if user.is_none() && !known.contains_key(&address) {
+            return Vec::new();
+        }
+        let entry = known.entry(address).or_insert_with(Known::new);
+        entry.read = Instant::now();
+        entry.users.extend(user.cloned());
+        let is_news = entry.forbidden.replace(why.into()).is_none();
+        if !is_news {
+            return Vec::new();
+        }
+        tracing::warn!(%namespace, %name, why, "a Secret may not be read");
+        entry.users.iter().filter(|key| Some(*key) != user).cloned().collect()
+    }
+
+    /// A Secret that could not be read is not due again at once.
+    fn put_off(&self, namespace: &str, name: &str) {
+        if let Some(known) = self.lock().get_mut(&(namespace.into(), name.into())) {
+            known.read = Instant::now();
+        }
     }
 
     fn forget_other_uses(&self, key: &Key, used: &HashSet<&str>) {
@@ -291,7 +319,7 @@ fn wanted_keys(found: Option<Keys>, wanted: &[&String]) -> SecretFacts {
         None => SecretFacts { missing: true, ..SecretFacts::default() },
         Some(mut keys) => {
             keys.retain(|key, _| wanted.contains(&key));
-            SecretFacts { missing: false, keys }
+            SecretFacts { keys, ..SecretFacts::default() }
         }
     }
 }

@@ -1,0 +1,188 @@
+//! Follows one watch for as long as the operator leads, through every failure: what is interrupted goes
+//! on, what is refused is tried again with growing pauses, and [`Synced`](super::synced::Synced) is told.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::runtime::watcher::{self, Config, Event};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use tokio::time::{sleep, timeout};
+
+use super::api_error::safe_message;
+use super::context::Context;
+use super::rights::Rights;
+use super::synced::Watch;
+use super::watched::Trouble;
+
+/// A list that shows nothing more for so long is not waited for.
+const LIST_PATIENCE: Duration = Duration::from_secs(30);
+/// A watch that was refused before is trusted when it stands for so long.
+const TRIAL: Duration = Duration::from_secs(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(800);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Gives every event to `take`. Returns only where the kind of a watch that a cluster may lack is not
+/// served.
+pub async fn follow<K>(
+    context: &Context,
+    mut watch: Watch,
+    api: Api<K>,
+    config: Config,
+    mut take: impl FnMut(Event<K>),
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    watch.begin().await;
+    let mut pauses = Pauses::default();
+    loop {
+        let refused = follow_once(context, &mut watch, &api, &config, &mut take, &mut pauses).await;
+        let may_end = refused == Trouble::NotServed && watch.watched().is_optional();
+        fails(context, &mut watch, refused);
+        if may_end {
+            return context.served.look_soon();
+        }
+        sleep(pauses.next()).await;
+    }
+}
+
+/// From one list up to a refusal. Other failures interrupt a watch that goes on where it was.
+async fn follow_once<K>(
+    context: &Context,
+    watch: &mut Watch,
+    api: &Api<K>,
+    config: &Config,
+    take: &mut impl FnMut(Event<K>),
+    pauses: &mut Pauses,
+) -> Trouble
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut events = std::pin::pin!(watcher::watcher(api.clone(), config.clone()));
+    let mut awaits = Awaits::List;
+    loop {
+        let next = match awaits {
+            Awaits::List => timeout(LIST_PATIENCE, events.next()).await,
+            Awaits::EndOfTrial => timeout(TRIAL, events.next()).await,
+            Awaits::Event => Ok(events.next().await),
+        };
+        let event = match next {
+            Ok(Some(Ok(event))) => event,
+            Ok(Some(Err(error))) => {
+                match trouble(&context.rights, &error) {
+                    Trouble::NotAnswering(why) => interrupted(context, watch, why),
+                    refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => return refused,
+                }
+                sleep(pauses.next()).await;
+                continue;
+            }
+            Ok(None) => return Trouble::NotAnswering("the watch ended".to_owned()),
+            Err(_) if awaits == Awaits::EndOfTrial => {
+                in_sync(context, watch, pauses);
+                awaits = Awaits::Event;
+                continue;
+            }
+            Err(_) => {
+                interrupted(context, watch, "it takes too long".to_owned());
+                awaits = Awaits::Event;
+                continue;
+            }
+        };
+        let shown = match event {
+            Event::Init => Shown::Beginning,
+            Event::InitApply(_) => Shown::Item,
+            Event::InitDone => Shown::List,
+            Event::Apply(_) | Event::Delete(_) => Shown::Change,
+        };
+        take(event);
+        awaits = match shown {
+            Shown::Beginning | Shown::Item => Awaits::List,
+            // What was refused a moment ago may be refused again at once.
+            Shown::List if watch.is_troubled() => Awaits::EndOfTrial,
+            Shown::List | Shown::Change => {
+                in_sync(context, watch, pauses);
+                Awaits::Event
+            }
+        };
+    }
+}
+
+/// What an event was about.
+enum Shown {
+    Beginning,
+    Item,
+    List,
+    Change,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaits {
+    List,
+    EndOfTrial,
+    Event,
+}
+
+fn in_sync(context: &Context, watch: &mut Watch, pauses: &mut Pauses) {
+    pauses.reset();
+    if watch.in_sync() {
+        context.wake_part(watch.part());
+    }
+}
+
+/// What was shown before still counts while the API server is away; a first list that fails does not.
+fn interrupted(context: &Context, watch: &mut Watch, why: String) {
+    tracing::debug!(
+        resource = watch.watched().plural(),
+        why,
+        "a watch was interrupted and goes on"
+    );
+    if !watch.has_synced() {
+        fails(context, watch, Trouble::NotAnswering(why));
+    }
+}
+
+fn fails(context: &Context, watch: &mut Watch, trouble: Trouble) {
+    if watch.failed(trouble) {
+        context.wake_part(watch.part());
+    }
+}
+
+fn trouble(rights: &Rights, error: &watcher::Error) -> Trouble {
+    let error = match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => error,
+        watcher::Error::WatchError(status) => &kube::Error::Api(status.clone()),
+        watcher::Error::NoResourceVersion => {
+            return Trouble::NotAnswering("the list has no version".to_owned());
+        }
+    };
+    match error {
+        kube::Error::Api(status) if status.code == 404 => Trouble::NotServed,
+        kube::Error::Api(status) if matches!(status.code, 401 | 403) => {
+            let lacking = rights.lacking(error);
+            Trouble::Forbidden(lacking.unwrap_or_else(|| safe_message(error)))
+        }
+        error => Trouble::NotAnswering(safe_message(error)),
+    }
+}
+
+/// Doubled each time, with up to a quarter of chance.
+#[derive(Debug, Default)]
+struct Pauses {
+    failures: u32,
+}
+
+impl Pauses {
+    fn next(&mut self) -> Duration {
+        let doubled = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10));
+        self.failures += 1;
+        doubled.min(LONGEST_PAUSE).mul_f64(1.0 + 0.25 * fastrand::f64())
+    }
+
+    fn reset(&mut self) {
+        self.failures = 0;
+    }
+}

@@ -1,0 +1,49 @@
+//! What a reconcile came to: how it is counted, and when the resource is looked at again.
+
+use std::time::Duration;
+
+use llsd_plan::plan::Planning;
+use llsd_plan::rollout::{Refused, WriteFailure};
+use llsd_plan::status::Applied;
+
+use super::observe::Observation;
+use super::queue::Next;
+use super::settings::Settings;
+use crate::operator::telemetry::Reconcile;
+
+/// How soon an object that stands in the way, or a kind that is not served, is looked for again.
+const IN_THE_WAY: Duration = Duration::from_secs(10);
+
+/// What became of the plan, where there was one.
+pub type CarriedOut = Option<Result<Applied, WriteFailure>>;
+
+/// How it is counted, and what is next. What was refused for want of a right is tried again: nobody
+/// tells when it is granted.
+pub fn outcome(
+    settings: &Settings,
+    planning: &Planning,
+    carried_out: &CarriedOut,
+    now: &Observation,
+    is_denied: bool,
+) -> (Reconcile, Next) {
+    let (result, next) = match (planning, carried_out) {
+        (Planning::Unavailable { .. }, _) => (Reconcile::Unavailable, Next::Retry),
+        (_, Some(Err(failure))) => match failure.refused {
+            Refused::NotOurs => (Reconcile::Refused, Next::After(IN_THE_WAY)),
+            Refused::Invalid => (Reconcile::Refused, settings.at_rest()),
+            Refused::Forbidden | Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),
+        },
+        (Planning::Refused(_), _) => (Reconcile::Refused, settings.at_rest()),
+        (Planning::Planned(_), Some(Ok(applied))) if !applied.undeleted.is_empty() => {
+            (Reconcile::Unavailable, Next::Retry)
+        }
+        (Planning::Planned(plan), _) if !plan.withheld.is_empty() => {
+            (Reconcile::Planned, Next::After(IN_THE_WAY))
+        }
+        (Planning::Planned(_), _) => {
+            let next = now.next_look().map_or_else(|| settings.at_rest(), Next::After);
+            (Reconcile::Planned, next)
+        }
+    };
+    (result, if is_denied { Next::Retry } else { next })
+}
