@@ -7,6 +7,7 @@ mod file;
 mod files;
 mod manager;
 pub mod names;
+mod network_policy;
 mod roles;
 mod rules;
 mod secret_policy;

@@ -108,10 +108,10 @@ impl Operator {
         line.parse().ok()
     }
 
-    /// What the log says that it serves there.
+    /// What the log says that it serves there; last, because one that ran before wrote there too.
     fn address(&self, what: &str) -> Option<String> {
         let log = self.log();
-        let at = log.find(&format!("{what}=Some("))? + what.len() + "=Some(".len();
+        let at = log.rfind(&format!("{what}=Some("))? + what.len() + "=Some(".len();
         Some(log[at..].split(')').next()?.to_owned())
     }
 }

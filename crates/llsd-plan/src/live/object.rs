@@ -43,6 +43,8 @@ pub enum Detail {
     Outside(Option<Box<str>>),
     Config {
         hash: Option<Box<str>>,
+        /// By which certificate authorities in it may come from another namespace.
+        ca_bundle_grant: Option<Box<str>>,
     },
     Account {
         pull_secrets: Vec<Box<str>>,
@@ -138,7 +140,11 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
             Detail::Outside(outside(kind, object))
         }
         ObjectKind::ConfigMap => {
-            Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
+            let annotations = &object["metadata"]["annotations"];
+            Detail::Config {
+                hash: text(&annotations[labels::CONFIG_HASH]),
+                ca_bundle_grant: text(&annotations[labels::CA_BUNDLE_GRANT]),
+            }
         }
         ObjectKind::ServiceAccount => Detail::Account {
             pull_secrets: object["imagePullSecrets"]

@@ -21,6 +21,7 @@ use serde_json::Value;
 use super::api_error::safe_message;
 use super::context::{Context, Error};
 use super::gather::gather;
+use super::kept_config::KeptConfig;
 use super::scope::Scope;
 use super::secret_key::SecretKey;
 use super::settings::Settings;
@@ -71,10 +72,13 @@ impl Previewer {
             key.unwrap_or_else(SecretKey::ephemeral),
             groups.groups.into_iter().map(|group| group.name).collect(),
         )?;
+        let kept = KeptConfig::new(&client, operator_namespace).read().await.unwrap_or_default();
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
-        if let Ok(Some(found)) = config_maps.get_opt(CONFIG_MAP).await {
-            context.configuration.set_data(found.data.unwrap_or_default());
-        }
+        let texts = match config_maps.get_opt(CONFIG_MAP).await {
+            Ok(Some(found)) => kept.judge(&found.data.unwrap_or_default()).in_use,
+            _ => kept,
+        };
+        context.configuration.set_texts(texts);
         Ok(Self { context, knows_hashes })
     }
 
@@ -102,7 +106,8 @@ impl Previewer {
         let before = self.before(key, &planned).await?;
         let running = running(resource, &planned, &before);
         self.keep_unknown_hash(&mut planned, running.deployment.as_ref());
-        let rollout = rollout::decide(resource, planned, &running);
+        let image_override = plan.image.image_override();
+        let rollout = rollout::decide(resource, planned, image_override, &running);
         for (decision, before) in rollout.decisions.into_iter().zip(before) {
             match self.change(key, decision, before).await {
                 Ok(change) => preview.changes.extend(change),

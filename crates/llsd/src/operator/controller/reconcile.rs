@@ -102,8 +102,9 @@ async fn roll_out(
     live: Vec<LiveObject>,
 ) -> Result<Applied, WriteFailure> {
     let planned = plan.objects.in_order();
-    let running = apply::running(context, resource, &planned, live).await?;
-    let rollout = rollout::decide(resource, planned, &running);
+    let image_override = plan.image.image_override();
+    let running = apply::running(context, resource, &planned, image_override, live).await?;
+    let rollout = rollout::decide(resource, planned, image_override, &running);
     apply::apply(context, resource, &rollout).await
 }
 

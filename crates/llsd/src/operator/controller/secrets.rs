@@ -72,6 +72,11 @@ impl Secrets {
         Self { key, refresh, known: Mutex::default(), waiting: Mutex::default() }
     }
 
+    /// The key under which values are hashed.
+    pub fn key(&self) -> &SecretKey {
+        &self.key
+    }
+
     /// The facts about every Secret that a resource refers to.
     pub async fn facts(
         &self,

@@ -1,7 +1,8 @@
 //! The watches that feed the cache and wake resources: the operator's own resource, everything it
-//! owns, ConfigMaps that resources refer to, and the operator's own configuration.
+//! owns and ConfigMaps that resources refer to. That of the operator's own configuration stands in
+//! `operator_config`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt};
@@ -18,9 +19,9 @@ use tokio::task::JoinSet;
 use super::api;
 use super::context::Context;
 use super::object::Object;
+use super::operator_config;
 use super::scope::{Part, Scope};
 use super::synced::{Pending, Synced};
-use crate::manifests::names::CONFIG_MAP;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -52,7 +53,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) -> Arc<Synced> {
             tasks.spawn(secrets(Arc::clone(context), part.clone()));
         }
     }
-    tasks.spawn(operator_config(Arc::clone(context), synced.expect()));
+    tasks.spawn(operator_config::keep(Arc::clone(context), synced.expect()));
     if matches!(context.settings.scope, Scope::Cluster) {
         for mirror in MIRRORS.into_iter().filter(|(group, ..)| served.contains(*group)) {
             tasks.spawn(mirrors(Arc::clone(context), mirror, synced.expect()));
@@ -187,38 +188,6 @@ async fn secrets(context: Arc<Context>, part: Part) {
             let namespace = object.namespace().unwrap_or_default();
             let woken = context.secrets.changed(&namespace, &object.name_any());
             wake(&context, &woken);
-        }
-    }
-}
-
-async fn operator_config(context: Arc<Context>, mut pending: Pending) {
-    pending.begin().await;
-    let namespace = &context.settings.operator_namespace;
-    let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
-    let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
-    let stream = watcher(api, only).default_backoff();
-    let mut stream = std::pin::pin!(logged(stream));
-    let mut listed = None;
-    while let Some(event) = stream.next().await {
-        let changed = match event {
-            Event::Init => {
-                listed = None;
-                false
-            }
-            Event::InitApply(object) => {
-                listed = object.data;
-                false
-            }
-            Event::Apply(object) => context.configuration.set_data(object.data.unwrap_or_default()),
-            Event::Delete(_) => context.configuration.set_data(BTreeMap::new()),
-            Event::InitDone => {
-                let changed = context.configuration.set_data(listed.take().unwrap_or_default());
-                pending.done();
-                changed
-            }
-        };
-        if changed {
-            wake_all(&context);
         }
     }
 }
