@@ -6,7 +6,9 @@ use serde_json::json;
 use crate::file::File;
 use crate::names::NAMESPACE;
 use crate::roles::{self, Scope};
-use crate::{manager, secret_policy, variants, webhook};
+use crate::{manager, network_policy, secret_policy, variants, webhook};
+
+const POLICY_PURPOSE: &str = "Who may connect to the operator.";
 
 /// All files of the repository, those that are somebody's choice included.
 pub fn files() -> Vec<File> {
@@ -56,9 +58,10 @@ pub fn cluster_wide() -> Vec<File> {
         ),
         File::new(
             "webhook.yaml",
-            "The operator's webhooks: their Service, and the validating one.",
+            "The operator's webhooks: their Service, and the validating ones.",
             webhook::all(NAMESPACE),
         ),
+        File::new("network-policy.yaml", POLICY_PURPOSE, network_policy::all(NAMESPACE)),
         File::new(
             "manager.yaml",
             "The operator, for all namespaces.",
@@ -76,6 +79,7 @@ pub fn namespaced(namespace: &str) -> Vec<File> {
             "What the operator may do, in its own namespace alone.",
             roles::all(namespace, Scope::Namespace),
         ),
+        File::new("namespaced/network-policy.yaml", POLICY_PURPOSE, network_policy::all(namespace)),
         File::new(
             "namespaced/manager.yaml",
             "The operator, for its own namespace alone.",

@@ -8,6 +8,7 @@ mod files;
 mod granting;
 mod manager;
 pub mod names;
+mod network_policy;
 mod roles;
 mod rules;
 mod secret_policy;

@@ -17,6 +17,8 @@ pub const OPERATOR: &str = "llama-stack-k8s-operator-controller-manager";
 pub const LEASE: &str = "54e06e98.llamastack.io";
 /// The ConfigMap that the operator is configured with, in its own namespace.
 pub const CONFIG_MAP: &str = "llama-stack-operator-config";
+/// The ConfigMap in which the operator keeps what of the other is in use, in its own namespace.
+pub const KEPT_CONFIG_MAP: &str = "llama-stack-operator-last-config";
 /// The Secret with the key of the hashes by which a changed value is noticed, in the operator's
 /// own namespace.
 pub const KEY_SECRET: &str = "llama-stack-operator-key";
@@ -25,11 +27,14 @@ pub const KEY_SECRET: &str = "llama-stack-operator-key";
 pub const WEBHOOK_SECRET: &str = "llama-stack-operator-webhook-certificates";
 /// The definition of the resource.
 pub const DEFINITION: &str = "llamastackdistributions.llamastack.io";
-/// The configuration of the validating webhook, and the one webhook in it.
+/// The configuration of the validating webhooks, and the webhooks in it: of resources, and of the
+/// operator's ConfigMap.
 pub const VALIDATING_WEBHOOK: &str = "llama-stack-k8s-operator-validating-webhook";
 pub const WEBHOOK_NAME: &str = "llamastackdistributions.llamastack.io";
-/// The path of admission.
+pub const CONFIGURATION_WEBHOOK_NAME: &str = "configuration.llamastack.io";
+/// The paths of admission.
 pub const VALIDATE_PATH: &str = "/validate";
+pub const VALIDATE_CONFIGURATION_PATH: &str = "/validate-configuration";
 /// The owner of what the operator writes about its webhooks, and of nothing else: whoever applies the
 /// install files again owns the rest, and neither takes the other's away.
 pub const WEBHOOK_FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
@@ -64,6 +69,8 @@ pub(crate) const EDITOR: &str = "llama-stack-k8s-operator-llsd-editor-role";
 pub(crate) const VIEWER: &str = "llama-stack-k8s-operator-llsd-viewer-role";
 pub(crate) const METRICS_SERVICE: &str =
     "llama-stack-k8s-operator-controller-manager-metrics-service";
+/// Who may connect to the operator.
+pub(crate) const NETWORK_POLICY: &str = "llama-stack-k8s-operator-controller-manager";
 pub(crate) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
 /// The Secret with certificates of the webhooks that somebody else makes.
 pub(crate) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
@@ -82,7 +89,7 @@ pub fn webhook_hosts(namespace: &str, host: Option<&str>) -> BTreeSet<String> {
 }
 
 /// The label of every object of the installation.
-pub(crate) fn labels() -> Value {
+pub fn labels() -> Value {
     json!({"app.kubernetes.io/name": "llama-stack-k8s-operator"})
 }
 

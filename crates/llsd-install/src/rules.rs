@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::names::{CONFIG_MAP, DEFINITION, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET};
+use crate::names::{
+    CONFIG_MAP, DEFINITION, KEPT_CONFIG_MAP, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET,
+};
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 /// Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
@@ -48,7 +50,11 @@ pub(crate) fn of_the_operator() -> Vec<Value> {
         // What is created has no name yet that a rule could ask for.
         rule("coordination.k8s.io", &["leases"], &["create"]),
         named("coordination.k8s.io", "leases", LEASE, &["get", "update", "patch"]),
+        // Its configuration is made where there is none, and what of it is in use is kept.
+        rule("", &["configmaps"], &["create"]),
         named("", "configmaps", CONFIG_MAP, &READ),
+        named("", "configmaps", KEPT_CONFIG_MAP, &["get", "patch"]),
+        rule("events.k8s.io", &["events"], &["create"]),
         rule("", &["secrets"], &["create"]),
         named("", "secrets", KEY_SECRET, &["get", "patch"]),
     ]

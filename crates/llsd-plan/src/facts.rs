@@ -32,6 +32,9 @@ pub struct Facts {
     /// does not say it: a file has no generation.
     pub planned_for: Option<String>,
     pub operator: OperatorFacts,
+    /// Proof, for later, that the resource may use the ConfigMap of another namespace that its
+    /// `caBundle` names.
+    pub ca_bundle_grant: Option<String>,
     /// What the cluster serves of what decides the plan, as `route.openshift.io/v1/routes`; an API
     /// group alone, such as `route.openshift.io`, stands for all of it.
     pub served_apis: BTreeSet<String>,
@@ -216,9 +219,32 @@ pub struct OperatorFacts {
     pub network_policy: Option<bool>,
     /// The domain under which exposed servers without a host name of their own are reached.
     pub ingress_domain: Option<String>,
+    /// The cluster's DNS domain, where it is not [`CLUSTER_DOMAIN`].
+    pub cluster_domain: Option<String>,
+    /// The other namespaces in which `caBundle` may name a ConfigMap. Offline that is not known, and
+    /// then it is no reason to refuse one.
+    pub ca_bundle_namespaces: Option<BTreeSet<String>>,
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]
     pub releases: &'static Releases,
+}
+
+/// The DNS domain that clusters have unless somebody chose another.
+pub const CLUSTER_DOMAIN: &str = "cluster.local";
+
+/// Stands for all namespaces.
+pub const ANY_NAMESPACE: &str = "*";
+
+impl OperatorFacts {
+    pub fn cluster_domain(&self) -> &str {
+        self.cluster_domain.as_deref().unwrap_or(CLUSTER_DOMAIN)
+    }
+
+    /// Whether a resource of another namespace may trust what a ConfigMap of this one holds.
+    pub fn allows_ca_bundle_of(&self, namespace: &str) -> bool {
+        let Some(allowed) = &self.ca_bundle_namespaces else { return true };
+        allowed.contains(namespace) || allowed.contains(ANY_NAMESPACE)
+    }
 }
 
 /// Objects of an earlier operator that shape what is planned.

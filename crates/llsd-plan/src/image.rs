@@ -16,13 +16,26 @@ pub struct RequestedImage {
     pub name: Option<String>,
     /// Whether the image is the table's own, so that the embedded configuration describes it.
     pub embedded: bool,
+    /// Whether the operator's ConfigMap replaced the distribution's image by it.
+    pub overridden: bool,
     distribution: Option<&'static Distribution>,
 }
 
 impl RequestedImage {
     /// An image that no distribution stands for.
     pub fn by_itself(image: impl Into<String>) -> Self {
-        Self { image: image.into(), name: None, embedded: false, distribution: None }
+        Self {
+            image: image.into(),
+            name: None,
+            embedded: false,
+            overridden: false,
+            distribution: None,
+        }
+    }
+
+    /// The image of `image-overrides`, where that is what the resource gets.
+    pub fn image_override(&self) -> Option<&str> {
+        Some(self.image.as_str()).filter(|_| self.overridden)
     }
 
     /// The release of the server inside: see [`crate::releases::release_of`]. A name of the table also
@@ -71,6 +84,7 @@ pub fn resolve(
     let image = other.unwrap_or(&known.image).clone();
     Some(RequestedImage {
         embedded: image == known.image,
+        overridden: operator.image_overrides.contains_key(name),
         image,
         name: Some(name.to_owned()),
         distribution: Some(known),

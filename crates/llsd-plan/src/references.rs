@@ -247,8 +247,8 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
             }
             Purpose::OverrideConfig => drop(found.config_maps.insert(reference.name)),
             Purpose::CaBundle => {
-                let elsewhere = reference.namespace.as_deref();
-                found.config_maps.insert(fact_name(elsewhere, &reference.name, namespace));
+                let elsewhere = reference.namespace.as_deref().filter(|it| *it != namespace);
+                found.config_maps.insert(fact_name(elsewhere, &reference.name));
             }
             Purpose::PullSecret => found.pull_secrets.push(reference.name),
             Purpose::ServiceAccount => found.service_account = Some(reference.name),

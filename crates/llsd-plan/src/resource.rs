@@ -16,6 +16,9 @@ use crate::validate::validate_stored;
 /// On the resource: when its value changes, the image is resolved again and what waited is applied.
 pub const REFRESH: &str = "llamastack.io/refresh";
 
+/// Why a Deployment of an earlier operator is not as planned, in its condition.
+const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
+
 /// The namespace of a resource that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
 
@@ -116,6 +119,22 @@ impl Resource {
     pub fn ran_a_base_of_its_image(&self) -> bool {
         let source = &self.status["resolvedDistribution"]["configSource"];
         matches!(source.as_str(), Some("Labels" | "Layer"))
+    }
+
+    /// Whether an operator has carried out the spec as it is now, by the status, which users cannot
+    /// write. v0.9 does not say for which generation it speaks.
+    pub fn was_carried_out(&self) -> bool {
+        let status = &self.status;
+        if status["observedGeneration"].is_null() {
+            return matches!(status["phase"].as_str(), Some("Ready" | "Initializing"));
+        }
+        let mut conditions = status["conditions"].as_array().into_iter().flatten();
+        conditions.any(|condition| {
+            let updated = condition["status"] == "True" || condition["reason"] == TEMPLATE_KEPT;
+            condition["type"] == "DeploymentUpdated"
+                && updated
+                && condition["observedGeneration"].as_i64() == self.generation
+        })
     }
 
     /// The ConfigMap with a configuration of the user's own.

@@ -8,6 +8,7 @@
 //! | [`operator`] | the operator as a process, alone or as one of several replicas |
 //! | [`cluster`], [`install`] | the install files on a control plane, without the operator |
 //! | [`webhooks`] | operators that serve webhooks, and calls through both versions |
+//! | [`webhook_client`] | the certificate by which webhooks know the API server |
 //! | [`v0_9`] | what operator v0.9 leaves behind |
 //! | [`gate`], [`relay`] | ways to the API server and to servers that a test can shut |
 //! | [`stub_server`], [`registry`], [`authority`] | what stands in for servers, registries and authorities |
@@ -36,4 +37,5 @@ pub mod running;
 pub mod story;
 pub mod stub_server;
 pub mod v0_9;
+pub mod webhook_client;
 pub mod webhooks;

@@ -108,10 +108,9 @@ impl Operator {
         line.parse().ok()
     }
 
-    /// What the log says that it serves there.
+    /// What the log says that it serves there; last, because one that ran before wrote there too.
     fn address(&self, what: &str) -> Option<String> {
         let log = self.log();
-        // One that was started again goes on with the same log.
         let at = log.rfind(&format!("{what}=Some("))? + what.len() + "=Some(".len();
         Some(log[at..].split(')').next()?.to_owned())
     }

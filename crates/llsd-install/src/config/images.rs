@@ -7,9 +7,9 @@ use llsd_image::Reference;
 use llsd_plan::releases::Distribution;
 use serde_json::{Map, Value};
 
+use super::key::ConfigKey;
 use super::remarks::{Remarks, below};
 
-pub(super) const IMAGE_OVERRIDES: &str = "image-overrides";
 const RELATED_IMAGE: &str = "RELATED_IMAGE_";
 
 /// The overrides of known distributions by valid images; an override introduces no new name.
@@ -19,7 +19,7 @@ pub(super) fn overrides(
 ) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (name, image) in entries {
-        let path = below(IMAGE_OVERRIDES, &name);
+        let path = below(ConfigKey::ImageOverrides.name(), &name);
         if !Distribution::all().contains_key(&name) {
             remarks.at(&path, format!("no such distribution; known are {}", known()));
             continue;

@@ -1,5 +1,7 @@
 //! What an administrator may write, what comes of it, and what is said.
 
+use std::collections::BTreeMap;
+
 use super::*;
 
 fn read(data: &[(&str, &str)], environment: &[(&str, &str)]) -> (OperatorConfig, Vec<String>) {
@@ -16,7 +18,7 @@ fn images(of: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[test]
 fn nothing_configured_is_the_default_and_needs_no_remark() {
     assert_eq!(read(&[], &[]), (OperatorConfig::default(), vec![]));
-    let empty = KEYS.map(|key| (key, ""));
+    let empty = ConfigKey::ALL.map(|key| (key.name(), ""));
     assert_eq!(read(&empty, &[("PATH", "/bin")]), (OperatorConfig::default(), vec![]));
 }
 
@@ -27,6 +29,8 @@ fn everything_configured_reaches_planning() {
             ("featureFlags", "enableNetworkPolicy:\n  enabled: true\n"),
             ("image-overrides", "starter: quay.io/custom/starter:1\n"),
             ("ingressDomain", "apps.example.com\n"),
+            ("clusterDomain", "cluster.internal\n"),
+            ("caBundleNamespaces", "- trust\n- security\n"),
             ("registries", "insecureHosts: [lab:5000]"),
         ],
         &[(
@@ -43,6 +47,8 @@ fn everything_configured_reaches_planning() {
     assert!(facts.related_images["remote-vllm"].starts_with("mirror.internal/"));
     assert_eq!(facts.network_policy, Some(true));
     assert_eq!(facts.ingress_domain.as_deref(), Some("apps.example.com"));
+    assert_eq!(facts.cluster_domain.as_deref(), Some("cluster.internal"));
+    assert!(facts.allows_ca_bundle_of("trust") && !facts.allows_ca_bundle_of("other"));
 }
 
 #[test]
@@ -187,4 +193,24 @@ fn a_hostile_document_is_given_up_quickly() {
     let (config, remarks) = read(&[("image-overrides", &deep), ("featureFlags", &deep)], &[]);
     assert_eq!(config, OperatorConfig::default());
     assert_eq!(remarks.len(), 2);
+}
+
+#[test]
+fn namespaces_are_a_list_in_either_form_or_all() {
+    let allowed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    for (text, expected, remarks) in [
+        ("[trust, security]", allowed(&["trust", "security"]), 0),
+        ("- trust\n", allowed(&["trust"]), 0),
+        ("trust, security\n", allowed(&["trust", "security"]), 0),
+        ("*", allowed(&["*"]), 0),
+        ("['*']", allowed(&["*"]), 0),
+        ("", allowed(&[]), 0),
+        ("[trust, Trust, 7]", allowed(&["trust"]), 2),
+        ("{trust: true}", allowed(&[]), 1),
+        ("[trust", allowed(&[]), 1),
+    ] {
+        let (config, found) = read(&[("caBundleNamespaces", text)], &[]);
+        assert_eq!(config.ca_bundle_namespaces, expected, "{text}");
+        assert_eq!(found.len(), remarks, "{text}: {found:?}");
+    }
 }

@@ -87,6 +87,7 @@ fn what(problem: &Problem) -> (Reason, String, Vec<Segment>) {
 mod tests {
     use serde_json::json;
 
+    use super::super::review::{Subject, answer};
     use super::*;
 
     fn decided(operation: &str, new: &Value, old: Option<&Value>) -> Findings {
@@ -206,7 +207,7 @@ mod tests {
         let began = std::time::Instant::now();
         let found = decided("UPDATE", &hostile, Some(&two_mistakes()));
         assert!(found.problems.len() > 10_000);
-        let answer = super::super::review::answer("1", "one", &found).to_string();
+        let answer = answer("1", Subject::resource("one"), &found).to_string();
         assert!(answer.len() < 50_000, "{}", answer.len());
         assert!(began.elapsed() < std::time::Duration::from_mins(1), "{:?}", began.elapsed());
     }

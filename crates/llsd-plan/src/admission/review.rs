@@ -63,11 +63,26 @@ impl<'b> Request<'b> {
     }
 }
 
-/// The answer to the request of that uid, about the resource of that name. Any problem refuses.
-pub fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
+/// What a review is about, as the answer names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subject<'a> {
+    pub group: &'a str,
+    pub kind: &'a str,
+    pub name: &'a str,
+}
+
+impl<'a> Subject<'a> {
+    /// A resource of ours.
+    pub fn resource(name: &'a str) -> Self {
+        Self { group: llsd_api::GROUP, kind: llsd_api::KIND, name }
+    }
+}
+
+/// The answer to the request of that uid. Any problem refuses.
+pub fn answer(uid: &str, subject: Subject<'_>, findings: &Findings) -> Value {
     let mut response = json!({"uid": uid, "allowed": findings.problems.is_empty()});
     if !findings.problems.is_empty() {
-        response["status"] = refusal(name, &findings.problems);
+        response["status"] = refusal(subject, &findings.problems);
     }
     if !findings.warnings.is_empty() {
         response["warnings"] = json!(headers(&findings.warnings));
@@ -77,7 +92,7 @@ pub fn answer(uid: &str, name: &str, findings: &Findings) -> Value {
 
 /// In the form in which the API server itself reports invalid fields. kubectl prints the causes one by one, and
 /// programs that know no causes have all of them in the message.
-fn refusal(name: &str, problems: &[Problem]) -> Value {
+fn refusal(Subject { group, kind, name }: Subject<'_>, problems: &[Problem]) -> Value {
     let (mut lines, mut causes) = (Vec::new(), Vec::new());
     for problem in problems.iter().take(CAUSES) {
         let (field, message) = (problem.path.to_string(), with_remedy(problem));
@@ -95,9 +110,7 @@ fn refusal(name: &str, problems: &[Problem]) -> Value {
         "code": 422,
         "reason": "Invalid",
         "message": lines.join("; "),
-        "details": {
-            "name": name, "group": llsd_api::GROUP, "kind": llsd_api::KIND, "causes": causes,
-        },
+        "details": {"name": name, "group": group, "kind": kind, "causes": causes},
     })
 }
 

@@ -33,6 +33,8 @@ pub struct DeploymentDetail {
     pub planned_for: Option<Box<str>>,
     /// The template is still that of an earlier operator.
     pub adopted: bool,
+    /// The override of its distribution's image that held when it was adopted, where one did.
+    pub adopted_override: Option<Box<str>>,
     /// The image of the Redis sidecar.
     pub sidecar_image: Option<Box<str>>,
 }
@@ -85,6 +87,7 @@ impl DeploymentDetail {
             },
             planned_for: annotation(labels::PLANNED_FOR),
             adopted: annotation(labels::ADOPTED).is_some(),
+            adopted_override: annotation(labels::ADOPTED_OVERRIDE),
             sidecar_image: image(&pod["initContainers"], &|name| name == labels::REDIS_SIDECAR)
                 .map(Into::into),
         }

@@ -44,6 +44,8 @@ pub enum Detail {
     /// The hash of a generated configuration, or of a record of images.
     Config {
         hash: Option<Box<str>>,
+        /// By which certificate authorities in it may come from another namespace.
+        ca_bundle_grant: Option<Box<str>>,
     },
     Account {
         pull_secrets: Vec<Box<str>>,
@@ -147,7 +149,10 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
         ObjectKind::ConfigMap => {
             let annotations = &object["metadata"]["annotations"];
             let record = || text(&annotations[labels::IMAGES_HASH]);
-            Detail::Config { hash: text(&annotations[labels::CONFIG_HASH]).or_else(record) }
+            Detail::Config {
+                hash: text(&annotations[labels::CONFIG_HASH]).or_else(record),
+                ca_bundle_grant: text(&annotations[labels::CA_BUNDLE_GRANT]),
+            }
         }
         ObjectKind::ServiceAccount => Detail::Account {
             pull_secrets: object["imagePullSecrets"]

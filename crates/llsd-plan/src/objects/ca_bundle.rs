@@ -27,17 +27,30 @@ static KEY: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The name under which [`Facts`] hold a ConfigMap that may be of another namespace than the resource's.
-pub fn fact_name(elsewhere: Option<&str>, name: &str, own: &str) -> String {
-    match elsewhere.filter(|elsewhere| !elsewhere.is_empty() && *elsewhere != own) {
+pub fn fact_name(elsewhere: Option<&str>, name: &str) -> String {
+    match elsewhere {
         Some(elsewhere) => format!("{elsewhere}/{name}"),
         None => name.to_owned(),
     }
+}
+
+/// The other namespace in which `caBundle` names its ConfigMap.
+pub fn elsewhere<'a>(bundle: &'a CaBundleSpec, namespace: &str) -> Option<&'a str> {
+    let given = bundle.config_map_namespace.as_deref();
+    given.filter(|given| !given.is_empty() && *given != namespace)
+}
+
+/// The resource's own `caBundle`.
+pub fn explicit(spec: &LlamaStackDistributionSpec) -> Option<&CaBundleSpec> {
+    spec.networking.as_ref()?.tls.as_ref()?.ca_bundle.as_ref()
 }
 
 pub(super) fn ca_bundle(blueprint: &Blueprint) -> Option<ConfigMap> {
     let text = blueprint.ca_bundle.as_ref()?;
     let mut metadata = blueprint.owned(names::ca_bundle(blueprint.name));
     metadata.labels = Some(labels::of_component(blueprint.name, "ca-bundle"));
+    let grant = blueprint.facts.ca_bundle_grant.clone();
+    metadata.annotations = grant.map(|grant| [(labels::CA_BUNDLE_GRANT.to_owned(), grant)].into());
     Some(ConfigMap {
         metadata,
         data: Some([(CA_BUNDLE_KEY.into(), text.clone())].into()),
@@ -51,9 +64,8 @@ pub fn text(
     namespace: &str,
     facts: &Facts,
 ) -> (Option<String>, Findings) {
-    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
     let mut collected = Collected::new(facts);
-    let explicit = tls.and_then(|tls| tls.ca_bundle.as_ref());
+    let explicit = explicit(spec);
     if let Some(explicit) = explicit {
         collected.explicit(explicit, namespace);
     }
@@ -76,8 +88,20 @@ impl<'a> Collected<'a> {
     }
 
     fn explicit(&mut self, bundle: &CaBundleSpec, namespace: &str) {
-        let elsewhere = bundle.config_map_namespace.as_deref();
-        let name = fact_name(elsewhere, &bundle.config_map_name, namespace);
+        let elsewhere = elsewhere(bundle, namespace);
+        if let Some(from) = elsewhere.filter(|from| !self.facts.operator.allows_ca_bundle_of(from))
+        {
+            return self.findings.problem(
+                &path().key("configMapNamespace"),
+                Reason::Invalid,
+                format!("ConfigMaps of the namespace {from} are not open to this one"),
+                format!(
+                    "copy the ConfigMap into the resource's own namespace, or ask an administrator to \
+                     add {from} to caBundleNamespaces in the operator's ConfigMap"
+                ),
+            );
+        }
+        let name = fact_name(elsewhere, &bundle.config_map_name);
         let given = bundle.config_map_keys.as_deref().filter(|keys| !keys.is_empty());
         let default = [CA_BUNDLE_KEY.to_owned()];
         match self.facts.config_maps.get(&name) {

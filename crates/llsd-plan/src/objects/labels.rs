@@ -27,6 +27,12 @@ pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
 pub const PLANNED_FOR: &str = "llamastack.io/planned-for";
 /// On a Deployment of an earlier operator, as long as its template is still that operator's.
 pub const ADOPTED: &str = "llamastack.io/adopted";
+/// On a Deployment of an earlier operator: the image by which the operator's ConfigMap replaced that of
+/// its distribution when it was taken over.
+pub const ADOPTED_OVERRIDE: &str = "llamastack.io/adopted-image-override";
+/// On the ConfigMap with a server's certificate authorities: proof, which only the operator can make,
+/// that the server runs with those of another namespace.
+pub const CA_BUNDLE_GRANT: &str = "llamastack.io/ca-bundle-grant";
 /// Hash of the user's own configuration, under v0.9's name.
 pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
 /// Hash of the trusted certificates, under v0.9's name.

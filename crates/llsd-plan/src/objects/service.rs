@@ -10,11 +10,13 @@ use crate::problem::{FieldPath, Findings, Reason};
 /// The port's name, also with TLS: Routes and NetworkPolicies that users made name it.
 pub(super) const PORT_NAME: &str = "http";
 
-/// Where the server is reached inside the cluster, as v0.9's status has it.
+/// Where the server is reached inside the cluster, as v0.9's status has it. No pod knows this address,
+/// so that another domain restarts none.
 pub fn url(blueprint: &Blueprint) -> String {
     let scheme = if blueprint.server_tls().is_some() { "https" } else { "http" };
     let (name, namespace) = (names::service(blueprint.name), blueprint.namespace);
-    format!("{scheme}://{name}.{namespace}.svc.cluster.local:{}", blueprint.port())
+    let (domain, port) = (blueprint.facts.operator.cluster_domain(), blueprint.port());
+    format!("{scheme}://{name}.{namespace}.svc.{domain}:{port}")
 }
 
 pub(super) fn service(blueprint: &Blueprint, findings: &mut Findings) -> Service {

@@ -24,7 +24,7 @@ fn taken(plan: &Plan, live: &[LiveObject]) -> Option<String> {
     let hash = planned.annotations.as_ref()?.get(labels::CONFIG_HASH)?;
     let live = live.iter().find(|live| live.is_named(ObjectKind::ConfigMap, name))?;
     match &live.detail {
-        Detail::Config { hash: Some(live) } if **live == **hash => None,
+        Detail::Config { hash: Some(live), .. } if **live == **hash => None,
         _ => Some(name.to_owned()),
     }
 }

@@ -9,10 +9,10 @@ use crate::objects::labels;
 const LISTED: usize = 12;
 
 /// What is applied in place of the whole Deployment: whose it is, and for which state of the
-/// resource its own template stays.
-pub(super) fn mark(desired: &Value, state: &str) -> Value {
+/// resource and which override of its distribution's image its own template stays.
+pub(super) fn mark(desired: &Value, state: &str, image_override: Option<&str>) -> Value {
     let metadata = &desired["metadata"];
-    json!({
+    let mut mark = json!({
         "apiVersion": desired["apiVersion"],
         "kind": desired["kind"],
         "metadata": {
@@ -25,7 +25,11 @@ pub(super) fn mark(desired: &Value, state: &str) -> Value {
                 labels::ADOPTED: "true",
             },
         },
-    })
+    });
+    if let Some(image) = image_override {
+        mark["metadata"]["annotations"][labels::ADOPTED_OVERRIDE] = json!(image);
+    }
+    mark
 }
 
 /// The places in which the live Deployment differs from the planned one, as field paths. What only

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::action::Action;
 use super::refusal::WriteFailure;
 use super::{adopted, claim};
-use crate::live::LiveObject;
+use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject};
 use crate::problem::Problem;
 use crate::resource::Resource;
@@ -42,10 +42,12 @@ pub struct Decision<'a> {
     pub replicas_left: Option<i32>,
 }
 
-/// Decides about all planned objects.
+/// Decides about all planned objects. `image_override` is the image by which the operator's
+/// configuration replaces that of the resource's distribution.
 pub fn decide<'a>(
     resource: &Resource,
     planned: Vec<PlannedObject>,
+    image_override: Option<&str>,
     running: &'a Running,
 ) -> Rollout<'a> {
     let mut rollout = Rollout::default();
@@ -59,7 +61,9 @@ pub fn decide<'a>(
             Decision { object, action: Action::Refuse, replicas_left: None }
         } else {
             match object.kind {
-                ObjectKind::Deployment => rollout.deployment(resource, object, live, running),
+                ObjectKind::Deployment => {
+                    rollout.deployment(resource, object, image_override, live, running)
+                }
                 ObjectKind::VolumeClaim => rollout.claim(resource, object, live, running),
                 ObjectKind::ServiceAccount
                 | ObjectKind::Secret
@@ -79,19 +83,29 @@ pub fn decide<'a>(
 }
 
 /// Whether the template of an earlier operator stays as it is, because the resource has not changed
-/// since its Deployment was adopted.
+/// since its Deployment was adopted, nor has an administrator overridden its image since.
 pub fn keeps_template(
     resource: &Resource,
     planned: &PlannedObject,
+    image_override: Option<&str>,
     live: Option<&LiveObject>,
 ) -> bool {
     match Action::of(&planned.json, live, resource.owner()) {
         Action::Adopt(_) => true,
-        Action::Update(live) => live
-            .deployment()
-            .is_some_and(|deployment| deployment.adopted && deployment.is_for(resource)),
+        Action::Update(live) => live.deployment().is_some_and(|deployment| {
+            deployment.adopted
+                && deployment.is_for(resource)
+                && !is_overridden_since(deployment, image_override)
+        }),
         _ => false,
     }
+}
+
+/// Whether the override of the distribution's image is another one than at the adoption. v0.9 obeyed
+/// the same ConfigMap, so an override that its Deployment runs is not new.
+fn is_overridden_since(deployment: &DeploymentDetail, now: Option<&str>) -> bool {
+    let then = deployment.adopted_override.as_deref();
+    then != now && (then.is_some() || deployment.state.image.as_deref() != now)
 }
 
 impl Running {
@@ -106,13 +120,15 @@ impl<'a> Rollout<'a> {
         &mut self,
         resource: &Resource,
         mut object: PlannedObject,
+        image_override: Option<&str>,
         live: Option<&'a LiveObject>,
         running: &Running,
     ) -> Decision<'a> {
-        if keeps_template(resource, &object, live) {
+        if keeps_template(resource, &object, image_override, live) {
             let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
             self.waiting = adopted::waiting(&object.json, whole);
-            object.json = adopted::mark(&object.json, &resource.state().unwrap_or_default());
+            let state = resource.state().unwrap_or_default();
+            object.json = adopted::mark(&object.json, &state, image_override);
             let decision = Decision::of(resource, object, live);
             let action = match decision.action {
                 Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
@@ -173,5 +189,32 @@ impl<'a> Decision<'a> {
         let json = claim::with_its_size(self.object.json.clone(), Some(live));
         let object = PlannedObject { json, ..self.object.clone() };
         Some((Self::of(resource, object, Some(live)), remark))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::DeploymentState;
+
+    #[test]
+    fn an_edit_of_the_override_is_a_change_and_what_v0_9_obeyed_already_is_none() {
+        let adopted = |image: &str, then: Option<&str>| DeploymentDetail {
+            state: DeploymentState { image: Some(image.into()), ..DeploymentState::default() },
+            adopted: true,
+            adopted_override: then.map(Into::into),
+            ..DeploymentDetail::default()
+        };
+        for (image, then, now, changed) in [
+            ("own:1", None, None, false),
+            ("mirror:1", Some("mirror:1"), Some("mirror:1"), false),
+            ("mirror:1", None, Some("mirror:1"), false),
+            ("own:1", None, Some("mirror:1"), true),
+            ("mirror:1", Some("mirror:1"), Some("mirror:2"), true),
+            ("mirror:1", Some("mirror:1"), None, true),
+        ] {
+            let detail = adopted(image, then);
+            assert_eq!(is_overridden_since(&detail, now), changed, "{image} {then:?} {now:?}");
+        }
     }
 }

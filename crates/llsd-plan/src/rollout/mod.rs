@@ -4,6 +4,7 @@
 //! - A server is not restarted for what its user did not ask for: while the resource is unchanged its
 //!   image keeps its digest and its sidecar keeps its image ([`Held`]), and a Deployment of an earlier
 //!   operator keeps its template and is only marked as ours.
+//! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
 //! - A volume never shrinks.
 
@@ -11,12 +12,14 @@ mod action;
 mod adopted;
 mod claim;
 mod decide;
+mod grant;
 mod held;
 mod inquiry;
 mod refusal;
 
 pub use action::Action;
 pub use decide::{Decision, Rollout, Running, decide, keeps_template};
+pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};
 pub use held::{Held, PinnedImage};
 pub use inquiry::{Inquiry, RunningImage};
 pub use refusal::{Refused, WriteFailure};

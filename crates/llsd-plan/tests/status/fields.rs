@@ -108,7 +108,7 @@ fn what_runs_is_still_told_when_a_change_cannot_be_planned(#[case] failing: Scen
 }
 
 #[test]
-fn addresses_follow_the_port_and_the_scheme() {
+fn addresses_follow_the_port_the_scheme_and_the_clusters_domain() {
     let url = |scene: &Scene| scene.status().service_url.unwrap();
     assert_eq!(url(&Scene::vllm()), "http://my-llama-service.ai.svc.cluster.local:8321");
     let tls = Scene::vllm().with(|scene| {
@@ -116,6 +116,10 @@ fn addresses_follow_the_port_and_the_scheme() {
             json!({ "port": 9000, "tls": { "enabled": true, "secretName": "serving" } });
     });
     assert_eq!(url(&tls), "https://my-llama-service.ai.svc.cluster.local:9000");
+    let elsewhere = Scene::vllm().with(|scene| {
+        scene.facts.operator.cluster_domain = Some("cluster.internal".to_owned());
+    });
+    assert_eq!(url(&elsewhere), "http://my-llama-service.ai.svc.cluster.internal:8321");
     for outside in [None, Some(String::new()), Some("https://llama.example.org".to_owned())] {
         let scene = Scene::vllm().with(|scene| scene.live.outside_url.clone_from(&outside));
         assert_eq!(scene.status().route_url, outside);

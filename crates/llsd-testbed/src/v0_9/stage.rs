@@ -117,6 +117,7 @@ fn specs() -> Vec<(&'static str, Value)> {
         ("everything", everything),
         ("waiting", starter(json!({}))),
         ("refreshed", starter(json!({}))),
+        ("overridden", json!({"distribution": {"name": "remote-vllm"}})),
         ("orphan", starter(json!({}))),
         ("volume", starter(json!({}))),
         ("kept", starter(json!({"storage": {"size": "10Gi"}}))),

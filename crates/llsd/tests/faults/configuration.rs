@@ -1,1 +1,202 @@
 //! The operator's own ConfigMap, broken, edited and gone.
+
+use llsd::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
+use serde_json::{Value, json};
+
+use llsd_testbed::access::eventually;
+use llsd_testbed::authority::authority;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+use llsd_testbed::neighbour;
+use llsd_testbed::story::container;
+
+/// Alone, so that a restart does not wait for a lease to run out.
+const ARGUMENTS: [&str; 1] = ["--leader-elect=false"];
+const POLICY: &str = "demo-network-policy";
+
+fn starter() -> Value {
+    json!({"distribution": {"name": "starter"}})
+}
+
+/// The image that stands for the starter in a mirror.
+fn mirrored(tag: &str) -> String {
+    format!("mirror.invalid/starter:{tag}")
+}
+
+fn overriding(tag: &str) -> String {
+    format!("starter: {}\n", mirrored(tag))
+}
+
+async fn image_of(namespace: &Namespace<'_>, name: &str) -> String {
+    let deployment = namespace.get("Deployment", name).await.expect("a Deployment");
+    container(&deployment)["image"].as_str().unwrap().to_owned()
+}
+
+async fn until_image(namespace: &Namespace<'_>, image: &str) {
+    let what = format!("runs {image}");
+    namespace
+        .until("Deployment", "demo", &what, |deployment| {
+            container(deployment)["image"].as_str().unwrap_or_default().starts_with(image)
+        })
+        .await;
+    namespace.until_ready("demo").await;
+}
+
+async fn until_figure(bed: &Bed, key: &str, value: f64) {
+    let figure = format!("llsd_broken_configuration{{key=\"{key}\"}}");
+    eventually(&format!("{figure} is {value}"), async || {
+        bed.operator.figure(&figure).await == Some(value)
+    })
+    .await;
+}
+
+fn at<'a>(bed: &'a Bed, namespace: &str) -> Namespace<'a> {
+    Namespace { cluster: &bed.cluster, name: namespace.to_owned() }
+}
+
+/// A new resource, which can only know what the operator uses now.
+async fn newcomer(bed: &Bed) -> String {
+    let namespace = bed.namespace("newcomer").await;
+    neighbour::becomes_ready(&namespace).await;
+    image_of(&namespace, "neighbour").await
+}
+
+#[tokio::test]
+async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_is_gone() {
+    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    bed.operator_namespace()
+        .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
+        .await;
+    let name = bed.namespace("overridden").await.name;
+    let flags = "enableNetworkPolicy: {enabled: true}";
+    let data = json!({"image-overrides": overriding("1"), "featureFlags": flags});
+    bed.configure(data).await;
+    at(&bed, &name).distribution("demo", starter()).await;
+    until_image(&at(&bed, &name), &mirrored("1")).await;
+    at(&bed, &name).until("NetworkPolicy", POLICY, "is there", |_| true).await;
+    let before = at(&bed, &name).running("demo").await;
+
+    // Two keys are broken, and a third one is set meanwhile.
+    let broken = json!({
+        "image-overrides": "starter: [mirror.invalid/starter:2\n",
+        "featureFlags": "enableNetworkPolicy: {enabled: perhaps}",
+        "clusterDomain": "cluster.internal",
+    });
+    bed.configure(broken).await;
+    let said = "image-overrides is broken, and the value that it had before stays in use";
+    bed.operator_namespace().until_event(CONFIG_MAP, "ConfigurationBroken", said).await;
+    bed.operator_namespace()
+        .until_event(CONFIG_MAP, "ConfigurationBroken", "must be true or false")
+        .await;
+    until_figure(&bed, "image-overrides", 1.0).await;
+    until_figure(&bed, "featureFlags", 1.0).await;
+    until_figure(&bed, "clusterDomain", 0.0).await;
+    assert_eq!(newcomer(&bed).await, mirrored("1"));
+    at(&bed, &name)
+        .until(DISTRIBUTION, "demo", "is reached in the domain that was set", |object| {
+            let url = object["status"]["serviceURL"].as_str().unwrap_or_default();
+            url.ends_with(".svc.cluster.internal:8321")
+        })
+        .await;
+    let log = bed.operator.log();
+    let logged = log.matches("image-overrides: not valid YAML").count();
+    assert_eq!(logged, 1, "{log}");
+
+    bed.restart(&ARGUMENTS);
+    until_figure(&bed, "image-overrides", 1.0).await;
+    assert_eq!(newcomer(&bed).await, mirrored("1"));
+
+    bed.operator_namespace().delete("ConfigMap", CONFIG_MAP).await;
+    eventually("it is noticed", async || bed.operator.log().contains("is gone")).await;
+    assert_eq!(newcomer(&bed).await, mirrored("1"));
+    // Where there is none when it starts, the operator makes one of what is in use.
+    bed.restart(&ARGUMENTS);
+    let made =
+        bed.operator_namespace().until("ConfigMap", CONFIG_MAP, "is made again", |_| true).await;
+    assert_eq!(made["data"]["image-overrides"], overriding("1"), "{made}");
+    assert_eq!(made["data"]["featureFlags"], flags);
+    assert_eq!(newcomer(&bed).await, mirrored("1"));
+    assert!(at(&bed, &name).get("NetworkPolicy", POLICY).await.is_some());
+    assert_eq!(at(&bed, &name).running("demo").await, before, "nothing of it moved a server");
+
+    // A valid edit is a change of the resources that it names; an empty or absent key means its default.
+    bed.configure(json!({"image-overrides": overriding("2"), "featureFlags": ""})).await;
+    until_image(&at(&bed, &name), &mirrored("2")).await;
+    until_figure(&bed, "image-overrides", 0.0).await;
+    at(&bed, &name).until_gone("NetworkPolicy", POLICY).await;
+    bed.configure(json!({"featureFlags": ""})).await;
+    until_image(&at(&bed, &name), "docker.io/llamastack/distribution-starter").await;
+
+    // At rest nothing of this is written, also not by an operator that starts again.
+    let mark = bed.operator_namespace().quiet(&bed.user).await;
+    bed.restart(&ARGUMENTS);
+    assert!(newcomer(&bed).await.starts_with("docker.io/"));
+    let writes = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark).writes();
+    let of_config = writes.only(|request| [CONFIG_MAP, KEPT_CONFIG_MAP].contains(&&*request.name));
+    assert!(of_config.is_empty(), "{of_config:#?}");
+}
+
+fn trusting(namespace: &str) -> Value {
+    let mut spec = starter();
+    let bundle = json!({"configMapName": "roots", "configMapNamespace": namespace});
+    spec["networking"] = json!({"tls": {"caBundle": bundle}});
+    spec
+}
+
+#[tokio::test]
+async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they_are_in_use() {
+    let Some(bed) = Bed::start(&ARGUMENTS).await else { return };
+    let trust = bed.namespace("trust").await;
+    trust.config_map("roots", json!({"ca-bundle.crt": authority("roots")})).await;
+    let first = bed.namespace("first").await;
+    let second = bed.namespace("second").await;
+    let closed = async |namespace: &Namespace<'_>| {
+        let stalled = namespace
+            .until(DISTRIBUTION, "demo", "is refused", |object| {
+                condition(object, "Stalled")["status"] == "True"
+            })
+            .await;
+        let said = condition(&stalled, "Ready")["message"].to_string();
+        assert!(said.contains("spec.networking.tls.caBundle.configMapNamespace"), "{said}");
+        assert!(said.contains("caBundleNamespaces"), "{said}");
+        assert!(namespace.get("Deployment", "demo").await.is_none());
+    };
+    first.distribution("demo", trusting(&trust.name)).await;
+    closed(&first).await;
+    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
+    let asked = bed.cluster.audit().requests_of(&bed.user).await.unwrap();
+    let read = asked.only(|request| request.namespace == trust.name && request.name == "roots");
+    assert!(read.is_empty(), "{read:#?}");
+
+    bed.configure(json!({"caBundleNamespaces": format!("[{}]", trust.name)})).await;
+    first.until_ready("demo").await;
+    let before = first.running("demo").await;
+    // Whoever runs with them goes on, also through changes of the resource; others do not begin.
+    bed.configure(json!({})).await;
+    second.distribution("demo", trusting(&trust.name)).await;
+    closed(&second).await;
+    let replicas = json!({"spec": {"workload": {"replicas": 2}}});
+    first.patch(DISTRIBUTION, "demo", &replicas).await;
+    first.until_ready("demo").await;
+    let deployment = first.get("Deployment", "demo").await.unwrap();
+    assert_eq!(deployment["spec"]["replicas"], 2);
+    assert_eq!(first.running("demo").await.uid, before.uid);
+    // What is written on the ConfigMap by hand opens nothing.
+    let granted = first.get("ConfigMap", "demo-ca-bundle").await.unwrap();
+    let grant = &granted["metadata"]["annotations"]["llamastack.io/ca-bundle-grant"];
+    assert!(grant.is_string(), "{granted}");
+    let copied = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "demo-ca-bundle",
+            "labels": granted["metadata"]["labels"],
+            "annotations": {"llamastack.io/ca-bundle-grant": grant},
+        },
+        "data": {},
+    });
+    second.apply(&copied.to_string()).await;
+    let again = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});
+    second.patch(DISTRIBUTION, "demo", &again).await;
+    neighbour::becomes_ready(&bed.namespace("later").await).await;
+    closed(&second).await;
+}

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use llsd::manifests::names;
 use llsd_testkit::skip;
 use serde_json::{Value, json};
 
@@ -155,6 +156,24 @@ async fn the_annotation_refresh_alone_applies_what_waits() {
     let after = Before::now(&namespace).await;
     assert_eq!(after.deployment, before.deployment);
     assert!(after.pods.is_disjoint(&before.pods));
+}
+
+#[tokio::test]
+async fn an_edit_of_the_image_overrides_applies_what_waits_where_it_names_the_distribution() {
+    let Some(stage) = Stage::shared().await else { return };
+    let (namespace, before) = stage.namespace("overridden");
+    let (other, _) = stage.namespace("waiting");
+    until_waiting(&namespace).await;
+    until_waiting(&other).await;
+    let untouched = Before::now(&other).await;
+    let image = "mirror.invalid/remote-vllm:1";
+    let operators = Namespace { cluster: &stage.cluster, name: names::NAMESPACE.to_owned() };
+    let overrides = json!({"image-overrides": format!("remote-vllm: {image}")});
+    operators.config_map(names::CONFIG_MAP, overrides).await;
+    let deployment = until_ours(&namespace).await;
+    assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], image);
+    assert!(Before::now(&namespace).await.pods.is_disjoint(&before.pods));
+    assert_eq!(Before::now(&other).await, untouched);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What a user sees of admission, through the real kubectl and a real API server: all problems at
 //! once, remarks on what is accepted, and no say in what does not concern it.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use http::Method;
 use llsd_testkit::{ControlPlane, Kubectl, SharedControlPlane};
@@ -11,8 +11,12 @@ use tokio::sync::OnceCell;
 use crate::registration::{install_conversion, register_admission};
 use crate::server::{Identity, Server};
 use crate::versioned::Versioned;
+use llsd_testbed::webhook_client::{WebhookClient, callers};
 
-static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
+/// By which the webhooks know the API server.
+static CLIENT: LazyLock<WebhookClient> = LazyLock::new(WebhookClient::new);
+static CLUSTER: SharedControlPlane =
+    SharedControlPlane::new(|| ControlPlane::builder().api_server_flag(CLIENT.api_server_flag()));
 static INSTALLED: OnceCell<()> = OnceCell::const_new();
 static SERVER: OnceLock<(Identity, Server)> = OnceLock::new();
 
@@ -27,7 +31,7 @@ async fn installed() -> Option<(&'static ControlPlane, Versioned)> {
         let (identity, server) = SERVER.get_or_init(|| {
             let identity = Identity::new();
             let config = cluster.config_for("operator", &["system:masters"]);
-            let server = Server::start(&identity, Some(config));
+            let server = Server::start(&identity, Some((config, callers(&CLIENT))));
             (identity, server)
         });
         install_conversion(cluster, server.address, identity).await;

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use llsd::operator::shutdown::{Shutdown, Trigger};
 use llsd::operator::telemetry::Metrics;
-use llsd::operator::webhook::{Webhooks, serve};
+use llsd::operator::webhook::{Callers, Lookups, Webhooks, serve};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
 };
@@ -38,12 +38,16 @@ impl Identity {
         }
     }
 
-    pub fn tls(&self) -> Arc<ServerConfig> {
+    /// With whoever judges callers.
+    fn tls(&self, callers: Option<Arc<Callers>>) -> Arc<ServerConfig> {
         llsd_testkit::install_crypto_provider();
         let key = PrivateKeyDer::try_from(self.key.clone()).unwrap();
-        let config = ServerConfig::builder()
-            .with_no_client_auth()
-            .with_single_cert(vec![self.certificate.clone()], key);
+        let config = ServerConfig::builder();
+        let config = match callers {
+            Some(callers) => config.with_client_cert_verifier(callers),
+            None => config.with_no_client_auth(),
+        };
+        let config = config.with_single_cert(vec![self.certificate.clone()], key);
         Arc::new(config.unwrap())
     }
 }
@@ -58,8 +62,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// On a free port.
-    pub fn start(identity: &Identity, cluster: Option<kube::Config>) -> Self {
+    /// On a free port. Given a cluster, it looks there for the callers that are known.
+    pub fn start(identity: &Identity, cluster: Option<(kube::Config, Arc<Callers>)>) -> Self {
         Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), identity, cluster)
     }
 
@@ -67,9 +71,9 @@ impl Server {
     pub fn start_at(
         address: SocketAddr,
         identity: &Identity,
-        cluster: Option<kube::Config>,
+        cluster: Option<(kube::Config, Arc<Callers>)>,
     ) -> Self {
-        let tls = identity.tls();
+        let tls = identity.tls(cluster.as_ref().map(|(_, callers)| Arc::clone(callers)));
         let metrics = Metrics::new("test");
         let mut webhooks = Webhooks::new(metrics.clone());
         let (stop, shutdown) = Shutdown::new();
@@ -83,7 +87,9 @@ impl Server {
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                webhooks.client = cluster.map(|config| kube::Client::try_from(config).unwrap());
+                webhooks.lookups = cluster.map(|(config, callers)| {
+                    Lookups::new(kube::Client::try_from(config).unwrap(), callers)
+                });
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 serve(listener, tls, webhooks, shutdown).await.unwrap();
             });

@@ -32,7 +32,9 @@ async fn applying_the_install_files_again_shows_no_drift_and_takes_nothing_away(
         let ours: Vec<&Value> =
             entries.iter().filter(|entry| entry["manager"] == FIELD_MANAGER).collect();
         let [ours] = ours.as_slice() else { panic!("{ours:?}") };
-        assert_eq!(leaves(&ours["fieldsV1"]), ["f:caBundle"], "{ours}");
+        let mut leaves = leaves(&ours["fieldsV1"]);
+        leaves.dedup();
+        assert_eq!(leaves, ["f:caBundle"], "{ours}");
     }
     let mark = site.cluster.audit().mark().await.unwrap();
     let files = ["deploy/crd.yaml", "deploy/webhook.yaml"].map(llsd_cases::files::repository);

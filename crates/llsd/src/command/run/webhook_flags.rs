@@ -30,6 +30,11 @@ pub(super) struct Flags {
     #[arg(long = "webhook-cert-dir", value_name = "DIR")]
     cert_dir: Option<PathBuf>,
 
+    /// Certificate authorities, in PEM, of the API server's client certificate; only for a caller with
+    /// a certificate of theirs does admission look whether what a resource refers to exists
+    #[arg(long = "webhook-client-ca-file", value_name = "FILE")]
+    client_authority: Option<PathBuf>,
+
     /// How long a certificate of the operator's own is valid, in seconds; renewed at two thirds
     #[arg(long = "webhook-certificate-lifetime", default_value_t = LEAF_LIFETIME.as_secs(), value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(5..=3_153_600_000))]
     certificate_lifetime: u64,
@@ -76,6 +81,8 @@ pub(super) struct Plan {
     pub address: BindAddress,
     pub certificates: Source,
     pub url: Option<WebhookUrl>,
+    /// The file with the authorities by which callers are known.
+    pub client_authority: Option<PathBuf>,
 }
 
 /// Whose certificates.
@@ -114,7 +121,8 @@ impl Flags {
                 Duration::from_secs(self.authority_lifetime),
             )),
         };
-        Ok(Some(Plan { address, certificates, url: self.url.clone() }))
+        let client_authority = self.client_authority.clone();
+        Ok(Some(Plan { address, certificates, url: self.url.clone(), client_authority }))
     }
 }
 

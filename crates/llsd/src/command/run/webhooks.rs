@@ -7,6 +7,7 @@ use kube::Client;
 use llsd_install::names::webhook_hosts;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 
 use super::failure::StartFailure;
 use super::webhook_flags::{Plan, Source};
@@ -16,7 +17,7 @@ use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Metrics;
 use crate::operator::webhook::certificates::{self, Files, Keeper, server_config};
 use crate::operator::webhook::install::{Installer, Target};
-use crate::operator::webhook::{self, Webhooks};
+use crate::operator::webhook::{self, Callers, Lookups, Webhooks};
 
 /// What the webhooks have around them.
 pub(super) struct Site {
@@ -26,11 +27,12 @@ pub(super) struct Site {
     pub shutdown: Shutdown,
 }
 
-/// What keeps the certificates and their registration up to date.
+/// What keeps the certificates, their registration and the authorities of callers up to date.
 #[derive(Debug)]
 pub(super) struct Certificates {
     keeper: Kept,
     installer: Option<Installer>,
+    callers: Option<Arc<Callers>>,
 }
 
 #[derive(Debug)]
@@ -52,10 +54,12 @@ pub(super) async fn start(
         () = certificates.keeper.obtain() => {}
         () = site.shutdown.requested() => return Ok(None),
     }
-    let tls = server_config(certificates.keeper.served())?;
+    let callers = certificates.callers.clone();
+    let verifier = callers.clone().map(|callers| callers as Arc<dyn ClientCertVerifier>);
+    let tls = server_config(certificates.keeper.served(), verifier)?;
     let address = listener.local_addr().ok();
     let mut webhooks = Webhooks::new(site.metrics);
-    webhooks.client = Some(site.client);
+    webhooks.lookups = callers.map(|callers| Lookups::new(site.client, callers));
     calls.spawn(async move {
         let served = webhook::serve(listener, Arc::new(tls), webhooks, site.shutdown).await;
         if let Err(error) = served {
@@ -75,20 +79,21 @@ fn prepare(plan: &Plan, site: &Site) -> Certificates {
     };
     let install =
         |bundle| Installer::new(site.client.clone(), target.clone(), bundle, confirm.clone());
+    let callers = plan.client_authority.as_deref().map(|file| Arc::new(Callers::new(file)));
     match &plan.certificates {
         Source::Own(times) => {
             let host = url.map(|url| url.host.as_str());
             let names = webhook_hosts(&site.namespace, host);
             let keeper = Keeper::new(&site.client, &site.namespace, names, *times, confirmed);
             let installer = Some(install(keeper.bundle()));
-            Certificates { keeper: Kept::Own(Box::new(keeper)), installer }
+            Certificates { keeper: Kept::Own(Box::new(keeper)), installer, callers }
         }
         // Whoever makes the files also registers whom to trust; only an address has to be
         // registered by us.
         Source::Files(folder) => {
             let files = Files::new(folder);
             let installer = url.map(|_| install(files.bundle()));
-            Certificates { keeper: Kept::Files(files), installer }
+            Certificates { keeper: Kept::Files(files), installer, callers }
         }
     }
 }
@@ -97,6 +102,9 @@ impl Certificates {
     /// From now on; the parts that only the leader does wait for leadership.
     pub(super) fn keep(self, leadership: Option<&Leadership>, background: &mut JoinSet<()>) {
         let leadership = leadership.cloned();
+        if let Some(callers) = self.callers {
+            background.spawn(callers.keep());
+        }
         if let Some(installer) = self.installer {
             background.spawn(installer.run(leadership.clone()));
         }

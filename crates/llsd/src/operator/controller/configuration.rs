@@ -1,5 +1,5 @@
-//! The operator's own configuration while it runs: what its ConfigMap says, which mirrors the cluster
-//! names, and the registry client that obeys both.
+//! The operator's own configuration while it runs: the texts of its ConfigMap that are in use, which
+//! mirrors the cluster names, and the registry client that obeys both.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -8,8 +8,7 @@ use llsd_registry::mirrors::{self, MirrorRule, Registries};
 use llsd_registry::{Config, Registry};
 use serde_json::Value;
 
-use crate::manifests::names::CONFIG_MAP;
-use crate::operator::config::{OperatorConfig, REGISTRIES};
+use crate::operator::config::{OperatorConfig, TextsInUse};
 
 /// The configuration that holds now.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct CurrentConfiguration {
 
 #[derive(Debug, Default)]
 struct Sources {
-    data: BTreeMap<String, String>,
+    texts: TextsInUse,
     /// Rules of the cluster's mirror objects, by kind and name.
     mirrors: BTreeMap<(String, String), Vec<MirrorRule>>,
     /// What the registry client was made with.
@@ -36,7 +35,10 @@ struct Sources {
 
 impl Default for CurrentConfiguration {
     fn default() -> Self {
-        let (config, _) = OperatorConfig::read(&BTreeMap::new(), environment());
+        let (config, problems) = OperatorConfig::read(&BTreeMap::new(), environment());
+        for problem in &problems {
+            tracing::warn!(%problem, "a variable of the operator is left out");
+        }
         let registries = config.registries.clone();
         let registry = Arc::new(registry(&registries));
         Self {
@@ -51,13 +53,18 @@ impl CurrentConfiguration {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes in the operator's ConfigMap; whether anything changed.
-    pub fn set_data(&self, data: BTreeMap<String, String>) -> bool {
+    /// The texts of the operator's ConfigMap that are in use.
+    pub fn texts(&self) -> TextsInUse {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()
+    }
+
+    /// Uses these texts from now on; whether anything changed.
+    pub fn set_texts(&self, texts: TextsInUse) -> bool {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if sources.data == data {
+        if sources.texts == texts {
             return false;
         }
-        sources.data = data;
+        sources.texts = texts;
         self.renew(&mut sources);
         true
     }
@@ -97,14 +104,8 @@ impl CurrentConfiguration {
     }
 
     fn renew(&self, sources: &mut Sources) {
-        let (mut config, problems) = OperatorConfig::read(&sources.data, environment());
-        for problem in &problems {
-            tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} cannot be used in full");
-        }
-        if problems.iter().any(|problem| problem.path.starts_with(REGISTRIES)) {
-            // A typing mistake must not lift a rule that forbids a source.
-            config.registries = self.get().config.registries.clone();
-        }
+        // What is wrong with them was said when they were judged.
+        let (config, _) = OperatorConfig::read(&sources.texts.by_name(), environment());
         let mut registries = config.registries.clone();
         registries.add_rules(sources.mirrors.values().flatten().cloned());
         let registry = if registries == sources.registries {

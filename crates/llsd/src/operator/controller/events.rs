@@ -1,4 +1,4 @@
-//! Publishes events on a resource. kube's recorder keeps every event for minutes to merge repeated
+//! Publishes events on resources and on the operator's ConfigMap. kube's recorder keeps every event for minutes to merge repeated
 //! ones; ours are only sent when something changed. They are sent one after the other beside the
 //! work, so that a thousand new resources have their servers before their events.
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event as ClusterEvent;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -36,13 +36,30 @@ pub struct Events {
     added: Notify,
 }
 
+/// What an event is on.
+#[derive(Clone, Copy)]
+enum Subject {
+    Resource,
+    ConfigMap,
+}
+
 /// An event that is not sent yet.
 struct Waiting {
+    subject: Subject,
     key: Key,
     uid: Option<Box<str>>,
     version: Option<Box<str>>,
     at: Timestamp,
     event: Event,
+}
+
+impl Subject {
+    fn names(self) -> (String, &'static str) {
+        match self {
+            Self::Resource => (format!("{}/v1alpha2", llsd_api::GROUP), llsd_api::KIND),
+            Self::ConfigMap => ("v1".to_owned(), "ConfigMap"),
+        }
+    }
 }
 
 impl Events {
@@ -58,15 +75,33 @@ impl Events {
 
     /// Sent as soon as those before are.
     pub fn publish(&self, resource: &Resource, events: Vec<Event>) {
+        let (uid, version) = (resource.uid.as_deref(), resource.version.as_deref());
+        self.add(Subject::Resource, &resource.key, [uid, version], events);
+    }
+
+    /// The same on a ConfigMap of the operator's own.
+    pub fn publish_on_config_map(&self, key: &Key, metadata: &ObjectMeta, events: Vec<Event>) {
+        let (uid, version) = (metadata.uid.as_deref(), metadata.resource_version.as_deref());
+        self.add(Subject::ConfigMap, key, [uid, version], events);
+    }
+
+    fn add(
+        &self,
+        subject: Subject,
+        key: &Key,
+        [uid, version]: [Option<&str>; 2],
+        events: Vec<Event>,
+    ) {
         if events.is_empty() {
             return;
         }
         let at = Timestamp::now();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(events.into_iter().map(|event| Waiting {
-            key: resource.key.clone(),
-            uid: resource.uid.as_deref().map(Into::into),
-            version: resource.version.as_deref().map(Into::into),
+            subject,
+            key: key.clone(),
+            uid: uid.map(Into::into),
+            version: version.map(Into::into),
             at,
             event,
         }));
@@ -120,7 +155,8 @@ impl Events {
     }
 
     fn written(&self, waiting: &Waiting) -> ClusterEvent {
-        let Waiting { key, uid, version, at, event } = waiting;
+        let Waiting { subject, key, uid, version, at, event } = waiting;
+        let (api_version, kind) = subject.names();
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         let mut written = ClusterEvent {
             event_time: Some(MicroTime(*at)),
@@ -134,8 +170,8 @@ impl Events {
             reporting_controller: Some(CONTROLLER.to_owned()),
             reporting_instance: Some(self.instance.clone()),
             regarding: Some(ObjectReference {
-                api_version: Some(format!("{}/v1alpha2", llsd_api::GROUP)),
-                kind: Some(llsd_api::KIND.to_owned()),
+                api_version: Some(api_version),
+                kind: Some(kind.to_owned()),
                 name: Some(key.name.to_string()),
                 namespace: Some(key.namespace.to_string()),
                 uid: uid.as_deref().map(str::to_owned),

@@ -149,7 +149,8 @@ fn fails(context: &Context, watch: &mut Watch, trouble: Trouble) {
     }
 }
 
-fn trouble(rights: &Rights, error: &watcher::Error) -> Trouble {
+/// What a failed watch means.
+pub fn trouble(rights: &Rights, error: &watcher::Error) -> Trouble {
     let error = match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

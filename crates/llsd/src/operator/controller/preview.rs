@@ -21,6 +21,7 @@ use serde_json::Value;
 use super::api_error::safe_message;
 use super::context::{Context, Error};
 use super::gather::{Gathering, gather};
+use super::kept_config::KeptConfig;
 use super::rights::Denials;
 use super::scope::{Part, Scope};
 use super::secret_key::SecretKey;
@@ -77,10 +78,13 @@ impl Previewer {
             served,
             Synced::new(Metrics::new(env!("CARGO_PKG_VERSION")), Ready::default()),
         )?;
+        let kept = KeptConfig::new(&client, operator_namespace).read().await.unwrap_or_default();
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
-        if let Ok(Some(found)) = config_maps.get_opt(CONFIG_MAP).await {
-            context.configuration.set_data(found.data.unwrap_or_default());
-        }
+        let texts = match config_maps.get_opt(CONFIG_MAP).await {
+            Ok(Some(found)) => kept.judge(&found.data.unwrap_or_default()).in_use,
+            _ => kept,
+        };
+        context.configuration.set_texts(texts);
         Ok(Self { context, knows_hashes })
     }
 
@@ -116,7 +120,8 @@ impl Previewer {
         let before = self.before(key, &planned).await?;
         let running = running(resource, &planned, &before);
         self.keep_unknown_hash(&mut planned, running.deployment.as_ref());
-        let rollout = rollout::decide(resource, planned, &running);
+        let image_override = plan.image.image_override();
+        let rollout = rollout::decide(resource, planned, image_override, &running);
         for (decision, before) in rollout.decisions.into_iter().zip(before) {
             match self.change(key, decision, before).await {
                 Ok(change) => preview.changes.extend(change),

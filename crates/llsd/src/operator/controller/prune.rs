@@ -110,7 +110,7 @@ fn generated<'a>(unplanned: &[&'a LiveObject], key: &Key) -> Vec<&'a LiveObject>
     let is_config = |child: &&&LiveObject| {
         child.kind == ObjectKind::ConfigMap
             && child.name.starts_with(&prefix)
-            && matches!(child.detail, Detail::Config { hash: Some(_) })
+            && matches!(child.detail, Detail::Config { hash: Some(_), .. })
     };
     unplanned.iter().filter(is_config).copied().collect()
 }

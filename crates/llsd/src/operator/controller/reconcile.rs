@@ -116,7 +116,9 @@ async fn roll_out(
     denials: &Denials<'_>,
 ) -> Result<Applied, WriteFailure> {
     let planned = plan.objects.in_order();
-    let running = apply::running(context, resource, &planned, live, denials).await?;
-    let rollout = rollout::decide(resource, planned, &running);
+    let image_override = plan.image.image_override();
+    let running =
+        apply::running(context, resource, &planned, image_override, live, denials).await?;
+    let rollout = rollout::decide(resource, planned, image_override, &running);
     apply::apply(context, resource, &rollout).await
 }

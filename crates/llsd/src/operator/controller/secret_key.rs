@@ -1,5 +1,6 @@
-//! The key under which values of Secrets are hashed. It is random, made once for an installation and
-//! kept in a Secret of its own, so that a hash on a Deployment tells nobody what a weak secret is.
+//! The key under which values of Secrets are hashed, and grants are made. It is random, made once for an
+//! installation and kept in a Secret of its own, so that a hash on a Deployment tells nobody what a weak
+//! secret is.
 
 use std::fmt::Write as _;
 
@@ -15,10 +16,16 @@ use crate::manifests::names::KEY_SECRET as NAME;
 
 const FIELD: &str = "key";
 const LENGTH: usize = 32;
+/// What grants are made under, so that no hash of a value can be one.
+const GRANTS: &[u8] = b"grants";
 
 /// Hashes values, and shows itself to nobody.
 #[derive(Clone)]
-pub struct SecretKey([u8; LENGTH]);
+pub struct SecretKey {
+    bytes: [u8; LENGTH],
+    /// Whether it is the installation's.
+    is_shared: bool,
+}
 
 impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,23 +75,24 @@ impl SecretKey {
 
     /// One that nobody else has: hashes under it say nothing to others.
     pub fn ephemeral() -> Self {
-        Self::read(&Self::made("")).expect("just made")
+        Self { is_shared: false, ..Self::read(&Self::made("")).expect("just made") }
     }
 
     /// The keyed hash of a value, in hexadecimal.
     pub fn hash(&self, value: &[u8]) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("any length will do");
-        mac.update(value);
-        let bytes = mac.finalize().into_bytes();
-        bytes[..16].iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex(&authenticated(&self.bytes, value))
+    }
+
+    /// Proof that the operator granted this, in hexadecimal; none under a key that nobody else has.
+    pub fn grant(&self, what: &[&str]) -> Option<String> {
+        let key = authenticated(&self.bytes, GRANTS);
+        // No name and no uid holds that character.
+        self.is_shared.then(|| hex(&authenticated(&key, what.join("\0").as_bytes())))
     }
 
     fn read(secret: &Secret) -> Option<Self> {
         let ByteString(bytes) = secret.data.as_ref()?.get(FIELD)?;
-        Some(Self(bytes.as_slice().try_into().ok()?))
+        Some(Self { bytes: bytes.as_slice().try_into().ok()?, is_shared: true })
     }
 
     fn made(namespace: &str) -> Secret {
@@ -100,6 +108,19 @@ impl SecretKey {
     }
 }
 
+fn authenticated(key: &[u8], message: &[u8]) -> [u8; LENGTH] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("any length will do");
+    mac.update(message);
+    mac.finalize().into_bytes().into()
+}
+
+fn hex(bytes: &[u8; LENGTH]) -> String {
+    bytes[..LENGTH / 2].iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +133,15 @@ mod tests {
         assert_ne!(one.hash(b"value"), one.hash(b"other"));
         assert_ne!(one.hash(b"value"), other.hash(b"value"));
         assert_eq!(format!("{one:?}"), "SecretKey(…)");
+    }
+
+    #[test]
+    fn a_grant_is_of_one_thing_and_of_the_installation_alone() {
+        let key = SecretKey::read(&SecretKey::made("ns")).unwrap();
+        let grant = key.grant(&["uid", "trust"]).unwrap();
+        assert_eq!(key.grant(&["uid", "trust"]), Some(grant.clone()));
+        assert_ne!(key.grant(&["uidt", "rust"]), Some(grant.clone()));
+        assert_ne!(key.hash(b"uidtrust"), grant);
+        assert_eq!(SecretKey::ephemeral().grant(&["uid", "trust"]), None);
     }
 }

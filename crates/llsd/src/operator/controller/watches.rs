@@ -1,7 +1,8 @@
 //! The watches that feed the cache and wake resources: the operator's own resource, everything it
-//! owns, ConfigMaps that resources refer to, and the operator's own configuration.
+//! owns and ConfigMaps that resources refer to. That of the operator's own configuration stands in
+//! `operator_config`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -18,10 +19,10 @@ use super::api;
 use super::context::Context;
 use super::follow::follow;
 use super::object::Object;
+use super::operator_config;
 use super::scope::Part;
 use super::synced::Watch;
 use super::watched::Watched;
-use crate::manifests::names::CONFIG_MAP;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -47,7 +48,7 @@ pub fn start(context: &Arc<Context>, tasks: &mut JoinSet<()>) {
         }
     }
     let watch = synced.expect(Watched::OperatorConfig, &Part::Cluster);
-    tasks.spawn(operator_config(Arc::clone(context), watch));
+    tasks.spawn(operator_config::keep(Arc::clone(context), watch));
 }
 
 async fn resources(context: Arc<Context>, watch: Watch) {
@@ -169,32 +170,6 @@ async fn secrets(context: Arc<Context>, watch: Watch) {
         }
     };
     follow(&context, watch, api, Config::default().page_size(METADATA_PAGE), take).await;
-}
-
-async fn operator_config(context: Arc<Context>, watch: Watch) {
-    let namespace = &context.settings.operator_namespace;
-    let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
-    let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
-    let mut listed = None;
-    let take = |event: Event<ConfigMap>| {
-        let changed = match event {
-            Event::Init => {
-                listed = None;
-                false
-            }
-            Event::InitApply(object) => {
-                listed = object.data;
-                false
-            }
-            Event::Apply(object) => context.configuration.set_data(object.data.unwrap_or_default()),
-            Event::Delete(_) => context.configuration.set_data(BTreeMap::new()),
-            Event::InitDone => context.configuration.set_data(listed.take().unwrap_or_default()),
-        };
-        if changed {
-            wake_all(&context);
-        }
-    };
-    follow(&context, watch, api, only, take).await;
 }
 
 /// The mirror objects of one kind.

@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use llsd_api::v1alpha2::Phase;
+use llsd_install::config::ConfigKey;
 use llsd_plan::problem::Reason;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -33,6 +34,7 @@ pub struct Metrics {
     api_requests: Counters<2>,
     registry_lookups: Counters<1>,
     config_generations: Counters<1>,
+    broken_configuration: Family<Labels<1>, Gauge>,
     leader: Gauge,
     resources: Family<Labels<1>, Gauge>,
     watches_out_of_sync: Family<Labels<1>, Gauge>,
@@ -55,6 +57,7 @@ impl Metrics {
             api_requests: Family::default(),
             registry_lookups: Family::default(),
             config_generations: Family::default(),
+            broken_configuration: Family::default(),
             leader: Gauge::default(),
             resources: Family::default(),
             watches_out_of_sync: Family::default(),
@@ -87,6 +90,12 @@ impl Metrics {
         all.register("llsd_registry_lookups", "Configurations asked of registries", lookups);
         let generations = self.config_generations.clone();
         all.register("llsd_config_generations", "Server configurations generated", generations);
+        let broken = self.broken_configuration.clone();
+        all.register(
+            "llsd_broken_configuration",
+            "1 for keys of the operator's ConfigMap that are broken",
+            broken,
+        );
         all.register("llsd_leader", "1 while this replica leads", self.leader.clone());
         all.register("llsd_resources", "Resources by phase", self.resources.clone());
         let watches = self.watches_out_of_sync.clone();
@@ -115,7 +124,8 @@ impl Metrics {
         for &result in Generation::ALL {
             let _ = self.config_generations.get_or_create(&label("result", result.name()));
         }
-        for path in ["convert", "validate"] {
+        self.broken_configuration(&[]);
+        for path in ["convert", "validate", "validate-configuration"] {
             for &result in Call::ALL {
                 let _ = self.webhook_calls.get_or_create(&call_labels(path, result));
             }
@@ -152,6 +162,14 @@ impl Metrics {
 
     pub fn config_generation(&self, result: Generation) {
         self.config_generations.get_or_create(&label("result", result.name())).inc();
+    }
+
+    /// The keys of the operator's ConfigMap whose values are broken, by their names; no others are.
+    pub fn broken_configuration(&self, broken: &[&str]) {
+        for key in ConfigKey::ALL.map(ConfigKey::name) {
+            let figure = self.broken_configuration.get_or_create(&label("key", key));
+            figure.set(i64::from(broken.contains(&key)));
+        }
     }
 
     pub fn leading(&self, leads: bool) {
@@ -256,6 +274,7 @@ mod tests {
         metrics.api_request("get", None);
         metrics.registry_lookup(Lookup::Cached);
         metrics.config_generation(Generation::Failed);
+        metrics.broken_configuration(&["image-overrides"]);
         metrics.leading(true);
         metrics.resources([(Phase::Ready, 3), (Phase::Failed, 1)]);
         metrics.problem(Reason::SecretNotFound);
@@ -271,6 +290,8 @@ mod tests {
             "llsd_api_requests_total{verb=\"get\",code=\"none\"} 1",
             "llsd_registry_lookups_total{result=\"cached\"} 1",
             "llsd_config_generations_total{result=\"failed\"} 1",
+            "llsd_broken_configuration{key=\"image-overrides\"} 1",
+            "llsd_broken_configuration{key=\"registries\"} 0",
             "llsd_leader 1",
             "llsd_resources{phase=\"Ready\"} 3",
             "llsd_resources{phase=\"Failed\"} 1",

@@ -6,9 +6,10 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use super::callers::{Caller, Callers};
 use crate::operator::shutdown::Shutdown;
 
 /// Beyond this many, the oldest is asked to end for each new one.
@@ -42,7 +44,9 @@ const LATE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Terms {
     pub(super) tls: TlsAcceptor,
-    pub(super) service: TowerToHyperService<Router>,
+    pub(super) router: Router,
+    /// Who judges callers; without it nobody is known.
+    pub(super) callers: Option<Arc<Callers>>,
     pub(super) shutdown: Shutdown,
 }
 
@@ -80,7 +84,7 @@ impl Connections {
 
 async fn connection(
     stream: TcpStream,
-    Terms { tls, service, shutdown }: Terms,
+    Terms { tls, router, callers, shutdown }: Terms,
     displaced: oneshot::Receiver<Infallible>,
 ) {
     let late = shutdown.is_requested();
@@ -100,8 +104,10 @@ async fn connection(
             Err(_) => return tracing::debug!("a TLS handshake took too long"),
         },
     };
-    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let http = http(http2);
+    let session = stream.get_ref().1;
+    let caller = callers.map_or(Caller::Unknown, |known| known.judge(session.peer_certificates()));
+    let service = TowerToHyperService::new(router.layer(Extension(caller)));
+    let http = http(session.alpn_protocol() == Some(b"h2"));
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

@@ -4,9 +4,11 @@
 mod admit;
 mod answer;
 mod body;
+mod callers;
 pub mod certificates;
 mod connections;
 pub mod install;
+mod lookups;
 mod serve;
 
 use std::collections::BTreeSet;
@@ -17,6 +19,8 @@ use llsd_plan::releases::Distribution;
 
 use crate::operator::telemetry::Metrics;
 
+pub use callers::{Caller, Callers};
+pub use lookups::Lookups;
 pub use serve::serve;
 
 /// The names that `distribution.name` may have at this moment.
@@ -26,8 +30,9 @@ pub type DistributionNames = Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Webhooks {
     pub metrics: Metrics,
-    /// To see whether what a resource refers to exists; without it there are no warnings about that.
-    pub client: Option<kube::Client>,
+    /// To see whether what a resource refers to exists, for callers that are known; without it there
+    /// are no warnings about that.
+    pub lookups: Option<Lookups>,
     pub distributions: DistributionNames,
 }
 
@@ -35,12 +40,12 @@ impl Webhooks {
     /// With the names that every operator knows, and without asking the cluster.
     pub fn new(metrics: Metrics) -> Self {
         let distributions = Arc::new(|| Distribution::all().keys().cloned().collect());
-        Self { metrics, client: None, distributions }
+        Self { metrics, lookups: None, distributions }
     }
 }
 
 impl fmt::Debug for Webhooks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Webhooks").field("client", &self.client.is_some()).finish_non_exhaustive()
+        f.debug_struct("Webhooks").field("lookups", &self.lookups).finish_non_exhaustive()
     }
 }

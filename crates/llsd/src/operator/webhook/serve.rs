@@ -6,15 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use hyper_util::service::TowerToHyperService;
+use axum::{Extension, Router};
 use llsd_api::conversion::review;
-use llsd_install::names::{CONVERT_PATH, VALIDATE_PATH};
+use llsd_install::names::{CONVERT_PATH, VALIDATE_CONFIGURATION_PATH, VALIDATE_PATH};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -25,6 +24,7 @@ use tokio_rustls::rustls::ServerConfig;
 
 use super::answer::Answer;
 use super::body::{Received, Room};
+use super::callers::Caller;
 use super::connections::{Connections, Terms};
 use super::{Webhooks, admit};
 use crate::operator::shutdown::Shutdown;
@@ -54,7 +54,8 @@ pub async fn serve(
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let terms = Terms {
         tls: TlsAcceptor::from(Arc::new(tls)),
-        service: TowerToHyperService::new(router(webhooks)),
+        callers: webhooks.lookups.as_ref().map(|lookups| Arc::clone(&lookups.callers)),
+        router: router(webhooks),
         shutdown: shutdown.clone(),
     };
     let mut connections = Connections::default();
@@ -95,6 +96,7 @@ fn router(webhooks: Webhooks) -> Router {
     Router::new()
         .route(CONVERT_PATH, post(convert_review))
         .route(VALIDATE_PATH, post(validate_review))
+        .route(VALIDATE_CONFIGURATION_PATH, post(validate_configuration))
         .with_state(serving)
 }
 
@@ -111,15 +113,26 @@ fn converted(body: &[u8]) -> Answer {
     }
 }
 
-async fn validate_review(State(serving): State<Serving>, body: Body) -> Response {
+async fn validate_review(
+    State(serving): State<Serving>,
+    Extension(caller): Extension<Caller>,
+    body: Body,
+) -> Response {
     let webhooks = serving.webhooks.clone();
     // Reading and deciding is work; only the question to the cluster waits.
     let work = async |received: Received| {
         let runtime = Handle::current();
-        let answer = move || runtime.block_on(admit::answer(&received.bytes, &webhooks));
+        let answer = move || runtime.block_on(admit::resource(&received.bytes, &webhooks, caller));
         spawn_blocking(answer).await
     };
     serving.call("validate", VALIDATE, body, work).await
+}
+
+async fn validate_configuration(State(serving): State<Serving>, body: Body) -> Response {
+    let work = async |received: Received| {
+        spawn_blocking(move || admit::configuration(&received.bytes)).await
+    };
+    serving.call("validate-configuration", VALIDATE, body, work).await
 }
 
 impl Serving {

@@ -56,6 +56,7 @@ async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_follo
     let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("trusting").await;
     let elsewhere = bed.namespace("authorities").await;
+    bed.configure(json!({"caBundleNamespaces": elsewhere.name})).await;
     let [a, b, c] = ["a", "b", "c"].map(authority);
     config_map(&elsewhere, "both", json!({"a.crt": a, "b.crt": b, "other": "x"}), "1").await;
     let bundle = json!({

@@ -7,15 +7,9 @@ use super::{Apart, Bed, Namespace, ask, condition_message};
 
 async fn network_policies(bed: &Bed, flag: Option<bool>) {
     let operators = Namespace { cluster: &bed.cluster, name: names::NAMESPACE.to_owned() };
-    let Some(flag) = flag else {
-        operators.delete("ConfigMap", names::CONFIG_MAP).await;
-        return;
-    };
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names::CONFIG_MAP},
-        "data": {"featureFlags": format!("enableNetworkPolicy:\n  enabled: {flag}\n")},
-    });
-    operators.apply(&config.to_string()).await;
+    let flag = flag.map(|flag| format!("enableNetworkPolicy:\n  enabled: {flag}\n"));
+    let flag = flag.unwrap_or_default();
+    operators.config_map(names::CONFIG_MAP, json!({"featureFlags": flag})).await;
 }
 
 #[tokio::test]

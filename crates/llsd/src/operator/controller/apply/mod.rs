@@ -26,6 +26,7 @@ pub async fn running(
     context: &Context,
     resource: &Resource,
     planned: &[PlannedObject],
+    image_override: Option<&str>,
     live: Vec<LiveObject>,
     denials: &Denials<'_>,
 ) -> Result<Running, WriteFailure> {
@@ -59,7 +60,7 @@ pub async fn running(
             }
             ObjectKind::Deployment => {
                 let live = running.counterpart(object);
-                if rollout::keeps_template(resource, object, live) {
+                if rollout::keeps_template(resource, object, image_override, live) {
                     running.deployment = writer.read(object.kind, &object.name).await?;
                 }
             }
@@ -116,7 +117,7 @@ pub async fn account(context: &Context, resource: &Resource, live: Vec<LiveObjec
     }
     let running = Running { objects: live, ..Running::default() };
     let planned = objects::account(resource).into_iter().collect();
-    let rollout = rollout::decide(resource, planned, &running);
+    let rollout = rollout::decide(resource, planned, None, &running);
     if let Err(WriteFailure { object, message, .. }) = apply(context, resource, &rollout).await {
         tracing::debug!(resource = %resource.key, object, why = message, "not made yet");
     }

@@ -1,6 +1,7 @@
 //! One pass over everything that a resource refers to: Secrets, ConfigMaps, its image. What comes out
 //! are the facts that planning needs, complete, so that what they lack does not exist.
 
+mod ca_bundle_grant;
 mod config_maps;
 mod image_lookup;
 mod recorded_image;
@@ -68,9 +69,7 @@ pub async fn gather(
 ) -> Result<Gathering, kube::Error> {
     let (client, key) = (&context.client, &resource.key);
     let spec = resource.spec.as_ref();
-    let references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
-    context.cache.set_used(key, config_maps::watched(&references, key));
-
+    let mut references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
     let (served_apis, unknown_apis) = context.served.facts();
     let mut facts = Facts {
         complete: true,
@@ -86,6 +85,9 @@ pub async fn gather(
         },
         ..Facts::default()
     };
+    ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
+    context.cache.set_used(key, config_maps::watched(&references, key));
+
     let held = Held::of(resource, live);
     if let Some(sidecar) = held.sidecar_image() {
         facts.operator.image = Some(sidecar.to_owned());

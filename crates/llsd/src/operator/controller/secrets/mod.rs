@@ -64,6 +64,11 @@ impl Secrets {
         self.key.hash(text)
     }
 
+    /// The key under which values are hashed.
+    pub fn key(&self) -> &SecretKey {
+        &self.key
+    }
+
     /// The facts about every Secret that a resource refers to.
     pub async fn facts(
         &self,

@@ -55,9 +55,12 @@ pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) 
         .collect()
 }
 
-/// Where to ask. A name that no object can have would lead elsewhere within a URL.
+/// Where to ask: in the resource's own namespace alone, because whoever writes there need not know what
+/// others have. A name that no object can have would lead elsewhere within a URL.
 fn address<'m>(reference: &'m Reference, namespace: &'m str) -> Option<Address<'m>> {
-    let namespace = reference.namespace.as_deref().unwrap_or(namespace);
+    if reference.namespace.as_deref().is_some_and(|other| other != namespace) {
+        return None;
+    }
     let possible = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name

@@ -1,26 +1,52 @@
-//! `/validate`: decides about resources as they are written, and warns of what they refer to and
-//! does not exist.
+//! Admission: decides about resources as they are written, warns known callers of what they refer to and
+//! does not exist, and decides about the operator's own ConfigMap.
 
 mod existence;
 
 use axum::http::StatusCode;
-use llsd_plan::admission::{self, Request, decide};
+use llsd_install::config;
+use llsd_plan::admission::{self, NoReview, Request, Subject, decide};
+use llsd_plan::problem::Findings;
 
 use super::Webhooks;
 use super::answer::Answer;
+use super::callers::Caller;
 use crate::operator::telemetry::Call;
 
-pub(super) async fn answer(body: &[u8], webhooks: &Webhooks) -> Answer {
+/// About a resource.
+pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -> Answer {
     let request = match Request::read(body) {
         Ok(request) => request,
-        Err(why) => return Answer::no_review(&why.to_string()),
+        Err(why) => return no_review(&why),
     };
     let decision = decide(&request, &(webhooks.distributions)());
     let mut findings = decision.findings;
-    if let (Some(client), Some(resource)) = (&webhooks.client, decision.accepted) {
-        findings.warnings.extend(existence::warnings(client, &request.namespace, resource).await);
+    let lookups = webhooks.lookups.as_ref().filter(|_| caller == Caller::Known);
+    if let (Some(lookups), Some(resource)) = (lookups, decision.accepted)
+        && let Some(_room) = lookups.room()
+    {
+        let missing = existence::warnings(&lookups.client, &request.namespace, resource).await;
+        findings.warnings.extend(missing);
     }
+    answer(&request.uid, Subject::resource(&request.name), &findings)
+}
+
+/// About the operator's ConfigMap.
+pub(super) fn configuration(body: &[u8]) -> Answer {
+    let request = match Request::read(body) {
+        Ok(request) => request,
+        Err(why) => return no_review(&why),
+    };
+    let findings = config::admission::decide(&request);
+    answer(&request.uid, Subject { group: "", kind: "ConfigMap", name: &request.name }, &findings)
+}
+
+fn no_review(why: &NoReview) -> Answer {
+    Answer::no_review(&why.to_string())
+}
+
+fn answer(uid: &str, subject: Subject<'_>, findings: &Findings) -> Answer {
     let call = if findings.problems.is_empty() { Call::Answered } else { Call::Refused };
-    let answer = admission::answer(&request.uid, &request.name, &findings);
+    let answer = admission::answer(uid, subject, findings);
     Answer { status: StatusCode::OK, body: answer.to_string().into_bytes(), call }
 }

@@ -11,8 +11,8 @@ use kube::runtime::watcher::{Config, Event};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource};
 use llsd_install::names::{
-    CONVERT_PATH, DEFINITION, VALIDATE_PATH, VALIDATING_WEBHOOK, WEBHOOK_FIELD_MANAGER,
-    WEBHOOK_NAME,
+    CONFIGURATION_WEBHOOK_NAME, CONVERT_PATH, DEFINITION, VALIDATE_CONFIGURATION_PATH,
+    VALIDATE_PATH, VALIDATING_WEBHOOK, WEBHOOK_FIELD_MANAGER, WEBHOOK_NAME,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -36,13 +36,20 @@ pub(super) trait NamesWebhooks {
     const NAME: &'static str;
     /// In words, for the log.
     const WHAT: &'static str;
-    const PATH: &'static str;
 
     fn resource() -> ApiResource;
-    /// Its `clientConfig`; why it has none, otherwise.
-    fn client_config(object: &Self::Object) -> Result<Value, String>;
-    /// The patch that merges into it.
-    fn patch(change: &Value, version: &str) -> Patch<Value>;
+    /// Those of our webhooks; why there is none, otherwise.
+    fn client_configs(object: &Self::Object) -> Result<Vec<ClientConfig>, String>;
+    /// The patch that merges these changes, by the names of the webhooks, into it.
+    fn patch(changes: &[(&'static str, Value)], version: &str) -> Patch<Value>;
+}
+
+/// Where one webhook is called.
+#[derive(Clone, Debug)]
+pub(super) struct ClientConfig {
+    webhook: &'static str,
+    path: &'static str,
+    config: Value,
 }
 
 /// The definition, of which only the conversion is kept: its schemas are a hundred times as large.
@@ -59,22 +66,23 @@ impl NamesWebhooks for Definition {
     type Object = Object<Conversion, Ignored>;
     const NAME: &'static str = DEFINITION;
     const WHAT: &'static str = "the resource's definition";
-    const PATH: &'static str = CONVERT_PATH;
 
     fn resource() -> ApiResource {
         let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
         ApiResource::from_gvk(&kind)
     }
 
-    fn client_config(object: &Self::Object) -> Result<Value, String> {
+    fn client_configs(object: &Self::Object) -> Result<Vec<ClientConfig>, String> {
         let conversion = &object.spec.conversion;
         if conversion["strategy"] != "Webhook" {
             return Err("it does not convert by webhook; install deploy/crd.yaml".to_owned());
         }
-        Ok(conversion["webhook"]["clientConfig"].clone())
+        let config = conversion["webhook"]["clientConfig"].clone();
+        Ok(vec![ClientConfig { webhook: "conversion", path: CONVERT_PATH, config }])
     }
 
-    fn patch(change: &Value, version: &str) -> Patch<Value> {
+    fn patch(changes: &[(&'static str, Value)], version: &str) -> Patch<Value> {
+        let change = changes.first().map(|(_, change)| change);
         Patch::Merge(json!({
             "metadata": {"resourceVersion": version},
             "spec": {"conversion": {"webhook": {"clientConfig": change}}},
@@ -89,11 +97,14 @@ pub(super) struct Ignored {}
 #[derive(Clone, Debug)]
 pub(super) struct ValidatingWebhook;
 
+/// The names and the paths of what it validates: resources, and the operator's configuration.
+const WEBHOOKS: [(&str, &str); 2] =
+    [(WEBHOOK_NAME, VALIDATE_PATH), (CONFIGURATION_WEBHOOK_NAME, VALIDATE_CONFIGURATION_PATH)];
+
 impl NamesWebhooks for ValidatingWebhook {
     type Object = DynamicObject;
     const NAME: &'static str = VALIDATING_WEBHOOK;
     const WHAT: &'static str = "the validating webhook";
-    const PATH: &'static str = VALIDATE_PATH;
 
     fn resource() -> ApiResource {
         let group = "admissionregistration.k8s.io";
@@ -101,19 +112,29 @@ impl NamesWebhooks for ValidatingWebhook {
         ApiResource::from_gvk(&kind)
     }
 
-    fn client_config(object: &Self::Object) -> Result<Value, String> {
-        let webhooks = object.data["webhooks"].as_array().into_iter().flatten();
-        let ours = webhooks.into_iter().find(|webhook| webhook["name"] == WEBHOOK_NAME);
-        let ours = ours.ok_or_else(|| format!("it has no webhook {WEBHOOK_NAME}"))?;
-        Ok(ours["clientConfig"].clone())
+    /// Install files of an earlier release have the first one alone.
+    fn client_configs(object: &Self::Object) -> Result<Vec<ClientConfig>, String> {
+        let registered = object.data["webhooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let ours = WEBHOOKS.into_iter().filter_map(|(name, path)| {
+            let found = registered.iter().find(|webhook| webhook["name"] == name)?;
+            let config = found["clientConfig"].clone();
+            Some(ClientConfig { webhook: name, path, config })
+        });
+        let ours: Vec<ClientConfig> = ours.collect();
+        match ours.first() {
+            Some(first) if first.webhook == WEBHOOK_NAME => Ok(ours),
+            _ => Err(format!("it has no webhook {WEBHOOK_NAME}")),
+        }
     }
 
     /// A strategic one: in any other the list of webhooks would be replaced, and then owned, as a
     /// whole.
-    fn patch(change: &Value, version: &str) -> Patch<Value> {
+    fn patch(changes: &[(&'static str, Value)], version: &str) -> Patch<Value> {
+        let changes = changes.iter();
+        let webhooks = changes.map(|(name, change)| json!({"name": name, "clientConfig": change}));
         Patch::Strategic(json!({
             "metadata": {"resourceVersion": version},
-            "webhooks": [{"name": WEBHOOK_NAME, "clientConfig": change}],
+            "webhooks": webhooks.collect::<Vec<Value>>(),
         }))
     }
 }
@@ -168,24 +189,28 @@ impl<K: NamesWebhooks> Registration<K> {
     /// is worth another try; one that only somebody else can fix is not.
     pub async fn register(&mut self, bundle: &Bundle) -> Result<bool, Unwritten> {
         let Some(seen) = &self.seen else { return Ok(false) };
-        let config = match K::client_config(seen) {
-            Ok(config) => config,
+        let configs = match K::client_configs(seen) {
+            Ok(configs) => configs,
             Err(why) => return Ok(self.not_ours(why)),
         };
-        let change = match decide(&config, &self.target, K::PATH, bundle) {
-            Verdict::AsItShould => {
-                self.last_failure = None;
-                return Ok(true);
+        let mut changes = Vec::new();
+        for ClientConfig { webhook, path, config } in configs {
+            match decide(&config, &self.target, path, bundle) {
+                Verdict::AsItShould => {}
+                Verdict::NotOurs(why) => return Ok(self.not_ours(why)),
+                Verdict::Change(change) => changes.push((webhook, change)),
             }
-            Verdict::NotOurs(why) => return Ok(self.not_ours(why)),
-            Verdict::Change(change) => change,
-        };
+        }
+        if changes.is_empty() {
+            self.last_failure = None;
+            return Ok(true);
+        }
         let version = seen.meta().resource_version.clone().unwrap_or_default();
         let parameters = PatchParams {
             field_manager: Some(WEBHOOK_FIELD_MANAGER.to_owned()),
             ..Default::default()
         };
-        let patch = K::patch(&change, &version);
+        let patch = K::patch(&changes, &version);
         match timeout(PATIENCE, self.api.patch(K::NAME, &parameters, &patch)).await {
             Ok(Ok(written)) => {
                 tracing::info!(

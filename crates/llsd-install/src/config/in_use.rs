@@ -1,0 +1,158 @@
+//! Which texts of its ConfigMap the operator works with: of each key the last good one. A slip of the
+//! pen must not send every server back to another image, nor delete what protects it.
+
+use std::collections::BTreeMap;
+
+use llsd_image::settings::ConfigProblem;
+
+use super::key::ConfigKey;
+use super::operator_config::OperatorConfig;
+
+/// The texts that the operator works with, by key. A key that is not here was never read. The operator
+/// keeps them in a ConfigMap of its own, so that they outlive it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextsInUse(BTreeMap<ConfigKey, String>);
+
+/// What becomes of a ConfigMap that was just read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    pub in_use: TextsInUse,
+    /// Keys whose text is not used, or not in full, and what is wrong with each.
+    pub broken: BTreeMap<ConfigKey, Broken>,
+    /// Keys that nobody reads.
+    pub unknown: Vec<ConfigProblem>,
+}
+
+/// A key that is broken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Broken {
+    pub problems: Vec<ConfigProblem>,
+    /// Whether the text before stays in use; otherwise there is none, and this one is used as far as it
+    /// can be read.
+    pub last_good_stays: bool,
+}
+
+impl TextsInUse {
+    /// As they were kept.
+    pub fn kept(data: &BTreeMap<String, String>) -> Self {
+        let known =
+            |(name, text): (&String, &String)| Some((ConfigKey::named(name)?, text.clone()));
+        Self(data.iter().filter_map(known).collect())
+    }
+
+    /// By the names of the keys, as they are kept.
+    pub fn by_name(&self) -> BTreeMap<String, String> {
+        self.0.iter().map(|(key, text)| (key.name().to_owned(), text.clone())).collect()
+    }
+
+    /// What holds once the ConfigMap has this data. A text in order is used, and one that is absent or
+    /// empty means the default. One that is broken is not, and the one before stays; only where there
+    /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds.
+    #[must_use]
+    pub fn judge(&self, data: &BTreeMap<String, String>) -> Judged {
+        let mut judged = Judged { in_use: self.clone(), ..Judged::default() };
+        for name in data.keys().filter(|name| ConfigKey::named(name).is_none()) {
+            judged.unknown.push(ConfigKey::unknown(name));
+            // Under its misspelt name the key seems to be absent, which would mean its default.
+            if let Some(meant) = ConfigKey::meant(name).filter(|key| !data.contains_key(key.name()))
+            {
+                judged.broken.entry(meant).or_default().problems.push(ConfigKey::unknown(name));
+            }
+        }
+        for key in ConfigKey::ALL {
+            let text = data.get(key.name()).map(String::as_str).unwrap_or_default();
+            let problems = problems(key, text);
+            if !problems.is_empty() {
+                judged.broken.entry(key).or_default().problems.extend(problems);
+            }
+            match judged.broken.get_mut(&key) {
+                Some(broken) if self.0.contains_key(&key) => broken.last_good_stays = true,
+                _ => drop(judged.in_use.0.insert(key, text.to_owned())),
+            }
+        }
+        judged
+    }
+}
+
+/// What is wrong with the text under a key.
+pub(super) fn problems(key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
+    OperatorConfig::default().set(key, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+        of.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect()
+    }
+
+    fn texts(of: &[(&str, &str)]) -> TextsInUse {
+        let all = ConfigKey::ALL.map(|key| (key.name(), ""));
+        TextsInUse::kept(&all.iter().chain(of).map(|(k, v)| ((*k).into(), (*v).into())).collect())
+    }
+
+    const GOOD: (&str, &str) = ("image-overrides", "starter: mirror.internal/starter:1");
+
+    #[test]
+    fn a_broken_text_leaves_the_one_before_in_use_and_the_other_keys_alone() {
+        for broken in [
+            "starter: [mirror.internal",
+            "starter: UPPER",
+            "startr: mirror.internal/starter:1",
+            "7",
+        ] {
+            let flags = ("featureFlags", "enableNetworkPolicy: {enabled: true}");
+            let judged = texts(&[GOOD]).judge(&data(&[("image-overrides", broken), flags]));
+            assert_eq!(judged.in_use, texts(&[GOOD, flags]), "{broken}");
+            let keys: Vec<ConfigKey> = judged.broken.keys().copied().collect();
+            assert_eq!(keys, [ConfigKey::ImageOverrides], "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_absent_or_empty_key_means_its_default() {
+        for emptied in
+            [data(&[]), data(&[("image-overrides", "")]), data(&[("image-overrides", "\n")])]
+        {
+            let judged = texts(&[GOOD]).judge(&emptied);
+            assert_eq!(judged.broken, BTreeMap::new());
+            let (config, _) = OperatorConfig::read(&judged.in_use.by_name(), [].into_iter());
+            assert_eq!(config, OperatorConfig::default(), "{emptied:?}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_is_not_an_absent_one() {
+        let judged = texts(&[GOOD]).judge(&data(&[("imageOverrides", "starter: a")]));
+        assert_eq!(judged.in_use, texts(&[GOOD]));
+        let said = judged.broken[&ConfigKey::ImageOverrides].problems[0].to_string();
+        assert!(said.starts_with("imageOverrides: unknown key; did you mean image-overrides?"));
+        // Beside the key itself it is only unknown.
+        let judged = texts(&[]).judge(&data(&[("imageOverrides", "x"), GOOD]));
+        assert_eq!((judged.in_use, judged.broken), (texts(&[GOOD]), BTreeMap::new()));
+        assert_eq!(judged.unknown.len(), 1);
+        let judged = texts(&[GOOD]).judge(&data(&[("preferences", "x"), GOOD]));
+        assert_eq!((judged.broken, judged.unknown.len()), (BTreeMap::new(), 1));
+    }
+
+    #[test]
+    fn what_v0_9_left_holds_as_far_as_it_can_be_read_and_stays_when_it_gets_worse() {
+        let left = ("image-overrides", "{starter: mirror.internal/starter:1, other: a}");
+        let judged = TextsInUse::default().judge(&data(&[left]));
+        assert_eq!(judged.in_use, texts(&[left]));
+        assert!(judged.broken.contains_key(&ConfigKey::ImageOverrides));
+        let (config, _) = OperatorConfig::read(&judged.in_use.by_name(), [].into_iter());
+        assert_eq!(config.image_overrides["starter"], "mirror.internal/starter:1");
+        let worse = judged.in_use.judge(&data(&[("image-overrides", "starter: [")]));
+        assert_eq!(worse.in_use, texts(&[left]));
+    }
+
+    #[test]
+    fn what_was_kept_is_read_back_and_keys_of_other_releases_are_left_out() {
+        let kept = texts(&[GOOD]);
+        let mut data = kept.by_name();
+        data.insert("later".into(), "x".into());
+        assert_eq!(TextsInUse::kept(&data), kept);
+    }
+}

@@ -1,0 +1,113 @@
+//! What an administrator sets for all resources, from texts to values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use llsd_image::mirrors::Registries;
+use llsd_image::settings::ConfigProblem;
+use llsd_plan::facts::OperatorFacts;
+use llsd_plan::releases::Distribution;
+
+use super::key::ConfigKey;
+use super::remarks::{Remarks, below};
+use super::{domain, flags, images, namespaces};
+
+/// What an administrator sets for all resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperatorConfig {
+    /// Images that replace those of the distributions, by distribution name.
+    pub image_overrides: BTreeMap<String, String>,
+    /// The same from the environment, where an installer for a closed network puts them.
+    pub related_images: BTreeMap<String, String>,
+    /// Whether every server gets a NetworkPolicy, or none; unset, each resource says it.
+    pub network_policy: Option<bool>,
+    /// The domain under which exposed servers without a host name of their own are reached.
+    pub ingress_domain: Option<String>,
+    /// The cluster's DNS domain, where it is not the usual one.
+    pub cluster_domain: Option<String>,
+    /// Namespaces whose ConfigMaps with certificate authorities everybody may use.
+    pub ca_bundle_namespaces: BTreeSet<String>,
+    /// Mirrors, certificate authorities and what else is special about registries.
+    pub registries: Registries,
+}
+
+impl OperatorConfig {
+    /// Reads texts by key, and the environment. All that was wrong or unknown is in the second part,
+    /// each with its path: the key and what lies below, or the variable. A wrong entry is left out, a
+    /// key that cannot be read counts as not set, and of `registries` all or nothing holds. Whether a
+    /// text with mistakes is to be used at all is decided before, by `TextsInUse::judge`.
+    pub fn read(
+        data: &BTreeMap<String, String>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> (Self, Vec<ConfigProblem>) {
+        let unknown = data.keys().filter(|key| ConfigKey::named(key).is_none());
+        let mut remarks = Remarks(unknown.map(|key| ConfigKey::unknown(key)).collect());
+        let mut config =
+            Self { related_images: images::related(environment, &mut remarks), ..Self::default() };
+        for key in ConfigKey::ALL {
+            let text = data.get(key.name()).map(String::as_str).unwrap_or_default();
+            remarks.0.extend(config.set(key, text));
+        }
+        (config, remarks.0)
+    }
+
+    /// Takes in the text of one key; what is wrong with it.
+    pub(super) fn set(&mut self, key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
+        let mut remarks = Remarks::default();
+        let name = key.name();
+        match key {
+            ConfigKey::FeatureFlags => {
+                let flags = remarks.mapping(name, text);
+                self.network_policy = flags::network_policy(&flags, &mut remarks);
+            }
+            ConfigKey::ImageOverrides => {
+                let entries = remarks.mapping(name, text);
+                self.image_overrides = images::overrides(entries, &mut remarks);
+            }
+            ConfigKey::Registries => self.registries = registries(text, &mut remarks),
+            ConfigKey::IngressDomain => {
+                self.ingress_domain = domain::domain(name, "apps.example.com", text, &mut remarks);
+            }
+            ConfigKey::ClusterDomain => {
+                self.cluster_domain = domain::domain(name, "cluster.local", text, &mut remarks);
+            }
+            ConfigKey::CaBundleNamespaces => {
+                self.ca_bundle_namespaces = namespaces::namespaces(text, &mut remarks);
+            }
+        }
+        remarks.0
+    }
+
+    /// The distributions that resources can name, with the images that the names stand for.
+    pub fn distributions(&self) -> BTreeMap<String, String> {
+        let image = |name: &str, known: &Distribution| {
+            let other = self.image_overrides.get(name).or_else(|| self.related_images.get(name));
+            other.unwrap_or(&known.image).clone()
+        };
+        let all = Distribution::all().iter();
+        all.map(|(name, known)| (name.clone(), image(name, known))).collect()
+    }
+
+    /// What planning must know of it; `namespace` and `image` are the operator's own.
+    pub fn facts(&self, namespace: Option<String>, image: Option<String>) -> OperatorFacts {
+        OperatorFacts {
+            namespace,
+            image,
+            image_overrides: self.image_overrides.clone(),
+            related_images: self.related_images.clone(),
+            network_policy: self.network_policy,
+            ingress_domain: self.ingress_domain.clone(),
+            cluster_domain: self.cluster_domain.clone(),
+            ca_bundle_namespaces: Some(self.ca_bundle_namespaces.clone()),
+            ..OperatorFacts::default()
+        }
+    }
+}
+
+fn registries(text: &str, remarks: &mut Remarks) -> Registries {
+    Registries::parse(text).unwrap_or_else(|problems| {
+        for problem in problems {
+            remarks.at(&below(ConfigKey::Registries.name(), &problem.path), problem.message);
+        }
+        Registries::default()
+    })
+}

@@ -1,0 +1,242 @@
+//! The watch of the operator's own ConfigMap. What it says is judged key by key: a broken key leaves the
+//! last good value in use, and so does a ConfigMap that is gone. What is in use is kept before it is
+//! used, so that it outlives the operator; what is broken is logged, counted and an event.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::runtime::watcher::{Config, Error, Event};
+use kube::runtime::{WatchStreamExt, watcher};
+use llsd_plan::resource::Key;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::api_error::safe_message;
+use super::context::Context;
+use super::follow::trouble;
+use super::kept_config::KeptConfig;
+use super::synced::Watch;
+use super::watched::Trouble;
+use crate::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
+use crate::operator::config::{Judged, TextsInUse};
+
+/// How long a ConfigMap stays away that somebody deleted, perhaps to make it anew, and how soon a write
+/// that failed is tried again. Pauses grow, as only somebody else can help by then.
+const PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+/// How soon what was kept is asked for again: nothing may be decided without it.
+const RECALL: Duration = Duration::from_secs(1);
+
+/// Watches until it is dropped.
+pub async fn keep(context: Arc<Context>, mut watch: Watch) {
+    let namespace = &context.settings.operator_namespace;
+    let mut keeper = Keeper::recall(&context).await;
+    let api: Api<ConfigMap> = Api::namespaced(context.client.clone(), namespace);
+    let only = Config::default().fields(&format!("metadata.name={CONFIG_MAP}"));
+    let mut events = pin!(watcher(api, only).default_backoff());
+    let mut listed = None;
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = sleep_until(keeper.due), if keeper.has_to_write() => {
+                keeper.write().await;
+                continue;
+            }
+        };
+        match event {
+            None => return,
+            Some(Ok(Event::Init)) => listed = None,
+            Some(Ok(Event::InitApply(object))) => listed = Some(object),
+            Some(Ok(Event::Apply(object))) => keeper.seen(object).await,
+            Some(Ok(Event::Delete(_))) => keeper.gone(),
+            Some(Ok(Event::InitDone)) => {
+                match listed.take() {
+                    Some(object) => keeper.seen(object).await,
+                    None => keeper.missing().await,
+                }
+                watch.in_sync();
+            }
+            Some(Err(error)) => {
+                keeper.unreadable(&error);
+                match trouble(&context.rights, &error) {
+                    // Nobody else waits for a right that may never come: what was kept is in use.
+                    refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => {
+                        watch.failed(refused);
+                    }
+                    Trouble::NotAnswering(_) => {}
+                }
+            }
+        }
+    }
+}
+
+struct Keeper<'a> {
+    context: &'a Context,
+    config_maps: KeptConfig,
+    /// What the operator's own ConfigMap holds.
+    kept: TextsInUse,
+    /// There is no ConfigMap for people to edit.
+    is_missing: bool,
+    /// When what is not written yet is tried.
+    due: Instant,
+    pause: Duration,
+    /// What was said last of the ConfigMap, and of requests that fail.
+    told: Judged,
+    failure: Option<String>,
+}
+
+/// Figures are the leader's; one that no longer leads shows none.
+impl Drop for Keeper<'_> {
+    fn drop(&mut self) {
+        self.context.metrics.broken_configuration(&[]);
+    }
+}
+
+impl<'a> Keeper<'a> {
+    /// Begins with what was in use last, whoever led then.
+    async fn recall(context: &'a Context) -> Self {
+        let config_maps = KeptConfig::new(&context.client, &context.settings.operator_namespace);
+        let mut keeper = Self {
+            context,
+            config_maps,
+            kept: TextsInUse::default(),
+            is_missing: false,
+            due: Instant::now(),
+            pause: PAUSE,
+            told: Judged::default(),
+            failure: None,
+        };
+        keeper.kept = loop {
+            match keeper.config_maps.read().await {
+                Ok(kept) => break kept,
+                Err(kube::Error::Api(status)) if status.code == 403 => {
+                    keeper.failed("what was in use last cannot be read", status.message.clone());
+                    break TextsInUse::default();
+                }
+                Err(error) => {
+                    keeper.failed("what was in use last cannot be read", safe_message(&error));
+                    sleep(RECALL).await;
+                }
+            }
+        };
+        context.configuration.set_texts(keeper.kept.clone());
+        keeper
+    }
+
+    async fn seen(&mut self, object: ConfigMap) {
+        self.is_missing = false;
+        let data = object.data.clone().unwrap_or_default();
+        let judged = self.context.configuration.texts().judge(&data);
+        self.use_texts(judged.in_use.clone()).await;
+        self.tell(&object, judged);
+    }
+
+    /// There was none when the watch began.
+    async fn missing(&mut self) {
+        if self.context.configuration.texts() == TextsInUse::default() {
+            // Nor was there ever one: all keys have their defaults.
+            let judged = TextsInUse::default().judge(&[].into());
+            self.use_texts(judged.in_use).await;
+        }
+        self.is_missing = true;
+        self.write().await;
+    }
+
+    fn gone(&mut self) {
+        tracing::warn!("ConfigMap {CONFIG_MAP} is gone; what it said last stays in use");
+        self.is_missing = true;
+        self.due = Instant::now() + PAUSE;
+    }
+
+    /// Keeps the texts, and then uses them: after a crash between the two the same is read again.
+    async fn use_texts(&mut self, texts: TextsInUse) {
+        if texts != self.kept {
+            self.save(&texts).await;
+        }
+        if self.context.configuration.set_texts(texts) {
+            for key in self.context.cache.resource_keys() {
+                self.context.queue.add(&key);
+            }
+        }
+    }
+
+    fn has_to_write(&self) -> bool {
+        self.is_missing || self.context.configuration.texts() != self.kept
+    }
+
+    /// Writes what is not written yet.
+    async fn write(&mut self) {
+        let texts = self.context.configuration.texts();
+        if texts != self.kept {
+            self.save(&texts).await;
+        }
+        if self.is_missing {
+            match self.config_maps.make(&texts).await {
+                Ok(()) => {
+                    tracing::info!("ConfigMap {CONFIG_MAP} was made, for people to edit");
+                    self.is_missing = false;
+                    self.pause = PAUSE;
+                }
+                Err(error) => {
+                    self.failed("its ConfigMap cannot be made", safe_message(&error));
+                    self.later();
+                }
+            }
+        }
+    }
+
+    async fn save(&mut self, texts: &TextsInUse) {
+        match self.config_maps.keep(texts).await {
+            Ok(()) => {
+                self.kept = texts.clone();
+                self.pause = PAUSE;
+                self.failure = None;
+            }
+            Err(error) => {
+                let what = "what is in use cannot be kept, and a restart would forget it";
+                self.failed(what, format!("ConfigMap {KEPT_CONFIG_MAP}: {}", safe_message(&error)));
+                self.later();
+            }
+        }
+    }
+
+    /// What failed is tried again after a pause, and after a longer one each time.
+    fn later(&mut self) {
+        self.due = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+
+    fn unreadable(&mut self, error: &Error) {
+        self.failed(
+            "ConfigMap cannot be watched; what it said last stays in use",
+            error.to_string(),
+        );
+    }
+
+    /// The same again and again would bury what else is to be read.
+    fn failed(&mut self, what: &'static str, why: String) {
+        if self.failure.as_ref() != Some(&why) {
+            tracing::warn!(config_map = CONFIG_MAP, why, "the operator's configuration: {what}");
+            self.failure = Some(why);
+        }
+    }
+
+    /// Says what is broken, or no longer, where that changed.
+    fn tell(&mut self, object: &ConfigMap, judged: Judged) {
+        if (&self.told.broken, &self.told.unknown) == (&judged.broken, &judged.unknown) {
+            return;
+        }
+        let names: Vec<&str> = judged.broken.keys().map(|key| key.name()).collect();
+        self.context.metrics.broken_configuration(&names);
+        for problem in judged.problems() {
+            tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} has a mistake");
+        }
+        let key = Key::new(&self.context.settings.operator_namespace, CONFIG_MAP);
+        let events = judged.events(&self.told);
+        self.context.events.publish_on_config_map(&key, &object.metadata, events);
+        self.told = judged;
+    }
+}

@@ -1,0 +1,38 @@
+//! What a known caller gets beyond an answer from what it sent: a look at the cluster, of which few go on
+//! at the same time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Client;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::callers::Callers;
+
+/// A look is of at most twenty small reads; a burst of writes goes without.
+const AT_ONCE: usize = 4;
+
+/// Looks at the cluster. Clones share the bound.
+#[derive(Clone)]
+pub struct Lookups {
+    pub(super) client: Client,
+    pub(super) callers: Arc<Callers>,
+    at_once: Arc<Semaphore>,
+}
+
+impl Lookups {
+    pub fn new(client: Client, callers: Arc<Callers>) -> Self {
+        Self { client, callers, at_once: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Room for one more; none where a write would have to wait for it.
+    pub(super) fn room(&self) -> Option<SemaphorePermit<'_>> {
+        self.at_once.try_acquire().ok()
+    }
+}
+
+impl fmt::Debug for Lookups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookups").field("callers", &self.callers).finish_non_exhaustive()
+    }
+}
