@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::objects::labels;
+use crate::objects::{labels, other_start_program};
 use crate::resource::Resource;
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
@@ -35,6 +35,18 @@ pub struct DeploymentDetail {
     pub adopted: bool,
     /// The image of the Redis sidecar.
     pub sidecar_image: Option<Box<str>>,
+    /// Its pods run a configuration that was generated.
+    pub generated: bool,
+    /// Its pods are started by another program than this operator's. The program itself is long, and
+    /// read where it is needed.
+    pub other_start_program: bool,
+}
+
+/// The start program of a Deployment's pods, where it is another than this operator's.
+pub fn start_program(deployment: &Value) -> Option<&str> {
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let words = container["command"].as_array()?.iter().map(Value::as_str);
+    other_start_program(&words.collect::<Option<Vec<&str>>>()?)
 }
 
 impl DeploymentDetail {
@@ -61,6 +73,7 @@ impl DeploymentDetail {
             found.and_then(|container| container["image"].as_str()).map(str::to_owned)
         };
         let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
+        let has = |name: &str| annotation(name).is_some();
         Self {
             state: DeploymentState {
                 generation: metadata["generation"].as_i64().unwrap_or(0),
@@ -80,6 +93,9 @@ impl DeploymentDetail {
             adopted: annotation(labels::ADOPTED).is_some(),
             sidecar_image: image(&pod["initContainers"], &|name| name == labels::REDIS_SIDECAR)
                 .map(Into::into),
+            // A configuration of the user's own has its hash under both names.
+            generated: has(labels::CONFIG_HASH) && !has(labels::USER_CONFIG_HASH),
+            other_start_program: start_program(object).is_some(),
         }
     }
 }
