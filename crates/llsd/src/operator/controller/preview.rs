@@ -160,10 +160,9 @@ impl Previewer {
                 after["spec"]["replicas"] = number.into();
             }
             Beforehand::Disown => {
-                let owners = after["metadata"]["ownerReferences"].as_array_mut();
-                owners.into_iter().for_each(|owners| {
+                if let Some(owners) = after["metadata"]["ownerReferences"].as_array_mut() {
                     owners.retain(|owner| owner["uid"] != resource.owner());
-                });
+                }
             }
         }
         let (kind, name, after) = (object.kind.name(), object.name, Some(after));
