@@ -1,8 +1,9 @@
 //! What is known of a resource's Deployment: how its pods are, and for which state of the resource
 //! its template was made.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::fingerprint::FIELD_MANAGER;
 use crate::objects::{labels, other_start_program};
 use crate::resource::Resource;
 
@@ -42,11 +43,19 @@ pub struct DeploymentDetail {
     pub other_start_program: bool,
 }
 
-/// The start program of a Deployment's pods, where it is another than this operator's.
+/// The start program that an operator before this one gave a Deployment's pods, where it is another
+/// than this one's. What anybody else made of it is not kept.
 pub fn start_program(deployment: &Value) -> Option<&str> {
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     let words = container["command"].as_array()?.iter().map(Value::as_str);
-    other_start_program(&words.collect::<Option<Vec<&str>>>()?)
+    let program = other_start_program(&words.collect::<Option<Vec<&str>>>()?)?;
+    let key = format!("k:{}", json!({"name": container["name"]}));
+    let mut managers = deployment["metadata"]["managedFields"].as_array()?.iter();
+    let is_ours = managers.any(|entry| {
+        let containers = &entry["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"];
+        entry["manager"] == FIELD_MANAGER && containers[&key].get("f:command").is_some()
+    });
+    is_ours.then_some(program)
 }
 
 impl DeploymentDetail {

@@ -1,11 +1,14 @@
 //! A change of a resource that must not cost it its server, its account or its data, and what the
 //! cluster refuses to serve.
 
+use std::time::Duration;
+
 use kube::api::{Patch, PatchParams};
 use llsd_testkit::{ControlPlane, PodState, skip};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+use llsd_testbed::access::within;
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
@@ -103,6 +106,55 @@ async fn the_operators_account_that_a_resource_names_itself_is_kept() {
     // One that nothing names goes, once no pod runs as it.
     ask(&namespace, &named("default")).await;
     namespace.until_gone("ServiceAccount", "llama-sa").await;
+}
+
+/// An operator that would start the server by another program than the one before it.
+#[tokio::test]
+async fn a_new_operator_restarts_no_server_to_start_it_otherwise() {
+    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let workers = |number: u8| json!({"workload": {"workers": number}});
+    let name = {
+        let namespace = bed.namespace("upgrade").await;
+        ask(&namespace, &workers(2)).await;
+        until_ready(&namespace).await;
+        namespace.name
+    };
+    bed.operator.kill();
+    started_before(&Namespace { cluster: &bed.cluster, name: name.clone() }).await;
+    bed.restart(&[]);
+    // The lease of the one that crashed has to run out.
+    within(Duration::from_mins(1), "the new operator leads", async || {
+        bed.operator.figure("llsd_leader").await == Some(1.0)
+    })
+    .await;
+    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    until_ready(&namespace).await;
+    let program = async || {
+        let deployment = namespace.get("Deployment", "llama").await.unwrap();
+        deployment["spec"]["template"]["spec"]["containers"][0]["command"][2].clone()
+    };
+    assert_eq!(program().await, BEFORE, "nothing of the resource changed");
+    ask(&namespace, &workers(3)).await;
+    until_ready(&namespace).await;
+    assert_ne!(program().await, BEFORE, "with a change of the resource the new one comes");
+}
+
+/// The start program of an operator before.
+const BEFORE: &str = "print('before')";
+
+/// Writes the Deployment as that operator had.
+async fn started_before(namespace: &Namespace<'_>) {
+    let mut deployment = namespace.get("Deployment", "llama").await.unwrap();
+    let metadata = &deployment["metadata"];
+    let kept = ["name", "namespace", "labels", "annotations", "ownerReferences"];
+    deployment["metadata"] =
+        kept.map(|field| (field, metadata[field].clone())).into_iter().collect();
+    deployment.as_object_mut().unwrap().shift_remove("status");
+    deployment["spec"]["template"]["spec"]["containers"][0]["command"][2] = json!(BEFORE);
+    let parameters = PatchParams::apply("llama-stack-operator").force();
+    let api = namespace.api("Deployment");
+    api.patch("llama", &parameters, &Patch::Apply(&deployment)).await.unwrap();
 }
 
 /// v0.9 as a vendor builds it writes under another name than `manager`, and so may anybody.

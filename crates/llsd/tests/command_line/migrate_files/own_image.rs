@@ -20,7 +20,11 @@ fn the_configuration_inside_the_image_says_what_its_variables_mean() {
     let file = files.add("own.yaml", OWN);
     let alone = run(&["migrate", "-f", &file], "");
     assert_eq!(alone.code, 0, "{}", alone.stderr);
-    assert!(alone.stdout.contains("VLLM_URL") && alone.stderr.contains("`--base`"), "{}", alone.stderr);
+    assert!(
+        alone.stdout.contains("VLLM_URL") && alone.stderr.contains("`--base`"),
+        "{}",
+        alone.stderr
+    );
 
     let base = repository("crates/llsd-plan/tests/bases/starter-0.6.1.yaml");
     let base = base.to_str().unwrap();
