@@ -43,6 +43,8 @@ pub struct Facts {
     pub unknown_apis: BTreeSet<String>,
     /// Objects of an earlier operator that are taken over.
     pub adopted: AdoptedFacts,
+    /// What runs for the very state that the resource has, and must not change by a new operator alone.
+    pub running: RunningFacts,
 }
 
 /// A resource of the API server that a cluster may lack.
@@ -245,6 +247,16 @@ impl OperatorFacts {
         let Some(allowed) = &self.ca_bundle_namespaces else { return true };
         allowed.contains(namespace) || allowed.contains(ANY_NAMESPACE)
     }
+}
+
+/// How the server of an unchanged resource was started, where this operator would do it otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RunningFacts {
+    /// From a generated file.
+    pub generated: bool,
+    /// By this start program of an earlier operator, as the pod's command has it.
+    pub start_program: Option<String>,
 }
 
 /// Objects of an earlier operator that shape what is planned.

@@ -2,6 +2,7 @@
 
 mod deployment;
 mod object;
+mod outside;
 
-pub use deployment::{DeploymentDetail, DeploymentState};
+pub use deployment::{DeploymentDetail, DeploymentState, start_program};
 pub use object::{Detail, LiveObject, version};

@@ -6,7 +6,8 @@
 //!   operator keeps its template and is only marked as ours.
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
-//! - A volume never shrinks.
+//! - A volume never shrinks, and one that is to be kept is nobody's.
+//! - What is no longer asked for stays as long as pods need it ([`retention`]).
 
 mod action;
 mod adopted;
@@ -15,10 +16,12 @@ mod decide;
 mod grant;
 mod held;
 mod inquiry;
+mod instead;
 mod refusal;
+pub mod retention;
 
 pub use action::Action;
-pub use decide::{Decision, Rollout, Running, decide, keeps_template};
+pub use decide::{Beforehand, Decision, Rollout, Running, decide, keeps_template};
 pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};
 pub use held::{Held, PinnedImage};
 pub use inquiry::{Inquiry, RunningImage};

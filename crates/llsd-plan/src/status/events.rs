@@ -49,6 +49,7 @@ vocabulary! {
         AccessLimited,
         KindNotServed,
         ServerFailing,
+        RouteNotAdmitted,
         Ready,
     }
 }
@@ -78,7 +79,7 @@ impl EventReason {
             | Self::AccessLimited
             | Self::KindNotServed
             | Self::UpdatePending => "Apply",
-            Self::ServerFailing | Self::Ready => "Observe",
+            Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
         }
     }
 
@@ -119,6 +120,7 @@ impl Change<'_> {
         events.extend(self.access_limited());
         events.extend(self.kind_not_served());
         events.extend(self.server_failing());
+        events.extend(self.not_admitted());
         events.extend(self.turned_ready());
         events
     }
@@ -226,6 +228,12 @@ impl Change<'_> {
         let new = |trouble: &String| !known.contains(&kind_of(trouble));
         let troubles = &self.rollout.troubles;
         troubles.iter().any(new).then(|| EventReason::ServerFailing.event(&troubles.join("; ")))
+    }
+
+    fn not_admitted(&self) -> Option<Event> {
+        let now = self.turned_false(ConditionType::Ready)?;
+        let reason = ConditionReason::RouteNotAdmitted.as_str();
+        (now.reason == reason).then(|| EventReason::RouteNotAdmitted.event(&now.message))
     }
 
     /// v0.9 had no `Ready`; its phase tells whether the server was ready already.

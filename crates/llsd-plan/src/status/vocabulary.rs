@@ -130,6 +130,9 @@ vocabulary! {
         ServerUntrusted,
         ServerNotAsked,
 
+        /// A router or gateway does not serve the object that exposes the server.
+        RouteNotAdmitted,
+
         StorageReady,
         StorageFailed,
         ServiceReady,

@@ -7,5 +7,6 @@ mod permissions;
 mod registries;
 mod servers;
 mod storage_migration;
+mod upstream_suite;
 mod watches;
 mod webhooks;

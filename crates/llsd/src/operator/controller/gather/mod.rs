@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::image::resolve;
-use llsd_plan::live::LiveObject;
-use llsd_plan::objects::ObjectKind;
+use llsd_plan::live::{LiveObject, start_program};
+use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::{Planning, plan_beside};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::references::{self, References};
@@ -21,6 +21,7 @@ use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
 use llsd_plan::status::TagNow;
 
+use super::api;
 use super::asker::Asker;
 use super::context::Context;
 use super::rights::Denials;
@@ -91,6 +92,13 @@ pub async fn gather(
     let held = Held::of(resource, live);
     if let Some(sidecar) = held.sidecar_image() {
         facts.operator.image = Some(sidecar.to_owned());
+    }
+    facts.running.generated = held.is_generated();
+    if held.keeps_start_program() {
+        let api = api::owned_in(client, &key.namespace, ObjectKind::Deployment);
+        let deployment = api.get_opt(&names::deployment(&key.name)).await?;
+        facts.running.start_program =
+            deployment.and_then(|live| start_program(&live.json).map(str::to_owned));
     }
     // Registries first: whoever has to wait for one has read nothing in vain.
     let images =
