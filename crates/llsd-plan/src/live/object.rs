@@ -116,7 +116,7 @@ impl LiveObject {
 
     /// Of a ConfigMap: the hash of its content, as its annotation has it.
     pub fn content_hash(&self) -> Option<&str> {
-        let Detail::Config { hash } = &self.detail else { return None };
+        let Detail::Config { hash, .. } = &self.detail else { return None };
         hash.as_deref()
     }
 
