@@ -72,7 +72,10 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
     spec["networking"] = json!({"expose": {"hostname": "other.example.com"}});
     budgeted.distribution("demo", spec).await;
     // What is no longer asked for, with another change beside it.
-    let unexposed = json!({"networking": {"expose": false}, "workload": {"replicas": 2}});
+    let unexposed = json!({
+        "networking": {"expose": false},
+        "workload": {"overrides": {"podLabels": {"team": "one"}}},
+    });
     hidden.patch(DISTRIBUTION, "demo", &json!({"spec": unexposed})).await;
     neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
 
@@ -110,7 +113,8 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
     let message = condition(&told, "Ready")["message"].to_string();
     assert!(message.contains("Ingress demo-ingress is no longer asked for"), "{message}");
     let deployment = hidden.get("Deployment", "demo").await.unwrap();
-    assert_eq!(deployment["spec"]["replicas"], 2, "all else is applied");
+    let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(labels["team"], "one", "all else is applied");
 
     let told = until_limited(&stuck, &lacking("list", "pods", &stuck)).await;
     assert_eq!(condition(&told, "Ready")["reason"], "RollingOut", "which is all that is known");

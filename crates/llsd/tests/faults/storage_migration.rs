@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use llsd::manifests::{cluster_wide, names};
+use llsd::manifests::{files, names};
 use llsd_testbed::access::{eventually, may, within};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file};
@@ -60,7 +60,7 @@ async fn one_object_that_is_refused_costs_no_other_a_second_write() {
     let args =
         ["patch", "crd", names::DEFINITION, "--subresource=status", "--type=merge", "-p", &patch];
     bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
-    apply(&bed.cluster, file(&cluster_wide(), "storage-migration.yaml")).await;
+    apply(&bed.cluster, file(&files(), "storage-migration.yaml")).await;
     let client = bed.cluster.client_for(&bed.user, &[]);
     eventually("it may be migrated", async || {
         may(&client, "update", ("llamastack.io", "llamastackdistributions"), &frozen, "").await

@@ -49,6 +49,18 @@ async fn a_replica_is_ready_from_when_it_says_so_until_it_is_asked_to_end() {
     assert_eq!(get(operator.probes, "/healthz").await.0, 200);
 }
 
+/// Only the leader ever says so, and never for what is lacking beside its own watch.
+#[tokio::test]
+async fn a_leader_that_sees_no_resource_is_not_ready_and_says_why() {
+    let operator = operator().await;
+    operator.health.ready.set();
+    operator.health.ready.set_blind(Some("the operator may not list them".to_owned()));
+    let says = "no resource can be seen: the operator may not list them\n".to_owned();
+    assert_eq!(get(operator.probes, "/readyz").await, (503, says));
+    operator.health.ready.set_blind(None);
+    assert_eq!(get(operator.probes, "/readyz").await.0, 200);
+}
+
 #[tokio::test]
 async fn a_loop_that_is_stuck_is_told_and_one_that_goes_on_again_too() {
     let operator = operator().await;

@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
 
+use futures::future::join_all;
 use kube::Client;
 use llsd_plan::facts::{Api, Served};
 use llsd_plan::objects::ObjectKind;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::operator::telemetry::Metrics;
 
@@ -28,6 +31,9 @@ const fn mirror(group: &'static str, version: &'static str, plural: &'static str
 /// What decides a plan.
 const PLANNED_BY: [Api; 3] =
     [ObjectKind::HttpRoute.api(), ObjectKind::Route.api(), Api::SECURITY_CONSTRAINTS];
+
+/// How long one group is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 type Known = BTreeMap<Api, Served>;
 
@@ -96,33 +102,31 @@ async fn discovered(client: &Client) -> kube::Result<Known> {
         .iter()
         .flat_map(|group| group.versions.iter().map(|version| version.group_version.as_str()))
         .collect();
-    let mut lists: BTreeMap<String, Option<HashSet<String>>> = BTreeMap::new();
-    let mut known = Known::new();
-    for api in all() {
-        let version = format!("{}/{}", api.group, api.version);
-        if !versions.contains(version.as_str()) {
-            known.insert(api, Served::No);
-            continue;
-        }
-        if !lists.contains_key(&version) {
-            let list = match client.list_api_group_resources(&version).await {
-                Ok(list) => Some(list.resources.into_iter().map(|kind| kind.name).collect()),
-                Err(kube::Error::Api(status)) if status.code == 404 => Some(HashSet::new()),
-                // The group is registered, and the API server behind it does not answer.
-                Err(_) => None,
-            };
-            lists.insert(version.clone(), list);
-        }
-        known.insert(
-            api,
-            match &lists[&version] {
-                None => Served::Unknown,
-                Some(plurals) if plurals.contains(api.plural) => Served::Yes,
-                Some(_) => Served::No,
-            },
-        );
+    let of_interest: BTreeSet<String> = all().map(group_version).collect();
+    let listed = of_interest.iter().filter(|version| versions.contains(version.as_str()));
+    let lists = listed.map(async |version| (version.clone(), plurals(client, version).await));
+    let lists: BTreeMap<String, Option<HashSet<String>>> =
+        join_all(lists).await.into_iter().collect();
+    let served = |api: Api| match lists.get(&group_version(api)) {
+        Some(None) => Served::Unknown,
+        Some(Some(plurals)) if plurals.contains(api.plural) => Served::Yes,
+        Some(Some(_)) | None => Served::No,
+    };
+    Ok(all().map(|api| (api, served(api))).collect())
+}
+
+fn group_version(api: Api) -> String {
+    format!("{}/{}", api.group, api.version)
+}
+
+/// What a version of a group serves; `None` where the API server behind it does not answer, which must
+/// keep nobody waiting.
+async fn plurals(client: &Client, version: &str) -> Option<HashSet<String>> {
+    match timeout(PATIENCE, client.list_api_group_resources(version)).await {
+        Ok(Ok(list)) => Some(list.resources.into_iter().map(|kind| kind.name).collect()),
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Some(HashSet::new()),
+        Ok(Err(_)) | Err(_) => None,
     }
-    Ok(known)
 }
 
 /// What nobody can tell now is as it was; and pods are not restarted under other ids because a kind

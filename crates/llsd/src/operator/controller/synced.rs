@@ -87,6 +87,11 @@ impl Synced {
         }
     }
 
+    /// Whether any watch is in trouble, wherever.
+    pub fn is_troubled(&self) -> bool {
+        self.lock().values().any(|state| matches!(state, State::Troubled { .. }))
+    }
+
     /// What keeps a watch from showing what is there in a namespace.
     pub fn trouble(&self, watched: Watched, namespace: &str) -> Option<Trouble> {
         match self.of(watched, namespace) {

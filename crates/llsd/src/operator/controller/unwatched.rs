@@ -101,6 +101,9 @@ pub fn limitations(
     plan: Option<&Plan>,
     lacks_its_image: bool,
 ) -> Vec<Limitation> {
+    if !context.synced.is_troubled() {
+        return Vec::new();
+    }
     let mut needed = vec![Watched::OperatorConfig, Watched::ConfigMaps];
     match plan {
         Some(plan) => {

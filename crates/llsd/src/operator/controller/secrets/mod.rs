@@ -2,16 +2,15 @@
 //! operator may not list or watch Secrets, so each is asked for again after a while.
 
 mod known;
+mod values;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
-use llsd_plan::coercion::coerced;
-use llsd_plan::connection::Connection;
-use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
+use llsd_plan::facts::SecretFacts;
 use llsd_plan::objects::names;
 use llsd_plan::references::References;
 use llsd_plan::resource::Key;
@@ -21,6 +20,7 @@ use super::api_error::safe_message;
 use super::rights::Rights;
 use super::secret_key::SecretKey;
 use known::{Address, Keys, Known, Own};
+use values::{SecretsRead, add_connection, hashes, wanted_keys};
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
 /// bring it back several times within seconds.
@@ -37,21 +37,6 @@ pub struct Secrets {
     known: Mutex<HashMap<Address, Known>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
-}
-
-/// What a resource's Secrets hold now.
-#[derive(Debug, Default)]
-pub struct SecretsRead {
-    pub facts: BTreeMap<String, SecretFacts>,
-    /// Other resources whose Secrets turned out to have changed.
-    pub woken: Vec<Key>,
-}
-
-impl SecretsRead {
-    /// Why Secrets may not be read.
-    pub fn forbidden(&self) -> impl Iterator<Item = &str> {
-        self.facts.values().filter_map(|secret| secret.forbidden.as_deref())
-    }
 }
 
 impl Secrets {
@@ -96,7 +81,8 @@ impl Secrets {
                     Ok(found) => found,
                     Err(error) => {
                         let why = self.rights.lacking(&error).ok_or(error)?;
-                        self.remember_forbidden(&key.namespace, name, &why, Some(key));
+                        let others = self.remember_forbidden(&key.namespace, name, &why, Some(key));
+                        all.woken.extend(others);
                         let facts = SecretFacts { forbidden: Some(why), ..SecretFacts::default() };
                         all.facts.insert(name.to_owned(), facts);
                         continue;
@@ -129,34 +115,13 @@ impl Secrets {
     ) -> Result<Option<Keys>, kube::Error> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &user.namespace);
         let found = secrets.get_opt(name).await?;
-        let hashes = found.as_ref().map(|secret| self.hashes(secret));
+        let hashes = found.as_ref().map(|secret| hashes(&self.key, secret));
         woken.extend(self.remember(&user.namespace, name, found.as_ref(), Some(user)));
         let Some(mut hashes) = hashes else { return Ok(None) };
-        if let Some(field) = connection
-            && let Some(facts) = hashes.get_mut(field)
-            && let Some(value) = found.as_ref().and_then(|secret| secret.data.as_ref()?.get(field))
-        {
-            facts.connection = Some(match std::str::from_utf8(&value.0) {
-                Ok(text) => Connection::parse(text),
-                Err(_) => Err("is not text"),
-            });
+        if let (Some(field), Some(found)) = (connection, &found) {
+            add_connection(&mut hashes, found, field);
         }
         Ok(Some(hashes))
-    }
-
-    fn hashes(&self, secret: &Secret) -> Keys {
-        let data = secret.data.iter().flatten();
-        data.map(|(key, value)| {
-            let text = std::str::from_utf8(&value.0).ok();
-            let facts = SecretKeyFacts {
-                hash: self.key.hash(&value.0),
-                empty: value.0.is_empty(),
-                coerced: text.is_some_and(coerced),
-                connection: None,
-            };
-            (key.clone(), facts)
-        })
-        .collect()
     }
 
     /// Reads every Secret again that was not read for a while; which resources a change wakes.
@@ -241,7 +206,7 @@ impl Secrets {
         secret: Option<&Secret>,
         user: Option<&Key>,
     ) -> Vec<Key> {
-        let hashes = secret.map(|secret| self.hashes(secret));
+        let hashes = secret.map(|secret| hashes(&self.key, secret));
         let certificate = secret.and_then(|secret| secret.data.as_ref()?.get("tls.crt"));
         let mut known = self.lock();
         let address = (namespace.into(), name.into());
@@ -316,15 +281,5 @@ impl Secrets {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Address, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn wanted_keys(found: Option<Keys>, wanted: &[&String]) -> SecretFacts {
-    match found {
-        None => SecretFacts { missing: true, ..SecretFacts::default() },
-        Some(mut keys) => {
-            keys.retain(|key, _| wanted.contains(&key));
-            SecretFacts { keys, ..SecretFacts::default() }
-        }
     }
 }
