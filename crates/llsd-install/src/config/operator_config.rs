@@ -11,6 +11,9 @@ use super::key::ConfigKey;
 use super::remarks::{Remarks, below};
 use super::{domain, flags, images, namespaces};
 
+/// No ConfigMap holds more, but whoever makes up a review can send it.
+const LONGEST_TEXT: usize = 1024 * 1024;
+
 /// What an administrator sets for all resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorConfig {
@@ -54,6 +57,13 @@ impl OperatorConfig {
     pub(super) fn set(&mut self, key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
         let mut remarks = Remarks::default();
         let name = key.name();
+        if text.len() > LONGEST_TEXT {
+            remarks.at(
+                name,
+                format!("is longer than the {LONGEST_TEXT} bytes that a ConfigMap holds"),
+            );
+            return remarks.0;
+        }
         match key {
             ConfigKey::FeatureFlags => {
                 let flags = remarks.mapping(name, text);

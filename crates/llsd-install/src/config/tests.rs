@@ -193,6 +193,11 @@ fn a_hostile_document_is_given_up_quickly() {
     let (config, remarks) = read(&[("image-overrides", &deep), ("featureFlags", &deep)], &[]);
     assert_eq!(config, OperatorConfig::default());
     assert_eq!(remarks.len(), 2);
+    let long = "a: b\n".repeat(300_000);
+    for key in ConfigKey::ALL {
+        let (config, remarks) = read(&[(key.name(), &long)], &[]);
+        assert_eq!((config, remarks.len()), (OperatorConfig::default(), 1));
+    }
 }
 
 #[test]
