@@ -17,8 +17,8 @@ use llsd_testbed::relay::Relay;
 use llsd_testbed::story::vllm;
 use llsd_testbed::stub_server::StubServer;
 
-/// Enough for eight workers to be busy for a minute, if they waited for five seconds each.
-const SERVERS: usize = 100;
+/// Enough for four workers to be busy for more than a minute, if they waited for five seconds each.
+const SERVERS: usize = 60;
 
 fn resources(specs: impl IntoIterator<Item = (String, Value)>) -> String {
     let resource = |(name, spec): (String, Value)| {
@@ -66,7 +66,7 @@ async fn writes(bed: &Bed, namespace: &Namespace<'_>, mark: Mark) -> BTreeMap<St
 async fn servers_that_do_not_answer_delay_nobodys_status_and_are_told_once() {
     let nobody = Deaf::and_rude();
     let template = format!("http://{}", nobody.host());
-    let arguments = ["--concurrency", "8", "--resync", "10", "--server-url-template", &template];
+    let arguments = ["--concurrency", "4", "--resync", "10", "--server-url-template", &template];
     let Some(bed) = Bed::start(&arguments).await else { return };
     let (namespace, other) = (bed.namespace("deaf").await, bed.namespace("other").await);
     let specs = (0..SERVERS)

@@ -304,9 +304,12 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached() {
     let Some((world, namespace)) = world().await else { return };
-    world.registry.push("away/stack", "1", &labelled(configuration())).await.unwrap();
+    for tag in ["1", "2"] {
+        world.registry.push("away/stack", tag, &labelled(configuration())).await.unwrap();
+    }
+    let image = |tag: &str| json!({"image": format!("{}/away/stack:{tag}", world.way.host())});
     let mut spec = vllm();
-    spec["distribution"] = json!({"image": format!("{}/away/stack:1", world.way.host())});
+    spec["distribution"] = image("1");
     namespace.distribution("demo", spec).await;
     let trouble = Trouble {
         condition: "ConfigGenerated",
@@ -314,8 +317,10 @@ async fn a_registry_that_cannot_be_reached() {
         says: "spec.distribution.image: the configuration of ",
         event: "RegistryUnavailable",
     };
-    let elsewhere =
-        json!({"spec": {"providers": {"inference": {"endpoint": "http://other:8000"}}}});
+    // Of an image that is known already the registry is not needed.
+    let elsewhere = json!({"spec": {
+        "distribution": image("2"), "providers": {"inference": {"endpoint": "http://other:8000"}},
+    }});
     let break_it = async || {
         world.way.cut();
         namespace.patch(DISTRIBUTION, "demo", &elsewhere).await;

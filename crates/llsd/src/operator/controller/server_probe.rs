@@ -197,16 +197,28 @@ fn reason(error: &reqwest::Error) -> Server {
     })
 }
 
+/// Whether a handshake failed over the certificate. Errors of input and output hide what they hold, and
+/// may hold each other.
 fn is_of_certificate(error: &(dyn std::error::Error + 'static)) -> bool {
-    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    let direct = error.downcast_ref::<rustls::Error>();
-    let error = wrapped.and_then(|inner| inner.downcast_ref()).or(direct);
-    matches!(error, Some(rustls::Error::InvalidCertificate(_)))
+    if let Some(error) = error.downcast_ref::<std::io::Error>() {
+        return error.get_ref().is_some_and(|inner| is_of_certificate(inner));
+    }
+    matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trouble_with_a_certificate_is_known_however_deep_it_is_wrapped() {
+        let refused = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        let wrapped = std::io::Error::other(std::io::Error::other(refused.clone()));
+        assert!(is_of_certificate(&refused) && is_of_certificate(&wrapped));
+        let other = std::io::Error::other(rustls::Error::HandshakeNotComplete);
+        assert!(!is_of_certificate(&other));
+        assert!(!is_of_certificate(&std::io::Error::from(std::io::ErrorKind::ConnectionRefused)));
+    }
 
     #[test]
     fn a_text_that_may_hold_anything_is_not_repeated() {
