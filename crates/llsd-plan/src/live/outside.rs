@@ -59,19 +59,23 @@ pub(super) fn refused(kind: ObjectKind, object: &Value) -> Option<Box<str>> {
         _ => return None,
     };
     let answers = answers.as_array().filter(|answers| !answers.is_empty())?;
+    let generation = object["metadata"]["generation"].as_i64();
     let refusals: Vec<&Value> =
-        answers.iter().filter_map(|answer| refusal(answer, wanted)).collect();
+        answers.iter().filter_map(|answer| refusal(answer, wanted, generation)).collect();
     // One router or gateway that serves it is enough.
     let condition = refusals.first().filter(|_| refusals.len() == answers.len())?;
     let text = |field: &str| condition[field].as_str().unwrap_or_default();
     Some(format!("{}: {}", text("reason"), text("message")).into())
 }
 
-fn refusal<'a>(answer: &'a Value, wanted: &[&str]) -> Option<&'a Value> {
+/// The condition of an answer by which the object is refused as it is now.
+fn refusal<'a>(answer: &'a Value, wanted: &[&str], generation: Option<i64>) -> Option<&'a Value> {
     let mut conditions = answer["conditions"].as_array().into_iter().flatten();
     conditions.find(|condition| {
+        let seen = condition["observedGeneration"].as_i64();
         condition["status"] == "False"
             && condition["type"].as_str().is_some_and(|name| wanted.contains(&name))
+            && seen.zip(generation).is_none_or(|(seen, now)| seen >= now)
     })
 }
 
@@ -127,6 +131,10 @@ mod tests {
         assert_eq!(route(&[]), None, "nobody has looked yet");
         let unresolved = json!({"status": {"parents": [answer("ResolvedRefs", "False")]}});
         assert!(refused(ObjectKind::HttpRoute, &unresolved).is_some());
+        let mut changed = unresolved.clone();
+        changed["metadata"]["generation"] = json!(2);
+        changed["status"]["parents"][0]["conditions"][0]["observedGeneration"] = json!(1);
+        assert_eq!(refused(ObjectKind::HttpRoute, &changed), None, "of the object as it was");
         assert_eq!(refused(ObjectKind::Ingress, &unresolved), None);
     }
 }

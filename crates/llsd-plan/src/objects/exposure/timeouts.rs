@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::decision::Exposure;
+use super::decision::{Exposure, ROUTE_API};
+use crate::objects::blueprint::Blueprint;
 
 /// By which annotations ingress-nginx and OpenShift's router are told, and an hour as each writes it.
 /// Other controllers of an Ingress do not read them.
@@ -19,12 +20,14 @@ pub const REQUEST_TIMEOUT: &str = "llamastack.io/request-timeout";
 const NONE: &str = "none";
 const DEFAULT: &str = "1h";
 
-pub(super) fn of_ingress(exposure: &Exposure) -> BTreeMap<String, String> {
-    below(&INGRESS, exposure)
+/// On OpenShift the router makes a Route of an Ingress, with its annotations.
+pub(super) fn of_ingress(blueprint: &Blueprint, exposure: &Exposure) -> BTreeMap<String, String> {
+    let of_router = ROUTE.iter().filter(|_| blueprint.serves(ROUTE_API));
+    below(INGRESS.iter().chain(of_router), exposure)
 }
 
 pub(super) fn of_route(exposure: &Exposure) -> BTreeMap<String, String> {
-    below(&ROUTE, exposure)
+    below(ROUTE.iter(), exposure)
 }
 
 /// The time for a whole request of an HTTPRoute.
@@ -35,8 +38,11 @@ pub(super) fn of_http_route<'a>(exposure: &Exposure<'a>) -> Option<&'a str> {
 }
 
 /// The resource's annotations win.
-fn below(ours: &[(&str, &str)], exposure: &Exposure) -> BTreeMap<String, String> {
-    let ours = ours.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+fn below<'a>(
+    ours: impl Iterator<Item = &'a (&'a str, &'a str)>,
+    exposure: &Exposure,
+) -> BTreeMap<String, String> {
+    let ours = ours.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let mut annotations: BTreeMap<String, String> = ours.collect();
     annotations.extend(exposure.how.annotations.clone().unwrap_or_default());
     annotations

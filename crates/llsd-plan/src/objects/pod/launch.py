@@ -34,7 +34,9 @@ from typing import TextIO
 import yaml
 
 MOUNTED_FILE = "/etc/llama-stack/config.yaml"
-ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh")  # of the published images
+# Of images that name no distribution, and what published images start with.
+OWN_FILES = [f"{folder}/{file}" for folder in ("/app", "/opt/app-root") for file in ("config.yaml", "run.yaml")]
+ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")
 STORE_SECONDS = 10
 Release = tuple[int, int, int]
 OGX = (1, 0, 0)  # llama-stack ended with 0.7
@@ -86,7 +88,7 @@ def config_file(release: Release) -> str | None:
     name = os.environ.get("DISTRO_NAME") or ("starter" if release >= OGX else None)
     candidates = [own] if own else []
     candidates += packaged_files(name, release) if name else []
-    candidates += [] if own or name else ["/app/config.yaml", "/app/run.yaml"]  # of images that were built with one
+    candidates += OWN_FILES if not name else []
     return next((file for file in candidates if os.path.exists(file)), None)
 
 
@@ -100,18 +102,20 @@ def packaged_files(name: str, release: Release) -> list[str]:
     return [os.path.join(package, folder, name, file) for folder in folders for file in ("config.yaml", "run.yaml")]
 
 
-def run_as_it_is() -> None:
+def run_as_it_is(release: Release) -> None:
     """Starts the server as the image would, where its configuration is nowhere to be found: by its entrypoint, if it
     is one that is known, else by the server's own command."""
     asked = {"LLS_TLS_CERT_FILE": "networking.tls", "LLS_WORKERS": "workload.workers"}
     lost = [field for name, field in asked.items() if os.environ.get(name) not in (None, "", "1")]
-    say(f"the image's own configuration is not found, so it runs as it is: {' and '.join(lost)} without effect")
+    effect = f": {' and '.join(lost)} without effect" if lost else ""
+    say(f"the image's own configuration is not found, so it runs as it is{effect}")
     entrypoint = next(filter(shutil.which, ENTRYPOINTS), None)
     if entrypoint:
         become([entrypoint, *sys.argv[1:]])
     port = os.environ.get("LLS_PORT") or "8321"
     name = os.environ.get("DISTRO_NAME") or "starter"
-    become([*with_telemetry(), "llama", "stack", "run", name, "--port", port, *sys.argv[1:]])
+    command = ["ogx", "run"] if release >= OGX else ["llama", "stack", "run"]
+    become([*with_telemetry(), *command, name, "--port", port, *sys.argv[1:]])
 
 
 def with_telemetry() -> list[str]:
@@ -479,7 +483,7 @@ def main() -> None:
     release = installed_release()
     file = config_file(release)
     if not file:
-        return run_as_it_is()
+        return run_as_it_is(release)
     if release >= OGX:
         prepare_ogx(file)
     else:
