@@ -126,7 +126,7 @@ mod tests {
             refused(ObjectKind::Route, &json!({"status": {"ingress": answers}}))
         };
         let (no, yes) = (answer("Admitted", "False"), answer("Admitted", "True"));
-        assert_eq!(route(&[no.clone()]).as_deref(), Some("HostAlreadyClaimed: by b"));
+        assert_eq!(route(std::slice::from_ref(&no)).as_deref(), Some("HostAlreadyClaimed: by b"));
         assert_eq!(route(&[no, yes]), None);
         assert_eq!(route(&[]), None, "nobody has looked yet");
         let unresolved = json!({"status": {"parents": [answer("ResolvedRefs", "False")]}});

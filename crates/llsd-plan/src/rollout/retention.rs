@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 use crate::live::{Detail, LiveObject};
 use crate::objects::{ObjectKind, image_record};
 use crate::plan::Plan;
+use crate::problem::Problem;
 use crate::references;
 use crate::resource::Resource;
 
@@ -55,11 +56,12 @@ pub fn referred(resource: &Resource, plan: &Plan) -> Names {
 }
 
 /// The resource's objects that a plan does not refer to, but for the newest generated configurations.
+/// `withheld` is what the plan could not contain for want of a kind.
 /// Claims are never among them: data goes only with a resource that asks for that.
 pub fn unplanned<'a>(
     resource: &Resource,
-    plan: &Plan,
     referred: &Names,
+    withheld: &[Problem],
     live: &'a [LiveObject],
 ) -> Vec<&'a LiveObject> {
     let is_referred =
@@ -70,7 +72,7 @@ pub fn unplanned<'a>(
         .filter(|object| object.kind != ObjectKind::VolumeClaim && !is_referred(object))
         .filter(|object| !is_record(object, resource))
         // What leads to the server stays until what shall take its place can be made.
-        .filter(|object| plan.withheld.is_empty() || !object.kind.is_exposure())
+        .filter(|object| withheld.is_empty() || !object.kind.is_exposure())
         .collect();
     let is_config = |object: &&LiveObject| is_generated(object, resource);
     let mut configs: Vec<&LiveObject> = unplanned.iter().copied().filter(is_config).collect();
@@ -228,8 +230,10 @@ mod tests {
         let live = ["llama-config-1", "llama-config-2", "llama-config-3"]
             .map(|name| config_map(name, Some("1")));
         let referred = Names::from([(ObjectKind::ConfigMap, "llama-config-1".to_owned())]);
-        let names: Vec<&str> =
-            unplanned(&resource, &referred, &live).iter().map(|object| &*object.name).collect();
+        let names: Vec<&str> = unplanned(&resource, &referred, &[], &live)
+            .iter()
+            .map(|object| &*object.name)
+            .collect();
         assert_eq!(names.len(), 1, "one of the two beside the one in use: {names:?}");
     }
 }

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::decision::{Exposure, ROUTE_API};
+use super::decision::Exposure;
 use crate::objects::blueprint::Blueprint;
+use crate::objects::kind::ObjectKind;
 
 /// By which annotations ingress-nginx and OpenShift's router are told, and an hour as each writes it.
 /// Other controllers of an Ingress do not read them.
@@ -22,7 +23,7 @@ const DEFAULT: &str = "1h";
 
 /// On OpenShift the router makes a Route of an Ingress, with its annotations.
 pub(super) fn of_ingress(blueprint: &Blueprint, exposure: &Exposure) -> BTreeMap<String, String> {
-    let of_router = ROUTE.iter().filter(|_| blueprint.serves(ROUTE_API));
+    let of_router = ROUTE.iter().filter(|_| blueprint.serves(ObjectKind::Route.api()));
     below(INGRESS.iter().chain(of_router), exposure)
 }
 

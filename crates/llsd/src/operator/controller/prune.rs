@@ -63,7 +63,7 @@ pub async fn unplanned<'a>(
     denials: &Denials<'_>,
 ) -> Result<Vec<&'a LiveObject>, kube::Error> {
     let referred = retention::referred(resource, plan);
-    let mut unplanned = retention::unplanned(resource, plan, &referred, live);
+    let mut unplanned = retention::unplanned(resource, &referred, &plan.withheld, live);
     if retention::may_be_needed(&unplanned) {
         let pod_sets = denials.tolerate(pod_sets(context, &resource.key).await)?;
         unplanned.retain(|object| match &pod_sets {

@@ -141,7 +141,7 @@ impl<'a> Writer<'a> {
     pub async fn wake_pods(&self, live: &LiveObject, number: i32) -> Result<(), WriteFailure> {
         let parameters = PatchParams::apply(REPLICAS_MANAGER).force();
         let woken = self.number_of_pods(live, number, &parameters).await;
-        woken.map_err(|error| failure(live.kind, &live.name, &error))
+        woken.map_err(|error| self.failure(live.kind, &live.name, &error))
     }
 
     async fn number_of_pods(
