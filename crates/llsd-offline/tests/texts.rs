@@ -54,7 +54,7 @@ spec:
   server:
     distribution: {name: starter}
 ";
-    let migrated = migrate(&[Source::new("stack.yaml", old.into())], None);
+    let migrated = migrate(&[Source::new("stack.yaml", old.into())], Input::default(), None);
     let text = migrated.text.unwrap();
     assert!(text.starts_with("apiVersion: llamastack.io/v1alpha2\n"), "{text}");
     assert!(text.contains("replicas: 2 # one for each zone\n"), "{text}");

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
-use llsd_plan::facts::Facts;
+use llsd_plan::facts::{Facts, ImageFacts};
 use llsd_plan::migrate::{
-    Decision, DecisionKind, Migrated, Move, Target, lift, migrate, migrate_to,
+    Decision, DecisionKind, Migrated, Move, Target, lift, migrate_to, migrate_with,
 };
 use llsd_plan::plan::{self, parse_and_plan};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
@@ -29,7 +29,7 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    pub(super) fn of(resource: Resource, to: Option<Target>) -> Self {
+    pub(super) fn of(resource: Resource, facts: &Facts, to: Option<Target>) -> Self {
         let source = resource.to_json();
         let mut findings = Findings::default();
         let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
@@ -39,10 +39,10 @@ impl Migration {
             }
             if findings.problems.is_empty() {
                 migrated = match to {
-                    Some(target) => migrate_to(&migrated.object, target),
-                    None => migrate(&migrated.object),
+                    Some(target) => migrate_to(&migrated.object, facts, target),
+                    None => migrate_with(&migrated.object, facts),
                 };
-                let found = judge(&migrated.object, to);
+                let found = judge(&migrated.object, facts, to);
                 findings.extend(in_fields_of_the_source(found, &migrated, version));
             }
             regrouped(&resource, &mut migrated);
@@ -73,12 +73,15 @@ impl Migration {
 }
 
 /// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
-fn judge(object: &Value, to: Option<Target>) -> Findings {
+fn judge(object: &Value, facts: &Facts, to: Option<Target>) -> Findings {
     let mut findings = validate(object);
-    let mut facts = Facts::default();
-    // A name says itself which release it stands for.
-    let is_image = object.pointer("/spec/distribution/image").is_some();
-    facts.image.release = to.filter(|_| is_image).map(|target| target.release().to_owned());
+    let mut facts = facts.clone();
+    if let Some(target) = to {
+        // The facts are of the image before. A name says itself which release it stands for.
+        let is_image = object.pointer("/spec/distribution/image").is_some();
+        let release = is_image.then(|| target.release().to_owned());
+        facts.image = ImageFacts { release, ..ImageFacts::default() };
+    }
     match parse_and_plan(object, &facts) {
         plan::Planning::Planned(plan) => findings.warnings.extend(plan.warnings),
         plan::Planning::Refused(found) => findings.extend(found),

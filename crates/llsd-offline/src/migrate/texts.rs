@@ -8,7 +8,7 @@ use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
 
 use super::migration::{Migration, summary};
-use crate::input::Source;
+use crate::input::{Input, Source};
 use crate::pick::contents;
 use crate::report::Report;
 use crate::resource::Remark;
@@ -23,16 +23,23 @@ pub struct Migrated {
     pub report: Report,
 }
 
-pub fn migrate(sources: &[Source], to: Option<Target>) -> Migrated {
-    let mut report = Report::default();
+/// Migrates what the sources hold. `known` are the facts and the remarks on the files that they are
+/// from.
+pub fn migrate(sources: &[Source], known: Input, to: Option<Target>) -> Migrated {
+    let Input { files, remarks, facts, .. } = known;
+    let facts = facts.unwrap_or_default();
+    let mut report = Report { files, remarks, ..Report::default() };
     let mut texts = Vec::new();
     let mut all = Vec::new();
     for source in sources {
         report.files.push(source.name.clone());
         let found = contents(&source.name, &source.text);
         report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
-        let migrations: Vec<Migration> =
-            found.resources.into_iter().map(|resource| Migration::of(resource, to)).collect();
+        let migrations: Vec<Migration> = found
+            .resources
+            .into_iter()
+            .map(|resource| Migration::of(resource, &facts, to))
+            .collect();
         report.resources.extend(migrations.iter().map(|migration| migration.verdict.clone()));
         if let Ok(text) = &source.text
             && report.problem_count() == 0

@@ -22,7 +22,7 @@ pub(super) fn real_name(name: &str) -> &str {
 
 /// What becomes of each variable.
 pub(super) struct Choice<'a> {
-    pub(super) base: &'a Base,
+    pub(super) base: &'a Base<'a>,
     pub(super) variables: &'a [Variable<'a>],
     pub(super) places: BTreeMap<&'a str, Vec<VariableUse>>,
     /// Those that are turned, by name.
@@ -32,7 +32,7 @@ pub(super) struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    pub(super) fn new(base: &'a Base, variables: &'a [Variable<'a>]) -> Self {
+    pub(super) fn new(base: &'a Base<'a>, variables: &'a [Variable<'a>]) -> Self {
         let mut places = base.places();
         for (alias, real) in ALIASES {
             if !places.contains_key(alias)

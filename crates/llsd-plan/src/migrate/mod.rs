@@ -33,8 +33,14 @@ pub use llsd_yaml::value_at;
 pub use migrated::{Decision, DecisionKind, Migrated};
 pub use ogx::{Target, migrate_to};
 
-/// Migrates a v1alpha1 resource that validation accepts.
+/// Migrates a v1alpha1 resource that validation accepts, with what the operator itself knows of
+/// distributions.
 pub fn migrate(source: &Value) -> Migrated {
+    migrate_with(source, &Facts::default())
+}
+
+/// The same with the configuration inside the image, where the facts have it.
+pub fn migrate_with(source: &Value, facts: &Facts) -> Migrated {
     if Version::of(source) != Some(Version::V1Alpha1) {
         return Migrated { object: source.clone(), decisions: Vec::new(), moves: Vec::new() };
     }
@@ -44,13 +50,13 @@ pub fn migrate(source: &Value) -> Migrated {
     draft::put(&mut plain, parts);
     tidy::tidy(&mut plain, &rest);
     let mut turned = plain.clone();
-    turning::turn(&mut turned);
+    turning::turn(&mut turned, facts);
     if turned.object == plain.object {
         return finished(turned);
     }
-    match refusal(&turned.object) {
+    match refusal(&turned.object, facts) {
         // What cannot be planned either way is for the caller to report.
-        Some(_) if refusal(&plain.object).is_some() => finished(plain),
+        Some(_) if refusal(&plain.object, facts).is_some() => finished(plain),
         Some(why) => {
             turning::leave_all(&mut plain, &why);
             finished(plain)
@@ -68,11 +74,11 @@ fn finished(mut migrated: Migrated) -> Migrated {
 }
 
 /// Why the operator would not take the resource, if it would not.
-fn refusal(object: &Value) -> Option<String> {
+fn refusal(object: &Value, facts: &Facts) -> Option<String> {
     let first = |findings: &Findings| {
         findings.problems.first().map(|problem| format!("{}: {}", problem.path, problem.message))
     };
-    first(&validate(object)).or_else(|| match plan::parse_and_plan(object, &Facts::default()) {
+    first(&validate(object)).or_else(|| match plan::parse_and_plan(object, facts) {
         plan::Planning::Refused(findings) => first(&findings),
         _ => None,
     })

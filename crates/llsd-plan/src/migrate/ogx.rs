@@ -5,8 +5,9 @@
 use serde_json::{Map, Value};
 
 use super::migrated::{DecisionKind, Migrated};
-use super::{finished, migrate};
+use super::{finished, migrate_with};
 use crate::config::api_name::in_resource;
+use crate::facts::Facts;
 use crate::problem::FieldPath;
 use crate::releases::{
     Catalogue, Distribution, ProviderType, Releases, Server, release_of, server_of,
@@ -44,8 +45,8 @@ fn newest(server: Server) -> Catalogue {
 }
 
 /// Migrates a resource that validation accepts to v1alpha2, and to OGX.
-pub fn migrate_to(source: &Value, target: Target) -> Migrated {
-    let migrated = migrate(source);
+pub fn migrate_to(source: &Value, facts: &Facts, target: Target) -> Migrated {
+    let migrated = migrate_with(source, facts);
     let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
     let before = newest(Server::LlamaStack);
     let mut moving = MoveToOgx { migrated, is_same_version, before, after: target.0 };

@@ -22,8 +22,8 @@ pub(super) enum Field {
 
 /// The field that says what `given` says at `key`, or why there is none.
 pub(super) fn field(
-    base: &Base,
-    provider: &BaseProvider,
+    base: &Base<'_>,
+    provider: &BaseProvider<'_>,
     key: &str,
     given: Given<'_>,
 ) -> Result<Field, String> {
@@ -50,8 +50,8 @@ pub(super) fn field(
 }
 
 fn plain_field(
-    base: &Base,
-    provider: &BaseProvider,
+    base: &Base<'_>,
+    provider: &BaseProvider<'_>,
     known: Option<ProviderType>,
     key: &str,
     text: &str,
@@ -75,8 +75,8 @@ fn plain_field(
 
 /// The key of the provider's own config that generation would take for an endpoint or a key.
 fn named(
-    base: &Base,
-    provider: &BaseProvider,
+    base: &Base<'_>,
+    provider: &BaseProvider<'_>,
     of: impl Fn(ProviderType) -> Option<&'static str>,
     usual: &[&'static str],
 ) -> Option<&'static str> {
@@ -88,7 +88,7 @@ fn is_secret(key: &str) -> bool {
     ["password", "api_key", "_token", "secret"].iter().any(|end| key.ends_with(end))
 }
 
-fn in_a_secret(provider: &BaseProvider, is_key: bool, key: &str) -> String {
+fn in_a_secret(provider: &BaseProvider<'_>, is_key: bool, key: &str) -> String {
     let (field, key) = if is_key {
         ("apiKey".to_owned(), "api-key".to_owned())
     } else {
@@ -103,7 +103,7 @@ fn in_a_secret(provider: &BaseProvider, is_key: bool, key: &str) -> String {
 }
 
 /// The provider as the resource names it: short where that means the same.
-pub(super) fn type_name(base: &Base, provider: &BaseProvider) -> String {
+pub(super) fn type_name(base: &Base<'_>, provider: &BaseProvider<'_>) -> String {
     let short = short_name(&provider.kind);
     match base.era.catalogue.full_type(&provider.api, short) {
         Some(full) if full == provider.kind => short.to_owned(),
@@ -122,7 +122,7 @@ const FIELDS: [&str; 8] =
 
 impl Entry {
     /// `among` says whether it is one of several, which then all have an id.
-    pub(super) fn new(base: &Base, provider: &BaseProvider, among: bool) -> Self {
+    pub(super) fn new(base: &Base<'_>, provider: &BaseProvider<'_>, among: bool) -> Self {
         let mut fields = Map::new();
         if among || provider.id != short_name(&provider.kind) {
             fields.insert("id".to_owned(), json!(provider.id));
@@ -134,8 +134,8 @@ impl Entry {
     /// Sets a field and tells its place below the entry.
     pub(super) fn set(
         &mut self,
-        base: &Base,
-        provider: &BaseProvider,
+        base: &Base<'_>,
+        provider: &BaseProvider<'_>,
         field: &Field,
         (variable, given): (&str, Given<'_>),
     ) -> Vec<String> {

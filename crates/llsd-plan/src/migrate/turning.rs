@@ -12,20 +12,26 @@ use super::resources::{self, Custom};
 use super::uses::{Base, VariableUse};
 use super::variables::{self, Given, OTHER_CONFIGURATION, Variable};
 use crate::config::api_name;
+use crate::document;
+use crate::facts::{BaseFacts, Facts};
 use crate::problem::{FieldPath, Segment};
+use crate::releases::release_of;
 
 const ENV: &str = "/spec/workload/overrides/env";
 const SOURCE_ENV: &str = "/spec/server/containerSpec/env";
 
 /// Turns what can be turned, and says of every variable what became of it.
-pub(super) fn turn(migrated: &mut Migrated) {
+pub(super) fn turn(migrated: &mut Migrated, facts: &Facts) {
     let object = migrated.object.clone();
     let Some(env) = object.pointer(ENV).and_then(Value::as_array).filter(|env| !env.is_empty())
     else {
         return;
     };
     let variables = variables::read(env);
-    match base(&object, &variables) {
+    let given = facts.image.base.as_ref();
+    let document = given.and_then(|base| document::read(&base.text).ok());
+    let given = given.zip(document.as_ref());
+    match base(&object, &variables, given, facts) {
         Err(why) => stay(migrated, &why),
         Ok(base) => {
             let choice = Choice::new(&base, &variables);
@@ -45,7 +51,12 @@ fn stay(migrated: &mut Migrated, why: &str) {
 }
 
 /// The configuration that the variables are for, or why nobody can know it.
-fn base(object: &Value, variables: &[Variable<'_>]) -> Result<Base, String> {
+fn base<'d>(
+    object: &Value,
+    variables: &[Variable<'_>],
+    own: Option<(&BaseFacts, &'d Value)>,
+    facts: &Facts,
+) -> Result<Base<'d>, String> {
     let given = |path: &str| object.pointer(path).is_some_and(|value| !value.is_null());
     if given("/spec/overrideConfig") {
         return Err("they are for the configuration in the ConfigMap of overrideConfig".to_owned());
@@ -62,9 +73,17 @@ fn base(object: &Value, variables: &[Variable<'_>]) -> Result<Base, String> {
     {
         return Err("the resource declares its configuration already".to_owned());
     }
-    let Some(name) = object.pointer("/spec/distribution/name").and_then(Value::as_str) else {
-        return Err("what an image reads is in the image; with `distribution: {name: …}`, where \
-                    the image is a known one, they can be turned"
+    let named = |field: &str| object.pointer(&format!("/spec/distribution/{field}"))?.as_str();
+    if let Some((own, document)) = own {
+        let title = own.found_in.as_deref().unwrap_or("the base configuration");
+        let release =
+            release_of(named("image").unwrap_or_default(), facts.image.release.as_deref());
+        return Base::given(title, document, release.as_deref())
+            .ok_or_else(|| format!("{title} is no configuration of the image's release"));
+    }
+    let Some(name) = named("name") else {
+        return Err("what an image reads is in the image; with `--base`, the configuration \
+                    inside it, they can be turned"
             .to_owned());
     };
     Base::of(name).ok_or_else(|| format!("no distribution {name} is known"))

@@ -1,5 +1,5 @@
-//! Which variables the configuration of a distribution reads, and what for. The embedded
-//! configurations are the only source: no variable of a distribution is known here by name.
+//! Which variables the configuration of a distribution reads, and what for. The configuration itself is
+//! the only source, embedded or given: no variable of a distribution is known here by name.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use serde_json::Value;
 use crate::releases::{Era, Releases, detect};
 use crate::substitution::{EffectiveId, references};
 
-/// The configuration that a named distribution runs.
-pub(super) struct Base {
-    /// `starter 0.7.3`.
+/// The configuration that a distribution runs.
+pub(super) struct Base<'d> {
+    /// `starter 0.7.3`, or the file.
     pub(super) title: String,
     pub(super) era: Era,
-    document: &'static Value,
-    pub(super) providers: Vec<BaseProvider>,
+    document: &'d Value,
+    pub(super) providers: Vec<BaseProvider<'d>>,
 }
 
 /// A provider of the configuration.
-pub(super) struct BaseProvider {
+pub(super) struct BaseProvider<'d> {
     pub(super) api: String,
     pub(super) id: String,
     pub(super) kind: String,
     /// The variable that switches it on.
     pub(super) switch: Option<String>,
-    pub(super) config: &'static Value,
+    pub(super) config: &'d Value,
 }
 
 /// One place where a variable is read.
@@ -45,7 +45,15 @@ pub(super) enum VariableUse {
     Elsewhere(String),
 }
 
-impl Base {
+impl<'d> Base<'d> {
+    /// A configuration that was given, for an image of which this release is known; nothing where no
+    /// server reads it.
+    pub(super) fn given(title: &str, document: &'d Value, release: Option<&str>) -> Option<Self> {
+        let era = detect(Releases::shipped(), document, release).ok()?;
+        let providers = providers(document);
+        Some(Self { title: title.to_owned(), era, document, providers })
+    }
+
     /// The configuration behind a name; nothing for a name that is not known.
     pub(super) fn of(name: &str) -> Option<Self> {
         let releases = Releases::shipped();
@@ -57,7 +65,7 @@ impl Base {
     }
 
     /// Every variable with all the places that read it.
-    pub(super) fn places(&self) -> BTreeMap<&'static str, Vec<VariableUse>> {
+    pub(super) fn places(&self) -> BTreeMap<&'d str, Vec<VariableUse>> {
         let mut found = UsesByVariable::default();
         let mut next = 0;
         for (key, value) in self.document.as_object().into_iter().flatten() {
@@ -93,7 +101,7 @@ impl Base {
         found.0
     }
 
-    pub(super) fn registered(&self, kind: &str) -> &'static [Value] {
+    pub(super) fn registered(&self, kind: &str) -> &'d [Value] {
         let list = self.document.pointer(&format!("/registered_resources/{kind}"));
         let list = list.or_else(|| self.document.get(kind)).and_then(Value::as_array);
         list.map(Vec::as_slice).unwrap_or_default()
@@ -104,7 +112,7 @@ impl Base {
     }
 }
 
-fn providers(document: &'static Value) -> Vec<BaseProvider> {
+fn providers(document: &Value) -> Vec<BaseProvider<'_>> {
     let apis = document.get("providers").and_then(Value::as_object).into_iter().flatten();
     let entries = apis.flat_map(|(api, entries)| {
         entries.as_array().into_iter().flatten().map(move |entry| (api, entry))
@@ -124,10 +132,10 @@ fn text<'v>(entry: &'v Value, key: &str) -> &'v str {
 }
 
 #[derive(Default)]
-struct UsesByVariable(BTreeMap<&'static str, Vec<VariableUse>>);
+struct UsesByVariable<'d>(BTreeMap<&'d str, Vec<VariableUse>>);
 
-impl UsesByVariable {
-    fn provider(&mut self, entry: &'static Value, index: usize) {
+impl<'d> UsesByVariable<'d> {
+    fn provider(&mut self, entry: &'d Value, index: usize) {
         for (key, value) in entry.as_object().into_iter().flatten() {
             match key.as_str() {
                 "provider_id" => self.note(value, &VariableUse::Switch(index)),
@@ -141,7 +149,7 @@ impl UsesByVariable {
         }
     }
 
-    fn registered(&mut self, kind: &str, list: &'static Value) {
+    fn registered(&mut self, kind: &str, list: &'d Value) {
         for (index, entry) in list.as_array().into_iter().flatten().enumerate() {
             for (key, value) in entry.as_object().into_iter().flatten() {
                 let place = match (kind, key.as_str()) {
@@ -155,7 +163,7 @@ impl UsesByVariable {
         }
     }
 
-    fn elsewhere(&mut self, value: &'static Value, path: &str) {
+    fn elsewhere(&mut self, value: &'d Value, path: &str) {
         match value {
             Value::Object(fields) => {
                 fields
@@ -166,7 +174,7 @@ impl UsesByVariable {
         }
     }
 
-    fn note(&mut self, value: &'static Value, place: &VariableUse) {
+    fn note(&mut self, value: &'d Value, place: &VariableUse) {
         match value {
             Value::Object(fields) => fields.values().for_each(|value| self.note(value, place)),
             Value::Array(items) => items.iter().for_each(|value| self.note(value, place)),

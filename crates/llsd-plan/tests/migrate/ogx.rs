@@ -10,8 +10,8 @@ use crate::{secret, text, told, with_env};
 
 fn moved(source: &Value) -> Migrated {
     let target = Target::parse("ogx-1.5").unwrap();
-    let migrated = migrate_to(source, target);
-    let again = migrate_to(&migrated.object, target);
+    let migrated = migrate_to(source, &Facts::default(), target);
+    let again = migrate_to(&migrated.object, &Facts::default(), target);
     assert_eq!(again.object, migrated.object, "the second time changes something");
     for kind in
         [DecisionKind::Moved, DecisionKind::Turned, DecisionKind::Dropped, DecisionKind::Changed]

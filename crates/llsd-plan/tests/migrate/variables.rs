@@ -1,6 +1,7 @@
 //! Single variables: what they become, and when they stay.
 
-use llsd_plan::migrate::{DecisionKind, migrate};
+use llsd_plan::facts::{BaseFacts, BaseSource, Facts, ImageFacts};
+use llsd_plan::migrate::{DecisionKind, migrate, migrate_with};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -106,6 +107,29 @@ fn where_the_configuration_is_not_the_distribution_s_all_stay(
     assert_eq!(migrated.object["spec"]["workload"]["overrides"]["env"], env);
     assert!(told(&migrated, DecisionKind::Left)[0].contains("all variables stay"));
     assert_eq!(migrated.object["spec"].get("providers"), None);
+}
+
+/// The configuration inside the image is as good as one that the operator knows by itself.
+#[test]
+fn with_the_configuration_inside_an_image_its_variables_are_turned_too() {
+    let mut source = with_env("starter", &json!([text("VLLM_URL", "http://v:1/v1")]));
+    source["spec"]["server"]["distribution"] = json!({"image": "example.com/own:1"});
+    let base = |file: &str| {
+        let path = format!("{}/tests/bases/{file}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let found_in = Some(file.to_owned());
+        let base = BaseFacts { text, source: BaseSource::File, found_in };
+        let image = ImageFacts { base: Some(base), ..ImageFacts::default() };
+        Facts { image, ..Facts::default() }
+    };
+    let migrated = migrate_with(&source, &base("starter-0.6.1"));
+    let expected = json!({"inference": {"provider": "vllm", "endpoint": "http://v:1/v1"}});
+    assert_eq!(migrated.object["spec"]["providers"], expected);
+    assert_eq!(migrated.object["spec"].get("workload"), None);
+    // What this image does not read is not turned, however well another one knows it.
+    let migrated = migrate_with(&source, &base("small-postgres"));
+    let left = told(&migrated, DecisionKind::Left);
+    assert!(left[0].contains("small-postgres does not read it"), "{left:?}");
 }
 
 #[test]

@@ -35,6 +35,10 @@ impl FactsFlags {
         [&self.base, &self.image_config, &self.facts].into_iter().flatten().map(PathBuf::as_path)
     }
 
+    pub(super) fn is_given(&self) -> bool {
+        self.files().next().is_some() || self.release.is_some()
+    }
+
     /// An input without resources, with remarks on every file that cannot be used. The error is one
     /// of usage: a file that cannot be opened.
     pub(super) fn read(&self) -> Result<Input, Printout> {

@@ -9,6 +9,7 @@ use clap::Args;
 use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::Target;
 
+use super::facts_flags::FactsFlags;
 use super::files::open_all;
 use super::{Exit, Printout};
 
@@ -38,14 +39,21 @@ pub(super) struct Arguments {
     /// Only say what would be done
     #[arg(long, requires = "in_cluster", conflicts_with = "files")]
     dry_run: bool,
+
+    #[command(flatten)]
+    facts: FactsFlags,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    if arguments.in_cluster && arguments.facts.is_given() {
+        return Err(Printout::usage("what is known of an image is for files, not for a cluster"));
+    }
     if arguments.in_cluster {
         return Ok(in_cluster::run(arguments.dry_run));
     }
-    let sources = open_all(&arguments.files, std::iter::empty())?;
-    let Migrated { text, summary, report } = migrate(&sources, arguments.to);
+    let sources = open_all(&arguments.files, arguments.facts.files())?;
+    let known = arguments.facts.read()?;
+    let Migrated { text, summary, report } = migrate(&sources, known, arguments.to);
     Ok(match text {
         None => Printout { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
         Some(stdout) => {

@@ -1,6 +1,7 @@
 //! `llsd migrate -f`: v1alpha1 files as v1alpha2, with everything around the fields kept.
 
 mod guide;
+mod own_image;
 mod page;
 mod report;
 mod texts;
