@@ -5,6 +5,16 @@ use crate::releases::Era;
 
 /// The name that config.yaml of this era has for an API, however the resource spells it.
 pub(super) fn in_config(era: &Era, written: &str) -> String {
+    let name = in_snake_case(written);
+    if matches!(name.as_str(), "agents" | "responses") {
+        era.layout.agents_api.clone()
+    } else {
+        name
+    }
+}
+
+/// The same as config.yaml spells it, in releases that call the API so.
+pub(crate) fn in_snake_case(written: &str) -> String {
     let mut name = String::with_capacity(written.len() + 2);
     for c in written.chars() {
         if c.is_ascii_uppercase() {
@@ -12,11 +22,7 @@ pub(super) fn in_config(era: &Era, written: &str) -> String {
         }
         name.push(c.to_ascii_lowercase());
     }
-    if matches!(name.as_str(), "agents" | "responses") {
-        era.layout.agents_api.clone()
-    } else {
-        name
-    }
+    name
 }
 
 /// The name of the field that the resource has for an API of config.yaml.

@@ -97,6 +97,14 @@ pub(super) fn open(
                     format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
                     "correct the configuration that the image carries, or its labels",
                 ),
+                NoEra::OtherRelease { layout, marks, stated } => (
+                    format!(
+                        "{source} has the layout of {layout} ({marks}), but the image is of \
+                         release {stated}"
+                    ),
+                    "give the image the configuration of its own release, or, where its tag is no \
+                     release of the server, a version label that says which one it holds",
+                ),
             };
             findings.problem(&path, Reason::UnsupportedBase, message, remedy);
             None

@@ -6,6 +6,7 @@ use super::number::{Server, Span};
 use super::provider_type::{ProviderType, Row};
 use super::set::{Api, Releases};
 use super::table::Release;
+use crate::suggest::nearest;
 
 /// The provider types of one release.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,20 @@ impl Releases {
     ) -> impl Iterator<Item = &'static str> {
         let types = self.catalogues().rev().filter_map(move |it| it.get(api, provider_type));
         types.filter_map(of)
+    }
+
+    /// The name that a provider was probably meant to have, where no release of any server knows the
+    /// one that was written.
+    pub fn meant(&'static self, api: &str, written: &str) -> Option<&'static str> {
+        let short = short_name(written);
+        let knows = |catalogue: Catalogue| {
+            catalogue.full_type(api, written).is_some() || catalogue.renamed(api, short).is_some()
+        };
+        if self.catalogues().any(knows) {
+            return None;
+        }
+        let types = self.catalogues().rev().flat_map(|catalogue| catalogue.types(api));
+        nearest(short, types.map(|(name, _)| short_name(name)))
     }
 
     /// Whether an API ended with llama-stack and is not in OGX.

@@ -16,8 +16,7 @@ use crate::connection::Form;
 #[derive(Clone, Copy, Debug)]
 pub struct Era {
     pub releases: &'static Releases,
-    /// A release of the layout, for its traits. It is another than the catalogue's where the document
-    /// contradicts what the image states.
+    /// A release of the layout, for its traits.
     pub layout: &'static Release,
     pub catalogue: Catalogue,
     /// The image states which release it holds, so what the catalogue lacks does not exist there.
@@ -70,6 +69,15 @@ pub enum NoEra {
     Contradiction(String),
     /// It is of llama-stack, by these marks, and the image is known to hold OGX.
     OtherServer(String),
+    /// It is of other releases than the one that the image states. A server takes nothing that is half
+    /// of one layout and half of another.
+    OtherRelease {
+        /// The releases whose layout it has.
+        layout: String,
+        /// What in it the stated release does not know.
+        marks: String,
+        stated: String,
+    },
 }
 
 /// The era of a document; `release` is what the image states of itself, as far as it does.
@@ -99,10 +107,32 @@ pub fn detect(
     let possible = match wanted {
         Some(Server::Ogx) if ogx.is_empty() => return Err(NoEra::OtherServer(list())),
         Some(Server::Ogx) => ogx,
-        _ if llama_stack.is_empty() => ogx,
-        _ => llama_stack,
+        Some(Server::LlamaStack) | None if llama_stack.is_empty() => ogx,
+        Some(Server::LlamaStack) | None => llama_stack,
     };
+    let of_image = stated
+        .and_then(|stated| stated.release(releases, stated.server.unwrap_or(possible[0].server)));
+    if let Some(own) = of_image
+        && !possible.iter().any(|row| row.number == own.number)
+    {
+        let unknown = marks.iter().filter(|mark| !mark.span().contains(own.number));
+        return Err(NoEra::OtherRelease {
+            layout: layout_of(&possible),
+            marks: unknown.map(|mark| mark.what).collect::<Vec<_>>().join(", "),
+            stated: release.unwrap_or_default().to_owned(),
+        });
+    }
     Ok(choose(releases, document, &possible, stated))
+}
+
+/// How releases are named together: by the layout that they share, else by the first and the last.
+fn layout_of(possible: &[&'static Release]) -> String {
+    let (first, last) = (possible[0], possible[possible.len() - 1]);
+    if first.layout == last.layout {
+        first.layout.clone()
+    } else {
+        format!("{} to {}", first.title, last.title)
+    }
 }
 
 /// The layout among the releases of one server that a document can be for, and its catalogue.

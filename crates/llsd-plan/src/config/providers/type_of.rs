@@ -81,14 +81,18 @@ pub(super) fn resolve(
         return Some(ResolvedType { name, known: None });
     }
     let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
+    // In the message, because a status has no room for remedies of warnings.
+    let meant = nearest(short_name(written), shorts)
+        .map(|meant| format!(" (did you mean {meant}?)"))
+        .unwrap_or_default();
     findings.warning(
         path,
         Reason::NotFound,
-        format!("no {api} provider `{written}` is known in {}; `{name}` is passed on", era.name()),
-        match nearest(short_name(written), shorts) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => format!("make sure that the image has it; known are {}", known_names(era, api)),
-        },
+        format!(
+            "no {api} provider `{written}` is known in {}{meant}; `{name}` is passed on",
+            era.name()
+        ),
+        format!("make sure that the image has it; known are {}", known_names(era, api)),
     );
     Some(ResolvedType { name, known: None })
 }
