@@ -194,6 +194,59 @@ mod tests {
         assert_eq!(found, ["apiVersion", "spec.server.storage"]);
     }
 
+    #[test]
+    fn a_provider_name_that_is_nearly_a_known_one_is_warned_of() {
+        let providers = |inference: Value| {
+            decided(
+                "CREATE",
+                &with(&json!({
+                    "distribution": {"name": "starter"}, "providers": {"inference": inference},
+                })),
+                None,
+            )
+        };
+        let said = providers(json!({"provider": "vlm", "endpoint": "http://a"}));
+        assert_eq!(paths(&said.warnings), ["spec.providers.inference.provider"]);
+        assert_eq!(said.warnings[0].remedy, "did you mean vllm?");
+        let fine = json!([
+            {"id": "a", "provider": "vllm", "endpoint": "http://a"},
+            {"id": "b", "provider": "remote::acme-models"},
+        ]);
+        assert_eq!(providers(fine), Findings::default());
+        let listed = providers(json!([
+            {"id": "a", "provider": "vllm", "endpoint": "http://a"},
+            {"id": "b", "provider": "remote::olama"},
+        ]));
+        assert_eq!(paths(&listed.warnings), ["spec.providers.inference[1].provider"]);
+    }
+
+    #[test]
+    fn a_server_that_is_exposed_under_no_name_is_warned_of_once() {
+        let exposed = |expose: Value| {
+            with(&json!({"distribution": {"name": "starter"}, "networking": {"expose": expose}}))
+        };
+        let warned =
+            |new: &Value, old: Option<&Value>| paths(&decided("CREATE", new, old).warnings);
+        let path = "spec.networking.expose";
+        assert_eq!(warned(&exposed(json!(true)), None), [path]);
+        assert_eq!(warned(&exposed(json!({})), Some(&exposed(json!(false)))), [path]);
+        let before = exposed(json!(true));
+        assert_eq!(warned(&exposed(json!({"className": "a"})), Some(&before)), [""; 0]);
+        for named in
+            [json!(false), json!({"hostname": "a.example"}), json!({"gateway": {"name": "g"}})]
+        {
+            assert_eq!(warned(&exposed(named), None), [""; 0]);
+        }
+        let older = json!({
+            "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
+            "metadata": {"name": "one"},
+            "spec": {
+                "server": {"distribution": {"name": "starter"}}, "network": {"exposeRoute": true},
+            },
+        });
+        assert_eq!(warned(&older, None), ["apiVersion", "spec.network.exposeRoute"]);
+    }
+
     /// Ten times as many fit into one request, and whoever sends them must not stop the operator.
     #[test]
     fn a_mountain_of_mistakes_is_judged_in_time() {

@@ -2,6 +2,7 @@
 
 mod deployment;
 mod object;
+mod outside;
 
 pub use deployment::{DeploymentDetail, DeploymentState};
 pub use object::{Detail, LiveObject, version};

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::deployment::DeploymentDetail;
+use super::outside;
 use crate::fingerprint::{self, Fingerprint};
 use crate::objects::{ObjectKind, labels};
 use crate::resource::{Key, Resource};
@@ -38,9 +39,15 @@ pub enum Detail {
     Claim {
         phase: Box<str>,
         size: Box<str>,
+        /// The uids of all its owners, controllers or not.
+        owners: Vec<Box<str>>,
     },
-    /// Where the server is reached from outside: an address of the load balancer or the host name.
-    Outside(Option<Box<str>>),
+    Outside {
+        /// Where the server is reached: an address of the load balancer or the host name.
+        url: Option<Box<str>>,
+        /// Why whoever is to serve it does not, in their words.
+        refused: Option<Box<str>>,
+    },
     Config {
         hash: Option<Box<str>>,
     },
@@ -133,10 +140,17 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
         ObjectKind::VolumeClaim => Detail::Claim {
             phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
+            owners: object["metadata"]["ownerReferences"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|owner| text(&owner["uid"]))
+                .collect(),
         },
-        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => {
-            Detail::Outside(outside(kind, object))
-        }
+        ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => Detail::Outside {
+            url: outside::url(kind, object),
+            refused: outside::refused(kind, object),
+        },
         ObjectKind::ConfigMap => {
             Detail::Config { hash: text(&object["metadata"]["annotations"][labels::CONFIG_HASH]) }
         }
@@ -154,24 +168,4 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
         | ObjectKind::DisruptionBudget
         | ObjectKind::Autoscaler => Detail::None,
     }
-}
-
-/// An address as the object's controller reports it, else the host name that was asked for.
-fn outside(kind: ObjectKind, object: &Value) -> Option<Box<str>> {
-    let (spec, status) = (&object["spec"], &object["status"]);
-    let balancer = &status["loadBalancer"]["ingress"][0];
-    let host = match kind {
-        ObjectKind::Ingress => [&spec["rules"][0]["host"], &balancer["hostname"], &balancer["ip"]],
-        ObjectKind::Route => [&status["ingress"][0]["host"], &spec["host"], &Value::Null],
-        _ => [&spec["hostnames"][0], &Value::Null, &Value::Null],
-    };
-    let host = host.into_iter().find_map(|value| value.as_str().filter(|text| !text.is_empty()))?;
-    let encrypted = match kind {
-        ObjectKind::Ingress => spec["tls"].as_array().is_some_and(|tls| !tls.is_empty()),
-        ObjectKind::Route => spec["tls"].is_object(),
-        // Its listener decides, and that is an object of somebody else.
-        _ => false,
-    };
-    let scheme = if encrypted { "https" } else { "http" };
-    Some(format!("{scheme}://{host}").into())
 }

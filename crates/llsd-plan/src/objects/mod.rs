@@ -21,6 +21,7 @@ mod storage_secret;
 mod volume_claim;
 
 pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
+pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects};
 pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST};

@@ -7,6 +7,7 @@ use super::refusal::{Refused, WriteFailure};
 use crate::live::{Detail, LiveObject};
 use crate::problem::{FieldPath, Problem, Reason};
 use crate::quantity::nanos;
+use crate::resource::Resource;
 
 /// The claim as it can be applied: where it would shrink, with the size that it has.
 pub(super) fn without_shrinking(
@@ -53,6 +54,14 @@ pub(super) fn going(live: &LiveObject) -> Option<Problem> {
         message: "the volume's claim is being deleted, which ends when no pod uses it".to_owned(),
         remedy: "set workload.replicas to 0 to let it go; a new one is made then".to_owned(),
     })
+}
+
+/// Whether a claim that is to outlive the resource would be deleted with it, because somebody made it
+/// the resource's: v0.9 under whichever name its program was built, or a person.
+pub(super) fn would_go_with(resource: &Resource, desired: &Value, live: &LiveObject) -> bool {
+    let Detail::Claim { owners, .. } = &live.detail else { return false };
+    let is_kept = desired["metadata"].get("ownerReferences").is_none();
+    is_kept && owners.iter().any(|owner| **owner == *resource.owner())
 }
 
 /// The claim with the size that the live one has.

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::action::Action;
-use super::refusal::WriteFailure;
 use super::{adopted, claim};
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject};
@@ -38,8 +37,20 @@ pub struct Decision<'a> {
     /// As it is applied.
     pub object: PlannedObject,
     pub action: Action<'a>,
-    /// The number of pods that stays when the Deployment leaves it to an autoscaler.
-    pub replicas_left: Option<i32>,
+    pub beforehand: Beforehand,
+}
+
+/// What the live object needs before it is updated, because applying alone cannot bring it about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beforehand {
+    Nothing,
+    /// A Deployment that leaves the number of pods to an autoscaler keeps this one until then.
+    LeavePods(i32),
+    /// A Deployment without pods is given this many: an autoscaler never wakes one at zero.
+    WakePods(i32),
+    /// A claim that outlives its resource must not be owned by it, whoever said that it is: it would
+    /// be deleted with the resource.
+    Disown,
 }
 
 /// Decides about all planned objects.
@@ -49,6 +60,7 @@ pub fn decide<'a>(
     running: &'a Running,
 ) -> Rollout<'a> {
     let mut rollout = Rollout::default();
+    let fewest = fewest_scaled(&planned);
     for object in planned {
         let live = running.counterpart(&object);
         let is_foreign = || {
@@ -56,10 +68,12 @@ pub fn decide<'a>(
             foreign.any(|(kind, name)| *kind == object.kind && *name == object.name)
         };
         let decision = if live.is_none() && is_foreign() {
-            Decision { object, action: Action::Refuse, replicas_left: None }
+            Decision { object, action: Action::Refuse, beforehand: Beforehand::Nothing }
         } else {
             match object.kind {
-                ObjectKind::Deployment => rollout.deployment(resource, object, live, running),
+                ObjectKind::Deployment => {
+                    rollout.deployment(resource, object, live, running, fewest)
+                }
                 ObjectKind::VolumeClaim => rollout.claim(resource, object, live, running),
                 ObjectKind::ServiceAccount
                 | ObjectKind::Secret
@@ -94,6 +108,13 @@ pub fn keeps_template(
     }
 }
 
+/// The fewest pods of the planned autoscaler, where there is one.
+fn fewest_scaled(planned: &[PlannedObject]) -> Option<i32> {
+    let autoscaler = planned.iter().find(|object| object.kind == ObjectKind::Autoscaler)?;
+    let fewest = autoscaler.json["spec"]["minReplicas"].as_i64();
+    Some(fewest.and_then(|fewest| i32::try_from(fewest).ok()).unwrap_or(1))
+}
+
 impl Running {
     /// The resource's own object of the same kind and name.
     pub fn counterpart(&self, planned: &PlannedObject) -> Option<&LiveObject> {
@@ -108,6 +129,7 @@ impl<'a> Rollout<'a> {
         mut object: PlannedObject,
         live: Option<&'a LiveObject>,
         running: &Running,
+        fewest: Option<i32>,
     ) -> Decision<'a> {
         if keeps_template(resource, &object, live) {
             let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
@@ -121,18 +143,22 @@ impl<'a> Rollout<'a> {
             return Decision { action, ..decision };
         }
         let decision = Decision::of(resource, object, live);
-        let (Action::Update(live), Some(deployment)) =
-            (decision.action, live.and_then(LiveObject::deployment))
+        let Some((live, deployment)) = live.and_then(|live| Some((live, live.deployment()?)))
         else {
             return decision;
         };
-        let is_left = decision.object.json["spec"].get("replicas").is_none();
-        let wanted = deployment.state.wanted;
-        Decision {
-            action: if deployment.adopted { Action::Adopt(live) } else { decision.action },
-            replicas_left: Some(wanted).filter(|wanted| is_left && *wanted != 1),
-            ..decision
-        }
+        let beforehand = match (fewest, deployment.state.wanted) {
+            // One is what the API server puts where nobody says a number.
+            (None, _) | (Some(_), 1) => Beforehand::Nothing,
+            (Some(fewest), 0) => Beforehand::WakePods(fewest),
+            (Some(_), wanted) => Beforehand::LeavePods(wanted),
+        };
+        let action = match decision.action {
+            Action::Update(live) if deployment.adopted => Action::Adopt(live),
+            Action::Leave if matches!(beforehand, Beforehand::WakePods(_)) => Action::Update(live),
+            other => other,
+        };
+        Decision { action, beforehand, ..decision }
     }
 
     fn claim(
@@ -145,11 +171,23 @@ impl<'a> Rollout<'a> {
         let runs = running.objects.iter().any(|live| live.kind == ObjectKind::Deployment);
         if let Some(remark) = live.filter(|_| runs).and_then(claim::going) {
             self.warnings.push(remark);
-            return Decision { object, action: Action::Leave, replicas_left: None };
+            return Decision { object, action: Action::Leave, beforehand: Beforehand::Nothing };
         }
         let (json, shrinking) = claim::without_shrinking(object.json, live);
         self.warnings.extend(shrinking);
-        Decision::of(resource, PlannedObject { json, ..object }, live)
+        let decision = Decision::of(resource, PlannedObject { json, ..object }, live);
+        match (live, decision.action) {
+            (Some(live), Action::Leave | Action::Update(_) | Action::Adopt(_))
+                if claim::would_go_with(resource, &decision.object.json, live) =>
+            {
+                let action = match decision.action {
+                    Action::Leave => Action::Update(live),
+                    other => other,
+                };
+                Decision { action, beforehand: Beforehand::Disown, ..decision }
+            }
+            _ => decision,
+        }
     }
 }
 
@@ -157,21 +195,6 @@ impl<'a> Decision<'a> {
     /// What to do about an object that follows no rule of its own.
     pub fn of(resource: &Resource, object: PlannedObject, live: Option<&'a LiveObject>) -> Self {
         let action = Action::of(&object.json, live, resource.owner());
-        Self { object, action, replicas_left: None }
-    }
-
-    /// What to do instead where a claim was refused because it cannot grow, and the remark on that.
-    /// What else is new in it does not wait: whose it is above all, as a claim that v0.9's reference
-    /// still binds to the resource would be deleted with it.
-    pub fn without_growing(
-        &self,
-        resource: &Resource,
-        failure: &WriteFailure,
-    ) -> Option<(Self, Problem)> {
-        let (Action::Update(live) | Action::Adopt(live)) = self.action else { return None };
-        let remark = claim::not_growing(Some(live), &self.object.json, failure)?;
-        let json = claim::with_its_size(self.object.json.clone(), Some(live));
-        let object = PlannedObject { json, ..self.object.clone() };
-        Some((Self::of(resource, object, Some(live)), remark))
+        Self { object, action, beforehand: Beforehand::Nothing }
     }
 }

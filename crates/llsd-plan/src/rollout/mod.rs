@@ -5,16 +5,19 @@
 //!   image keeps its digest and its sidecar keeps its image ([`Held`]), and a Deployment of an earlier
 //!   operator keeps its template and is only marked as ours.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
-//! - A volume never shrinks.
+//! - A volume never shrinks, and one that is to be kept is nobody's.
+//! - What is no longer asked for stays as long as pods need it ([`retention`]).
 
 mod action;
 mod adopted;
 mod claim;
 mod decide;
 mod held;
+mod instead;
 mod refusal;
+pub mod retention;
 
 pub use action::Action;
-pub use decide::{Decision, Rollout, Running, decide, keeps_template};
+pub use decide::{Beforehand, Decision, Rollout, Running, decide, keeps_template};
 pub use held::{Held, PinnedImage};
 pub use refusal::{Refused, WriteFailure};

@@ -47,6 +47,7 @@ vocabulary! {
         ApplyFailed,
         UpdatePending,
         ServerFailing,
+        RouteNotAdmitted,
         Ready,
     }
 }
@@ -74,7 +75,7 @@ impl EventReason {
             | Self::ObjectRefused
             | Self::ApplyFailed
             | Self::UpdatePending => "Apply",
-            Self::ServerFailing | Self::Ready => "Observe",
+            Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
         }
     }
 
@@ -113,6 +114,7 @@ impl Change<'_> {
         events.extend(self.not_written());
         events.extend(self.update_pending());
         events.extend(self.server_failing());
+        events.extend(self.not_admitted());
         events.extend(self.turned_ready());
         events
     }
@@ -204,6 +206,12 @@ impl Change<'_> {
         let new = |trouble: &String| !known.contains(&kind_of(trouble));
         let troubles = &self.rollout.troubles;
         troubles.iter().any(new).then(|| EventReason::ServerFailing.event(&troubles.join("; ")))
+    }
+
+    fn not_admitted(&self) -> Option<Event> {
+        let now = self.turned_false(ConditionType::Ready)?;
+        let reason = ConditionReason::RouteNotAdmitted.as_str();
+        (now.reason == reason).then(|| EventReason::RouteNotAdmitted.event(&now.message))
     }
 
     /// v0.9 had no `Ready`; its phase tells whether the server was ready already.

@@ -71,6 +71,8 @@ pub struct Live {
     /// Where the server is reached from outside: `None` while it is not exposed, empty while no
     /// address is known.
     pub outside_url: Option<String>,
+    /// The object that should expose the server and is not served, and why: `Route llama: …`.
+    pub not_admitted: Option<String>,
     /// What keeps a pod from running, in the words of Kubernetes: `CrashLoopBackOff: …`.
     pub pod_trouble: Option<String>,
 }

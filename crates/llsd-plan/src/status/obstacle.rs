@@ -4,6 +4,7 @@
 use llsd_api::v1alpha2::Phase;
 
 use super::messages;
+use super::observed::Live;
 use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
@@ -28,13 +29,15 @@ pub(super) enum Cause {
     Input,
     /// The user, on what keeps the pods from running.
     StuckRollout,
+    /// The user, on what keeps the server from being reached from outside.
+    Exposure,
     /// The operator or the cluster, which are at it.
     UnderWay,
 }
 
 impl Obstacle {
-    pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout) -> Option<Self> {
-        of_stage(stage).or_else(|| of_rollout(rollout))
+    pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout, live: &Live) -> Option<Self> {
+        of_stage(stage).or_else(|| of_rollout(rollout)).or_else(|| of_exposure(live))
     }
 
     fn new(cause: Cause, reason: ConditionReason, message: impl Into<String>) -> Self {
@@ -97,6 +100,12 @@ fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {
         Progress::UnderWay => (Cause::UnderWay, ConditionReason::RollingOut),
     };
     Some(Obstacle::new(cause, reason, rollout.message()))
+}
+
+/// The server runs, but not where the resource asks to be reached.
+fn of_exposure(live: &Live) -> Option<Obstacle> {
+    let why = live.not_admitted.as_ref()?;
+    Some(Obstacle::new(Cause::Exposure, ConditionReason::RouteNotAdmitted, why))
 }
 
 /// The state in one word; the table is in the documentation of [`super`].

@@ -103,6 +103,9 @@ vocabulary! {
         ServerUnreachable,
         ServerNotAsked,
 
+        /// A router or gateway does not serve the object that exposes the server.
+        RouteNotAdmitted,
+
         StorageReady,
         StorageFailed,
         ServiceReady,

@@ -134,7 +134,8 @@ async fn what_others_add_stays() {
     namespace.distribution("llama", asked).await;
     namespace.until_ready("llama").await;
     let ingress = namespace.get("Ingress", "llama-ingress").await.unwrap();
-    assert_eq!(ingress["metadata"]["annotations"], json!({"ours": "2", "theirs": "1"}));
+    let annotations = &ingress["metadata"]["annotations"];
+    assert_eq!((&annotations["ours"], &annotations["theirs"]), (&json!("2"), &json!("1")));
     let deployment = namespace.get("Deployment", "llama").await.unwrap();
     assert_eq!(deployment["metadata"]["annotations"]["theirs"], "1");
     let pod = &deployment["spec"]["template"]["metadata"]["annotations"];
@@ -206,7 +207,7 @@ async fn what_a_resource_no_longer_says_goes_from_its_objects() {
         "terminationGracePeriodSeconds\":7",
     ];
     let of_ingress =
-        ["llama.example.com", "nginx", "certificate", "example.com/a", "example.com/b"];
+        ["llama.example.com", "\"nginx\"", "certificate", "example.com/a", "example.com/b"];
     let of_policy = ["friends", "family", "team"];
     // What is not owned by us would stay. The whole object tells, but not who wrote what.
     let text = async |kind: &str, name: &str| {

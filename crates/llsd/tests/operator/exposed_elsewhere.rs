@@ -93,13 +93,14 @@ async fn us5_1_behind_a_gateway_an_http_route_with_a_generated_host() {
     namespace.distribution("demo", exposed(&json!({"gateway": gateway}))).await;
     let ready = namespace.until_ready("demo").await;
     let host = format!("demo-{}.apps.example.com", namespace.name);
-    assert_eq!(ready["status"]["routeURL"], format!("http://{host}"));
+    assert_eq!(ready["status"]["routeURL"], format!("https://{host}"));
     let route = namespace.get("HTTPRoute", "demo").await.expect("an HTTPRoute");
     assert_eq!(route["spec"]["hostnames"], json!([host]));
     let parent = &route["spec"]["parentRefs"][0];
     assert_eq!((&parent["name"], &parent["namespace"]), (&json!("public"), &json!("gateways")));
     let backend = &route["spec"]["rules"][0]["backendRefs"][0];
     assert_eq!((&backend["name"], &backend["port"]), (&json!("demo-service"), &json!(8321)));
+    assert_eq!(route["spec"]["rules"][0]["timeouts"], json!({"request": "1h"}));
     assert!(namespace.list("Route").await.is_empty());
     assert_eq!(condition(&ready, "DeploymentUpdated")["status"], "True");
 }

@@ -42,8 +42,20 @@ pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) 
             );
         }
     }
+    if exposure.via == Via::Ingress && exposure.host.is_none() {
+        findings.warning(
+            &path,
+            Reason::Conflict,
+            CATCH_ALL,
+            "set expose.hostname, or ingressDomain in the operator's ConfigMap",
+        );
+    }
     backend_speaks_https(blueprint, &exposure, &path, findings);
 }
+
+/// What an Ingress without a host name does.
+pub const CATCH_ALL: &str = "without a host name the Ingress takes requests for every name that the \
+                             controller serves, and a second one like it collides with this";
 
 /// Neither an Ingress nor an HTTPRoute can say that its backend speaks https. Each controller has
 /// a separate annotation or object for it.

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::decision::{self, GATEWAY_API, Via};
+use super::timeouts;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::names;
 
@@ -24,10 +25,13 @@ pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
     if let Some(host) = &exposure.host {
         spec.insert("hostnames".into(), json!([host]));
     }
-    let everything = json!({
+    let mut everything = json!({
         "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
         "backendRefs": [{"name": names::service(blueprint.name), "port": blueprint.port()}],
     });
+    if let Some(time) = timeouts::of_http_route(&exposure) {
+        everything["timeouts"] = json!({"request": time});
+    }
     spec.insert("rules".into(), json!([everything]));
     let mut metadata = blueprint.owned(names::http_route(blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);

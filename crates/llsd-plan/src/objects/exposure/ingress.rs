@@ -1,5 +1,5 @@
-//! The Ingress of an exposed server. Only the annotations of the resource are applied, so those
-//! that others put there stay.
+//! The Ingress of an exposed server. Only the annotations of the resource and those that keep streams
+//! open are applied, so those that others put there stay.
 
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
@@ -7,13 +7,14 @@ use k8s_openapi::api::networking::v1::{
 };
 
 use super::decision::{self, Exposure, Via};
+use super::timeouts;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::names;
 
 pub(in crate::objects) fn ingress(blueprint: &Blueprint) -> Option<Ingress> {
     let exposure = decision::of(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
     let mut metadata = blueprint.owned(names::ingress(blueprint.name));
-    metadata.annotations.clone_from(&exposure.how.annotations);
+    metadata.annotations = Some(timeouts::of_ingress(blueprint, &exposure));
     Some(Ingress {
         metadata,
         spec: Some(IngressSpec {

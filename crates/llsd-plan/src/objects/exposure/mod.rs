@@ -5,9 +5,12 @@ mod decision;
 mod http_route;
 mod ingress;
 mod route;
+mod timeouts;
 
+pub use check::CATCH_ALL;
 pub(super) use check::check;
 pub(super) use decision::{ROUTE_API, Via, of};
 pub(super) use http_route::http_route;
 pub(super) use ingress::ingress;
 pub(super) use route::route;
+pub use timeouts::REQUEST_TIMEOUT;

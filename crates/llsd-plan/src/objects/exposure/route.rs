@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::decision::{self, ROUTE_API, Via};
+use super::timeouts;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::names;
 use crate::objects::service::PORT_NAME;
@@ -30,7 +31,7 @@ pub(in crate::objects) fn route(blueprint: &Blueprint) -> Option<Value> {
         json!({"termination": termination, "insecureEdgeTerminationPolicy": "Redirect"}),
     );
     let mut metadata = blueprint.owned(names::route(blueprint.name));
-    metadata.annotations.clone_from(&exposure.how.annotations);
+    metadata.annotations = Some(timeouts::of_route(&exposure));
     Some(json!({
         "apiVersion": format!("{ROUTE_API}/v1"),
         "kind": "Route",

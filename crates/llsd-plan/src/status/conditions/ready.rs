@@ -23,8 +23,10 @@ pub(super) fn reconciling(obstacle: Option<&Obstacle>) -> Option<Statement> {
 }
 
 pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Statement> {
-    let waits_for_somebody =
-        |obstacle: &&Obstacle| matches!(obstacle.cause, Cause::Input | Cause::StuckRollout);
+    let waits_for_somebody = |obstacle: &&Obstacle| match obstacle.cause {
+        Cause::Input | Cause::StuckRollout | Cause::Exposure => true,
+        Cause::Deletion | Cause::UnderWay => false,
+    };
     Some(from_obstacle(ConditionType::Stalled, Truth::True, obstacle.filter(waits_for_somebody)?))
 }
 

@@ -66,7 +66,13 @@ impl Observation {
 fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
     let alive = || objects.iter().filter(|object| !object.deleting);
     let mut outside = alive().filter_map(|object| match &object.detail {
-        Detail::Outside(url) => url.as_deref(),
+        Detail::Outside { url, .. } => url.as_deref(),
+        _ => None,
+    });
+    let mut not_admitted = alive().filter_map(|object| match &object.detail {
+        Detail::Outside { refused: Some(why), .. } => {
+            Some(format!("{} {}: {why}", object.kind.name(), object.name))
+        }
         _ => None,
     });
     let service = names::service(&key.name);
@@ -78,6 +84,7 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
             _ => None,
         }),
         outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
+        not_admitted: not_admitted.next().filter(|_| exposed),
         pod_trouble: None,
     }
 }

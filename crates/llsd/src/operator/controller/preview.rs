@@ -14,7 +14,7 @@ use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::{Planning, plan_beside};
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, Action, Decision, Running, WriteFailure};
+use llsd_plan::rollout::{self, Action, Beforehand, Decision, Running, WriteFailure};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ impl Previewer {
         self.keep_unknown_hash(&mut planned, running.deployment.as_ref());
         let rollout = rollout::decide(resource, planned, &running);
         for (decision, before) in rollout.decisions.into_iter().zip(before) {
-            match self.change(key, decision, before).await {
+            match self.change(resource, decision, before).await {
                 Ok(change) => preview.changes.extend(change),
                 Err(refusal) => preview.refusals.push(refusal),
             }
@@ -136,10 +136,11 @@ impl Previewer {
     /// What would become of one planned object; the error says what is in the way.
     async fn change(
         &self,
-        key: &Key,
-        Decision { object, action, .. }: Decision<'_>,
+        resource: &Resource,
+        Decision { object, action, beforehand }: Decision<'_>,
         before: Option<Value>,
     ) -> Result<Option<Change>, String> {
+        let key = &resource.key;
         match action {
             Action::Leave => return Ok(None),
             Action::Refuse => return Err(format!("{object} belongs to somebody else")),
@@ -151,8 +152,20 @@ impl Previewer {
         let api = api::owned_in(&self.context.client, &key.namespace, object.kind);
         let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
         let answer = api.patch(&object.name, &parameters, &Patch::Apply(&object.json)).await;
-        let after = answer.map_err(|error| format!("{object}: {}", safe_message(&error)))?;
-        let (kind, name, after) = (object.kind.name(), object.name, Some(after.json));
+        let answer = answer.map_err(|error| format!("{object}: {}", safe_message(&error)))?;
+        let mut after = answer.json;
+        match beforehand {
+            Beforehand::Nothing => {}
+            Beforehand::LeavePods(number) | Beforehand::WakePods(number) => {
+                after["spec"]["replicas"] = number.into();
+            }
+            Beforehand::Disown => {
+                if let Some(owners) = after["metadata"]["ownerReferences"].as_array_mut() {
+                    owners.retain(|owner| owner["uid"] != resource.owner());
+                }
+            }
+        }
+        let (kind, name, after) = (object.kind.name(), object.name, Some(after));
         Ok(Some(Change { kind, name, before, after }))
     }
 

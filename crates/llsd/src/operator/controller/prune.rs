@@ -1,21 +1,18 @@
-//! Deletes what a resource no longer asks for, after everything that it does ask for is in place.
-//! Claims are never deleted here: data goes only with a resource that asks for that.
-
-use std::collections::HashSet;
+//! Deletes what a resource no longer asks for, after everything that it does ask for is in place, and
+//! once no pod needs it. Claims are never deleted here: data goes only with a resource that asks for
+//! that.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::{Api, Client};
-use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::retention::{self, Names, PodSet};
 
 use super::api;
 use super::context::Context;
-
-/// How many generated configurations are kept, whatever refers to them.
-const CONFIGS_KEPT: usize = 2;
 
 /// Deletes what is not planned; what was deleted, as `Ingress my-llama-ingress`.
 pub async fn prune(
@@ -32,7 +29,8 @@ pub async fn prune(
         deleted.push(format!("{} {}", object.kind.name(), object.name));
     }
     if plan.objects.storage_secret.is_none() {
-        deleted.extend(storage_secret(context, resource).await?);
+        let referred = retention::referred(resource, plan);
+        deleted.extend(storage_secret(context, resource, &referred).await?);
     } else {
         context.memory.set_storage_secret(key, true);
     }
@@ -46,62 +44,24 @@ pub async fn unplanned<'a>(
     plan: &Plan,
     live: &'a [LiveObject],
 ) -> Result<Vec<&'a LiveObject>, kube::Error> {
-    let planned: HashSet<(ObjectKind, String)> =
-        plan.objects.in_order().iter().map(|object| (object.kind, object.name.clone())).collect();
-    let mut unplanned: Vec<&LiveObject> = live
-        .iter()
-        .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
-        .filter(|object| object.kind != ObjectKind::VolumeClaim)
-        .filter(|object| !planned.contains(&(object.kind, object.name.to_string())))
-        .collect();
-    let configs = generated(&unplanned, &resource.key);
-    if !configs.is_empty() {
-        let kept = kept_configs(context, &resource.key, configs, live).await?;
-        unplanned.retain(|object| !kept.contains(&*object.name));
+    let referred = retention::referred(resource, plan);
+    let mut unplanned = retention::unplanned(resource, &referred, live);
+    if retention::may_be_needed(&unplanned) {
+        let pod_sets = pod_sets(context, &resource.key).await?;
+        unplanned.retain(|object| !retention::is_needed(object, resource, &pod_sets));
     }
     Ok(unplanned)
 }
 
-/// Generated configurations that are not the planned one.
-fn generated<'a>(unplanned: &[&'a LiveObject], key: &Key) -> Vec<&'a LiveObject> {
-    let prefix = format!("{}-config-", key.name);
-    let is_config = |child: &&&LiveObject| {
-        child.kind == ObjectKind::ConfigMap
-            && child.name.starts_with(&prefix)
-            && matches!(child.detail, Detail::Config { hash: Some(_) })
-    };
-    unplanned.iter().filter(is_config).copied().collect()
-}
-
-/// The newest, and those that pods of an older rollout may still be started with.
-async fn kept_configs(
-    context: &Context,
-    key: &Key,
-    mut unplanned: Vec<&LiveObject>,
-    live: &[LiveObject],
-) -> Result<HashSet<Box<str>>, kube::Error> {
-    unplanned.sort_by(|one, other| other.created.cmp(&one.created).then(one.name.cmp(&other.name)));
-    let all = generated(&live.iter().collect::<Vec<_>>(), key).len();
-    let newest = CONFIGS_KEPT.saturating_sub(all - unplanned.len());
-    let mut kept: HashSet<Box<str>> =
-        unplanned.iter().take(newest).map(|child| child.name.clone()).collect();
-    if kept.len() == unplanned.len() {
-        return Ok(kept);
-    }
+/// The ReplicaSets of a resource's Deployment.
+async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Error> {
     let replica_sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &key.namespace);
     let selector: Vec<String> = labels::selector(&key.name)
         .into_iter()
         .map(|(label, value)| format!("{label}={value}"))
         .collect();
     let listed = replica_sets.list(&ListParams::default().labels(&selector.join(","))).await?;
-    for replica_set in listed {
-        let template = replica_set.spec.and_then(|spec| spec.template);
-        let pod = template.and_then(|template| template.spec);
-        let volumes = pod.and_then(|pod| pod.volumes).unwrap_or_default();
-        let maps = volumes.into_iter().filter_map(|volume| volume.config_map);
-        kept.extend(maps.map(|map| map.name.into()));
-    }
-    Ok(kept)
+    Ok(listed.into_iter().map(PodSet::read).collect())
 }
 
 /// Secrets are not watched. So once in the life of this process it is looked whether a Secret of an
@@ -109,6 +69,7 @@ async fn kept_configs(
 async fn storage_secret(
     context: &Context,
     resource: &Resource,
+    referred: &Names,
 ) -> Result<Option<String>, kube::Error> {
     let key = &resource.key;
     let never_changed = resource.generation == Some(1);
@@ -116,6 +77,10 @@ async fn storage_secret(
         return Ok(None);
     }
     let name = names::storage_secret(&key.name);
+    let named = (ObjectKind::Secret, name.clone());
+    if referred.contains(&named) {
+        return Ok(None);
+    }
     let api = api::owned_in(&context.client, &key.namespace, ObjectKind::Secret);
     let found = api.get_metadata_opt(&name).await?;
     let owned = found.filter(|secret| {
@@ -126,6 +91,11 @@ async fn storage_secret(
     });
     let uid = owned.and_then(|secret| secret.metadata.uid);
     if let Some(uid) = &uid {
+        // Pods of an earlier rollout read it when they start.
+        let pod_sets = pod_sets(context, key).await?;
+        if pod_sets.iter().any(|set| set.has_pods && set.needs.contains(&named)) {
+            return Ok(None);
+        }
         delete(&context.client, key, ObjectKind::Secret, &name, uid).await?;
     }
     context.memory.set_storage_secret(key, false);

@@ -6,7 +6,7 @@ mod writer;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::resource::Resource;
-use llsd_plan::rollout::{self, Action, Decision, Rollout, Running, WriteFailure};
+use llsd_plan::rollout::{self, Action, Beforehand, Decision, Rollout, Running, WriteFailure};
 use llsd_plan::status::Applied;
 
 use super::context::Context;
@@ -86,7 +86,7 @@ struct Application<'a> {
 impl Application<'_> {
     async fn carry_out(&mut self, decision: &Decision<'_>) -> Result<(), WriteFailure> {
         let Err(failure) = self.write(decision).await else { return Ok(()) };
-        let Some((instead, remark)) = decision.without_growing(self.resource, &failure) else {
+        let Some((instead, remark)) = decision.instead(self.resource, &failure) else {
             return Err(failure);
         };
         self.applied.warnings.push(remark);
@@ -94,7 +94,7 @@ impl Application<'_> {
     }
 
     async fn write(&mut self, decision: &Decision<'_>) -> Result<(), WriteFailure> {
-        let Decision { object, action, replicas_left } = decision;
+        let Decision { object, action, beforehand } = decision;
         match *action {
             Action::Leave => return Ok(()),
             Action::Mark(live) => return self.writer.update(object, live).await,
@@ -112,8 +112,11 @@ impl Application<'_> {
                 if matches!(action, Action::Adopt(_)) {
                     self.writer.take_over(live).await?;
                 }
-                if let Some(replicas) = *replicas_left {
-                    self.writer.leave_replicas(live, replicas).await;
+                match *beforehand {
+                    Beforehand::Nothing => {}
+                    Beforehand::LeavePods(number) => self.writer.leave_pods(live, number).await,
+                    Beforehand::WakePods(number) => self.writer.wake_pods(live, number).await?,
+                    Beforehand::Disown => self.writer.disown(live, self.resource.owner()).await?,
                 }
                 self.writer.update(object, live).await?;
             }

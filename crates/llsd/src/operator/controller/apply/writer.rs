@@ -17,7 +17,7 @@ use super::super::cache::Cache;
 use super::super::context::Context;
 use super::super::object::Object;
 
-/// Holds `spec.replicas` while an autoscaler is about to take it over.
+/// Owns `spec.replicas` until an autoscaler takes it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";
 
 /// Writes objects of one resource, and puts the answers into the cache.
@@ -79,9 +79,33 @@ impl<'a> Writer<'a> {
         let Some(fields) = takeover::taken_over(&metadata["managedFields"], &self.key.name) else {
             return Ok(());
         };
+        self.replace(live, metadata, "managedFields", fields).await
+    }
+
+    /// Takes the owner with this uid off the object, whoever put it there.
+    pub async fn disown(&self, live: &LiveObject, owner: &str) -> Result<(), WriteFailure> {
+        let Some(object) = self.read(live.kind, &live.name).await? else { return Ok(()) };
+        let metadata = &object["metadata"];
+        let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        let others: Value = owners.filter(|other| other["uid"] != owner).cloned().collect();
+        self.replace(live, metadata, "ownerReferences", others).await
+    }
+
+    /// Puts a value in the place of a field of the metadata that was read, unless somebody wrote to
+    /// the object since.
+    async fn replace(
+        &self,
+        live: &LiveObject,
+        metadata: &Value,
+        field: &str,
+        value: Value,
+    ) -> Result<(), WriteFailure> {
+        if metadata.get(field).is_none() {
+            return Ok(());
+        }
         let patch = json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
-            {"op": "replace", "path": "/metadata/managedFields", "value": fields},
+            {"op": "replace", "path": format!("/metadata/{field}"), "value": value},
         ]);
         let patch = serde_json::from_value(patch).expect("a list of operations");
         let parameters =
@@ -98,19 +122,35 @@ impl<'a> Writer<'a> {
 
     /// Leaves the number of pods as it is when we stop applying it: without an owner the field would
     /// go, and the API server would put 1 in its place.
-    pub async fn leave_replicas(&self, live: &LiveObject, replicas: i32) {
+    pub async fn leave_pods(&self, live: &LiveObject, number: i32) {
+        // A conflict says that the autoscaler owns the number already, with another value.
+        let parameters = PatchParams::apply(REPLICAS_MANAGER);
+        if let Err(error) = self.number_of_pods(live, number, &parameters).await {
+            tracing::debug!(deployment = %self.key, error = safe_message(&error), "the number of pods is not held");
+        }
+    }
+
+    /// Sets the number of pods from which an autoscaler goes on, whoever had set it to zero.
+    pub async fn wake_pods(&self, live: &LiveObject, number: i32) -> Result<(), WriteFailure> {
+        let parameters = PatchParams::apply(REPLICAS_MANAGER).force();
+        let woken = self.number_of_pods(live, number, &parameters).await;
+        woken.map_err(|error| failure(live.kind, &live.name, &error))
+    }
+
+    async fn number_of_pods(
+        &self,
+        live: &LiveObject,
+        number: i32,
+        parameters: &PatchParams,
+    ) -> Result<(), kube::Error> {
         let object = json!({
             "apiVersion": "apps/v1",
             "kind": ObjectKind::Deployment.name(),
             "metadata": {"name": live.name, "uid": live.uid},
-            "spec": {"replicas": replicas},
+            "spec": {"replicas": number},
         });
         let api = api::owned_in(self.client, &self.key.namespace, live.kind);
-        let parameters = PatchParams::apply(REPLICAS_MANAGER);
-        // A conflict says that the autoscaler owns the number already, with another value.
-        if let Err(error) = api.patch(&live.name, &parameters, &Patch::Apply(&object)).await {
-            tracing::debug!(deployment = %self.key, error = safe_message(&error), "the number of pods is not held");
-        }
+        api.patch(&live.name, parameters, &Patch::Apply(&object)).await.map(drop)
     }
 
     pub async fn read(&self, kind: ObjectKind, name: &str) -> Result<Option<Value>, WriteFailure> {

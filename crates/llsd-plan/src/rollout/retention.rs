@@ -1,0 +1,225 @@
+//! Which objects a resource no longer asks for, and which of those must stay for a while: what the plan
+//! still refers to under whichever field, and what pods of an earlier rollout cannot start without.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
+
+use crate::live::{Detail, LiveObject};
+use crate::objects::ObjectKind;
+use crate::plan::Plan;
+use crate::references;
+use crate::resource::Resource;
+
+/// How many generated configurations are kept, whatever refers to them.
+const CONFIGS_KEPT: usize = 2;
+
+/// Objects by kind and name.
+pub type Names = BTreeSet<(ObjectKind, String)>;
+
+/// One ReplicaSet of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodSet {
+    /// It has pods or wants some, as the old one has while a rollout is under way or stuck.
+    pub has_pods: bool,
+    /// What its pods cannot start without.
+    pub needs: Names,
+}
+
+impl PodSet {
+    pub fn read(replica_set: ReplicaSet) -> Self {
+        let running = replica_set.status.map_or(0, |status| status.replicas);
+        let spec = replica_set.spec.unwrap_or_default();
+        let pod = spec.template.and_then(|template| template.spec);
+        Self {
+            has_pods: running > 0 || spec.replicas.is_none_or(|wanted| wanted > 0),
+            needs: pod.as_ref().map(needs).unwrap_or_default(),
+        }
+    }
+}
+
+/// What a plan refers to, its own objects and those that the resource names.
+pub fn referred(resource: &Resource, plan: &Plan) -> Names {
+    let template = plan.objects.deployment.spec.as_ref().map(|spec| &spec.template);
+    let mut names =
+        template.and_then(|template| template.spec.as_ref()).map_or_else(Names::new, needs);
+    let named = resource.spec.as_ref().map(references::walk).unwrap_or_default();
+    let here = |namespace: &Option<String>| {
+        namespace.as_deref().is_none_or(|namespace| *namespace == *resource.key.namespace)
+    };
+    let named = named.into_iter().filter(|reference| here(&reference.namespace));
+    names.extend(named.map(|reference| (reference.kind, reference.name)));
+    names.extend(plan.objects.in_order().into_iter().map(|object| (object.kind, object.name)));
+    names
+}
+
+/// The resource's objects that a plan does not refer to, but for the newest generated configurations.
+/// Claims are never among them: data goes only with a resource that asks for that.
+pub fn unplanned<'a>(
+    resource: &Resource,
+    referred: &Names,
+    live: &'a [LiveObject],
+) -> Vec<&'a LiveObject> {
+    let is_referred =
+        |object: &LiveObject| referred.contains(&(object.kind, object.name.to_string()));
+    let mut unplanned: Vec<&LiveObject> = live
+        .iter()
+        .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
+        .filter(|object| object.kind != ObjectKind::VolumeClaim && !is_referred(object))
+        .collect();
+    let is_config = |object: &&LiveObject| is_generated(object, resource);
+    let mut configs: Vec<&LiveObject> = unplanned.iter().copied().filter(is_config).collect();
+    configs.sort_by(|one, other| other.created.cmp(&one.created).then(one.name.cmp(&other.name)));
+    let others = live.iter().filter(is_config).count() - configs.len();
+    configs.truncate(CONFIGS_KEPT.saturating_sub(others));
+    unplanned.retain(|object| !configs.iter().any(|kept| kept.uid == object.uid));
+    unplanned
+}
+
+/// Whether pods of an earlier rollout may need some of these objects.
+pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
+    objects.iter().any(|object| match object.kind {
+        ObjectKind::ServiceAccount
+        | ObjectKind::VolumeClaim
+        | ObjectKind::Secret
+        | ObjectKind::ConfigMap => true,
+        ObjectKind::NetworkPolicy
+        | ObjectKind::Service
+        | ObjectKind::Deployment
+        | ObjectKind::DisruptionBudget
+        | ObjectKind::Autoscaler
+        | ObjectKind::Ingress
+        | ObjectKind::HttpRoute
+        | ObjectKind::Route => false,
+    })
+}
+
+/// Whether an object must stay for the pods of these sets. A generated configuration stays as long as a
+/// set names it, pods or not: whoever goes back to that set needs the very configuration.
+pub fn is_needed(object: &LiveObject, resource: &Resource, pod_sets: &[PodSet]) -> bool {
+    let always = is_generated(object, resource);
+    pod_sets.iter().any(|set| {
+        (always || set.has_pods) && set.needs.contains(&(object.kind, object.name.to_string()))
+    })
+}
+
+fn is_generated(object: &LiveObject, resource: &Resource) -> bool {
+    let rest = object.name.strip_prefix(&*resource.key.name);
+    object.kind == ObjectKind::ConfigMap
+        && rest.is_some_and(|rest| rest.starts_with("-config-"))
+        && matches!(object.detail, Detail::Config { hash: Some(_) })
+}
+
+/// What a pod cannot start without.
+fn needs(pod: &PodSpec) -> Names {
+    let mut names = Names::new();
+    let mut add = |kind: ObjectKind, name: Option<&str>| {
+        names.extend(name.map(|name| (kind, name.to_owned())));
+    };
+    add(ObjectKind::ServiceAccount, pod.service_account_name.as_deref());
+    for volume in pod.volumes.iter().flatten() {
+        of_volume(volume, &mut add);
+    }
+    for container in pod.init_containers.iter().flatten().chain(&pod.containers) {
+        of_container(container, &mut add);
+    }
+    names
+}
+
+fn of_volume(volume: &Volume, add: &mut impl FnMut(ObjectKind, Option<&str>)) {
+    let config_map = volume.config_map.as_ref().map(|source| source.name.as_str());
+    add(ObjectKind::ConfigMap, config_map);
+    let secret = volume.secret.as_ref().and_then(|source| source.secret_name.as_deref());
+    add(ObjectKind::Secret, secret);
+    let claim = volume.persistent_volume_claim.as_ref().map(|source| source.claim_name.as_str());
+    add(ObjectKind::VolumeClaim, claim);
+    let projected =
+        volume.projected.iter().flat_map(|projected| projected.sources.iter().flatten());
+    for source in projected {
+        add(ObjectKind::ConfigMap, source.config_map.as_ref().map(|source| source.name.as_str()));
+        add(ObjectKind::Secret, source.secret.as_ref().map(|source| source.name.as_str()));
+    }
+}
+
+fn of_container(container: &Container, add: &mut impl FnMut(ObjectKind, Option<&str>)) {
+    for variable in container.env.iter().flatten() {
+        let Some(from) = &variable.value_from else { continue };
+        let config_map = from.config_map_key_ref.as_ref().map(|source| source.name.as_str());
+        add(ObjectKind::ConfigMap, config_map);
+        add(ObjectKind::Secret, from.secret_key_ref.as_ref().map(|source| source.name.as_str()));
+    }
+    for source in container.env_from.iter().flatten() {
+        add(ObjectKind::ConfigMap, source.config_map_ref.as_ref().map(|from| from.name.as_str()));
+        add(ObjectKind::Secret, source.secret_ref.as_ref().map(|from| from.name.as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn config_map(name: &str, hash: Option<&str>) -> LiveObject {
+        let mut object = json!({
+            "metadata": {
+                "name": name, "namespace": "here", "uid": name,
+                "ownerReferences": [{
+                    "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+                    "name": "llama", "uid": "1", "controller": true,
+                }],
+            },
+        });
+        if let Some(hash) = hash {
+            object["metadata"]["annotations"] = json!({"llamastack.io/config-hash": hash});
+        }
+        LiveObject::read(ObjectKind::ConfigMap, &object).unwrap().1
+    }
+
+    fn resource() -> Resource {
+        Resource::parse(&json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "metadata": {"name": "llama", "namespace": "here", "uid": "1"},
+            "spec": {"distribution": {"name": "starter"}},
+        }))
+    }
+
+    fn replica_set(wanted: i32, volume: &str) -> PodSet {
+        let replica_set = json!({
+            "metadata": {"name": "set"},
+            "spec": {
+                "replicas": wanted, "selector": {},
+                "template": {"spec": {
+                    "containers": [],
+                    "volumes": [{"name": "a", "configMap": {"name": volume}}],
+                }},
+            },
+            "status": {"replicas": wanted},
+        });
+        PodSet::read(serde_json::from_value(replica_set).unwrap())
+    }
+
+    #[test]
+    fn a_bundle_stays_while_pods_mount_it_and_a_configuration_while_it_is_named() {
+        let (resource, bundle) = (resource(), config_map("llama-ca-bundle", None));
+        let config = config_map("llama-config-1", Some("1"));
+        let needed =
+            |object, wanted| is_needed(object, &resource, &[replica_set(wanted, &object.name)]);
+        assert!(needed(&bundle, 1), "pods of a stuck rollout mount it");
+        assert!(!needed(&bundle, 0), "nobody does");
+        assert!(needed(&config, 1) && needed(&config, 0));
+        assert!(!is_needed(&bundle, &resource, &[replica_set(1, "other")]));
+    }
+
+    #[test]
+    fn the_newest_configurations_and_what_is_referred_to_stay() {
+        let resource = resource();
+        let live = ["llama-config-1", "llama-config-2", "llama-config-3"]
+            .map(|name| config_map(name, Some("1")));
+        let referred = Names::from([(ObjectKind::ConfigMap, "llama-config-1".to_owned())]);
+        let names: Vec<&str> =
+            unplanned(&resource, &referred, &live).iter().map(|object| &*object.name).collect();
+        assert_eq!(names.len(), 1, "one of the two beside the one in use: {names:?}");
+    }
+}
