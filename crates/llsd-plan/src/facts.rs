@@ -37,6 +37,8 @@ pub struct Facts {
     pub served_apis: BTreeSet<String>,
     /// Objects of an earlier operator that are taken over.
     pub adopted: AdoptedFacts,
+    /// What runs for the very state that the resource has, and must not change by a new operator alone.
+    pub running: RunningFacts,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,6 +165,16 @@ pub struct OperatorFacts {
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]
     pub releases: &'static Releases,
+}
+
+/// How the server of an unchanged resource was started, where this operator would do it otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct RunningFacts {
+    /// From a generated file.
+    pub generated: bool,
+    /// By this start program of an earlier operator, as the pod's command has it.
+    pub start_program: Option<String>,
 }
 
 /// Objects of an earlier operator that shape what is planned.

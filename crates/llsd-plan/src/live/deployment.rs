@@ -1,9 +1,10 @@
 //! What is known of a resource's Deployment: how its pods are, and for which state of the resource
 //! its template was made.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::objects::labels;
+use crate::fingerprint::FIELD_MANAGER;
+use crate::objects::{labels, other_start_program};
 use crate::resource::Resource;
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
@@ -35,6 +36,26 @@ pub struct DeploymentDetail {
     pub adopted: bool,
     /// The image of the Redis sidecar.
     pub sidecar_image: Option<Box<str>>,
+    /// Its pods run a configuration that was generated.
+    pub generated: bool,
+    /// Its pods are started by another program than this operator's. The program itself is long, and
+    /// read where it is needed.
+    pub other_start_program: bool,
+}
+
+/// The start program that an operator before this one gave a Deployment's pods, where it is another
+/// than this one's. What anybody else made of it is not kept.
+pub fn start_program(deployment: &Value) -> Option<&str> {
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let words = container["command"].as_array()?.iter().map(Value::as_str);
+    let program = other_start_program(&words.collect::<Option<Vec<&str>>>()?)?;
+    let key = format!("k:{}", json!({"name": container["name"]}));
+    let mut managers = deployment["metadata"]["managedFields"].as_array()?.iter();
+    let is_ours = managers.any(|entry| {
+        let containers = &entry["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"];
+        entry["manager"] == FIELD_MANAGER && containers[&key].get("f:command").is_some()
+    });
+    is_ours.then_some(program)
 }
 
 impl DeploymentDetail {
@@ -61,6 +82,7 @@ impl DeploymentDetail {
             found.and_then(|container| container["image"].as_str()).map(str::to_owned)
         };
         let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
+        let has = |name: &str| annotation(name).is_some();
         Self {
             state: DeploymentState {
                 generation: metadata["generation"].as_i64().unwrap_or(0),
@@ -80,6 +102,9 @@ impl DeploymentDetail {
             adopted: annotation(labels::ADOPTED).is_some(),
             sidecar_image: image(&pod["initContainers"], &|name| name == labels::REDIS_SIDECAR)
                 .map(Into::into),
+            // A configuration of the user's own has its hash under both names.
+            generated: has(labels::CONFIG_HASH) && !has(labels::USER_CONFIG_HASH),
+            other_start_program: start_program(object).is_some(),
         }
     }
 }

@@ -96,6 +96,11 @@ impl<'a> Blueprint<'a> {
         self.workload().workers.unwrap_or(1)
     }
 
+    /// Whether the server is asked to listen in a way that no image's own entrypoint knows.
+    pub(super) fn listens_otherwise(&self) -> bool {
+        self.workers() > 1 || self.server_tls().is_some()
+    }
+
     pub(super) fn replicas(&self) -> i32 {
         self.workload().replicas.unwrap_or(1)
     }

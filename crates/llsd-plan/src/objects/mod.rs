@@ -24,4 +24,4 @@ pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects};
-pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST};
+pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST, other_start_program};

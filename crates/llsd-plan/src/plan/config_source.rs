@@ -3,6 +3,7 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
+use super::listening;
 use crate::facts::{BaseFacts, Facts};
 use crate::image::RequestedImage;
 use crate::objects::ConfigSource;
@@ -23,8 +24,9 @@ pub(super) fn choose(
         warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
-    if !needs_generation(spec) {
+    if !needs_generation(spec) && !listening::needs_file(spec, image, facts) {
         warn_of_unpinned_image(facts, findings);
+        listening::remark(spec, image, facts, findings);
         return (Some(ConfigSource::Default), None);
     }
     (None, base(image, facts, findings, unavailable))
@@ -44,10 +46,8 @@ fn warn_of_unpinned_image(facts: &Facts, findings: &mut Findings) {
     }
 }
 
-/// A port alone needs no file: the server takes it from a variable.
+/// Port, workers and TLS need no file: the start program passes them.
 fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
-    let workers = spec.workload.as_ref().and_then(|workload| workload.workers).unwrap_or(1);
-    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
     // A section that is there and says nothing asks for nothing.
     let providers = spec.providers.iter().flat_map(ProvidersSpec::by_api);
     let mut providers = providers.filter_map(|(_, entries)| entries.as_ref());
@@ -65,8 +65,6 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
             .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
         || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
         || !external_installs(spec).is_empty()
-        || workers > 1
-        || tls.is_some_and(|tls| tls.enabled == Some(true))
 }
 
 fn override_config(

@@ -3,6 +3,7 @@
 
 mod collision;
 mod config_source;
+mod listening;
 mod moved;
 mod planning;
 mod secret_references;

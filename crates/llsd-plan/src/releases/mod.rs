@@ -18,5 +18,5 @@ pub use distributions::Distribution;
 pub use number::Server;
 pub use provider_type::ProviderType;
 pub use set::{Releases, Texts};
-pub use stated::{is_known, release_of, release_of_server, server_of};
+pub use stated::{is_known, release_of, release_of_server, row_of, server_of};
 pub use table::{Release, StoreKind};

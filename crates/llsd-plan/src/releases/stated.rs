@@ -65,6 +65,12 @@ pub fn is_known(release: &str) -> bool {
     stated.server.is_some_and(known)
 }
 
+/// The row of the table that stands for a release, where there is one.
+pub fn row_of(releases: &'static Releases, release: &str) -> Option<&'static Release> {
+    let stated = Stated::parse(release);
+    stated.release(releases, stated.server?)
+}
+
 /// The server that a release is of, where that can be told from it alone.
 pub fn server_of(release: &str) -> Option<Server> {
     Stated::parse(release).server

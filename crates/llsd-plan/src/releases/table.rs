@@ -36,6 +36,7 @@ pub struct Release {
     pub takes_external_packages: bool,
     #[serde(rename = "workers")]
     pub has_workers: bool,
+    tls: NamesCertificate,
     #[serde(rename = "insecure")]
     pub must_allow_plain_http: bool,
     #[serde(rename = "coerces")]
@@ -74,7 +75,19 @@ enum EmptyList {
     None,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum NamesCertificate {
+    Flags,
+    File,
+}
+
 impl Release {
+    /// Whether the server finds its certificate only where its file names it.
+    pub fn reads_tls_from_its_file(&self) -> bool {
+        self.tls == NamesCertificate::File
+    }
+
     /// What the server keeps a store in that not every layout has, or keeps alike.
     pub fn store(&self, name: &str) -> Option<StoreKind> {
         match name {

@@ -35,6 +35,16 @@ impl<'a> Held<'a> {
         self.deployment.filter(|_| self.is_current)?.sidecar_image.as_deref()
     }
 
+    /// Whether what runs was generated for the state that the resource has now.
+    pub fn is_generated(&self) -> bool {
+        self.deployment.is_some_and(|deployment| self.is_current && deployment.generated)
+    }
+
+    /// Whether what runs was started by another program than this operator's, and stays so.
+    pub fn keeps_start_program(&self) -> bool {
+        self.deployment.is_some_and(|deployment| self.is_current && deployment.other_start_program)
+    }
+
     /// What runs of the image that the resource asks for.
     pub fn running(&self, wanted: &RequestedImage) -> Option<PinnedImage> {
         PinnedImage::of(self.deployment?.state.image.as_deref()?, wanted)

@@ -127,7 +127,8 @@ fn the_server_listens_on_both_families_where_there_are_both() {
 #[test]
 fn the_server_is_instrumented_when_telemetry_is_asked_for() {
     let Some(image) = Image::of("0.7.3") else { return };
-    let telemetry = [("OTEL_SERVICE_NAME", "x"), ("LLS_HOST", "::1")];
+    let place = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://otel:4318");
+    let telemetry = [place, ("LLS_HOST", "::1")];
     assert!(image.call("version: 2", &telemetry).starts_with(APP), "without the program");
     image.write("bin/opentelemetry-instrument", "#!/bin/sh\necho instrumented \"$@\"\n");
     let program = image.path().join("bin/opentelemetry-instrument");
@@ -135,6 +136,62 @@ fn the_server_is_instrumented_when_telemetry_is_asked_for() {
     let call = image.call("version: 2", &telemetry);
     assert!(call.starts_with("instrumented ") && call.contains(APP), "{call}");
     assert!(image.call("version: 2", &telemetry[1..]).starts_with(APP), "nobody asked");
+    for (more, instrumented) in [
+        (("OTEL_METRICS_EXPORTER", "prometheus"), true),
+        (("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://otel:4318"), true),
+        (("OTEL_SERVICE_NAME", "x"), false),
+        (("OTEL_TRACES_EXPORTER", "none"), false),
+        (("OTEL_SDK_DISABLED", "true"), false),
+    ] {
+        let call = image.call("version: 2", &[more, telemetry[1]]);
+        assert_eq!(call.starts_with("instrumented "), instrumented, "{more:?}");
+    }
+    let disabled = [place, ("OTEL_SDK_DISABLED", "True"), telemetry[1]];
+    assert!(image.call("version: 2", &disabled).starts_with(APP), "it is switched off");
+}
+
+/// Each release has the configuration of its distributions somewhere else.
+#[test]
+fn the_image_s_own_configuration_is_found_where_its_release_has_it() {
+    let asked = [("LLAMA_STACK_CONFIG", ""), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
+    let workers = "--host ::1 --port 9000 --workers 2 --timeout-worker-healthcheck 60";
+    for (version, file) in [
+        ("0.7.3", "fake/llama_stack/distributions/mine/config.yaml"),
+        ("0.3.5", "fake/llama_stack/distributions/mine/run.yaml"),
+        ("0.7.3", "own.yaml"),
+    ] {
+        let Some(image) = Image::of(version) else { return };
+        image.write(file, "server: {port: 9000}");
+        let own = image.path().join("own.yaml").display().to_string();
+        let env =
+            [asked[0], asked[1], asked[2], ("DISTRO_NAME", "mine"), ("RUN_CONFIG_PATH", &own)];
+        assert_eq!(image.call("version: 2", &env), format!("{WORKERS_APP} {workers}"), "{file}");
+    }
+    let Some(image) = Image::of("0.2.12") else { return };
+    image.write("fake/llama_stack/templates/mine/run.yaml", "version: 2");
+    let env = [asked[0], asked[1], ("DISTRO_NAME", "mine")];
+    let call = image.call("version: 2", &env);
+    assert!(call.ends_with("/templates/mine/run.yaml --port 8321"), "{call}");
+}
+
+#[test]
+fn where_no_configuration_is_found_the_image_runs_as_it_is_and_says_what_has_no_effect() {
+    let Some(image) = Image::of("0.7.3") else { return };
+    let env = [("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "mine"), ("LLS_WORKERS", "2")];
+    let program = |name: &str| {
+        image.write(&format!("bin/{name}"), "#!/bin/sh\necho \"${0##*/}\" \"$@\"\n");
+        let program = image.path().join("bin").join(name);
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    program("llama");
+    let said = stderr(&image.start("version: 2", &env));
+    assert!(said.contains("runs as it is: workload.workers without effect"), "{said}");
+    assert_eq!(image.call("version: 2", &env), "llama stack run mine --port 8321");
+    program("llama-stack-entrypoint.sh");
+    assert_eq!(image.call("version: 2", &env), "llama-stack-entrypoint.sh");
+    let tls = [env[0], env[1], ("LLS_TLS_CERT_FILE", "/c"), ("LLS_TLS_KEY_FILE", "/k")];
+    let said = stderr(&image.start("version: 2", &tls));
+    assert!(said.contains("networking.tls without effect"), "{said}");
 }
 
 #[test]

@@ -6,8 +6,9 @@ remembers a model, shield or tool group otherwise than the file says now. What u
 
 The server is llama-stack, or OGX, its successor, whichever the image has installed.
 
-Environment: LLAMA_STACK_CONFIG (the file; without it, one of OGX has its image's own), LLS_PORT, LLS_WORKERS,
-LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST (optional; by default every address).
+Environment: LLAMA_STACK_CONFIG (the file; without it the image's own, which RUN_CONFIG_PATH and DISTRO_NAME of the
+image name), LLS_PORT, LLS_WORKERS, LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST
+(optional; by default every address).
 Arguments are passed on to the server. Of several workers each imports this text too, as a module.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
@@ -33,6 +34,9 @@ from typing import TextIO
 import yaml
 
 MOUNTED_FILE = "/etc/llama-stack/config.yaml"
+# Of images that name no distribution, and what published images start with.
+OWN_FILES = [f"{folder}/{file}" for folder in ("/app", "/opt/app-root") for file in ("config.yaml", "run.yaml")]
+ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")
 STORE_SECONDS = 10
 Release = tuple[int, int, int]
 OGX = (1, 0, 0)  # llama-stack ended with 0.7
@@ -75,16 +79,62 @@ def installed_release() -> Release:
     return NEWEST
 
 
-def config_file(release: Release) -> str:
-    """The file that is mounted; without one, OGX starts with its image's own, as the image would."""
+def config_file(release: Release) -> str | None:
+    """The file that is mounted; without one the image's own, which its entrypoint would start the server with."""
     given = os.environ.get("LLAMA_STACK_CONFIG")
-    if given or release < OGX or os.path.exists(MOUNTED_FILE):
+    if given or os.path.exists(MOUNTED_FILE):
         return given or MOUNTED_FILE
     own = os.environ.get("RUN_CONFIG_PATH")
-    if own and os.path.exists(own):
-        return own
-    package = os.path.dirname(importlib.util.find_spec("ogx").origin)
-    return os.path.join(package, "distributions", os.environ.get("DISTRO_NAME") or "starter", "config.yaml")
+    name = os.environ.get("DISTRO_NAME") or ("starter" if release >= OGX else None)
+    candidates = [own] if own else []
+    candidates += packaged_files(name, release) if name else []
+    candidates += OWN_FILES if not name else []
+    return next((file for file in candidates if os.path.exists(file)), None)
+
+
+def packaged_files(name: str, release: Release) -> list[str]:
+    """Where the server's package has the configuration of a distribution; the names changed with releases."""
+    found = importlib.util.find_spec("ogx" if release >= OGX else "llama_stack")
+    if not found or not found.origin:
+        return []
+    package = os.path.dirname(found.origin)
+    folders = ("distributions", "templates")
+    return [os.path.join(package, folder, name, file) for folder in folders for file in ("config.yaml", "run.yaml")]
+
+
+def run_as_it_is(release: Release) -> None:
+    """Starts the server as the image would, where its configuration is nowhere to be found: by its entrypoint, if it
+    is one that is known, else by the server's own command."""
+    asked = {"LLS_TLS_CERT_FILE": "networking.tls", "LLS_WORKERS": "workload.workers"}
+    lost = [field for name, field in asked.items() if os.environ.get(name) not in (None, "", "1")]
+    effect = f": {' and '.join(lost)} without effect" if lost else ""
+    say(f"the image's own configuration is not found, so it runs as it is{effect}")
+    entrypoint = next(filter(shutil.which, ENTRYPOINTS), None)
+    if entrypoint:
+        become([entrypoint, *sys.argv[1:]])
+    port = os.environ.get("LLS_PORT") or "8321"
+    name = os.environ.get("DISTRO_NAME") or "starter"
+    command = ["ogx", "run"] if release >= OGX else ["llama", "stack", "run"]
+    become([*with_telemetry(), *command, name, "--port", port, *sys.argv[1:]])
+
+
+def with_telemetry() -> list[str]:
+    """What the server is started through where telemetry is asked for: somewhere to send it to, or another way to
+    export it. Any other variable of OpenTelemetry only says how."""
+    signals = ("TRACES", "METRICS", "LOGS")
+    places = ["OTEL_EXPORTER_OTLP_ENDPOINT", *(f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT" for signal in signals)]
+    exporters = [os.environ.get(f"OTEL_{signal}_EXPORTER") or "none" for signal in signals]
+    asked = any(os.environ.get(name) for name in places) or any(name != "none" for name in exporters)
+    disabled = (os.environ.get("OTEL_SDK_DISABLED") or "").strip().lower() == "true"
+    program = "opentelemetry-instrument"
+    return [program] if asked and not disabled and shutil.which(program) else []
+
+
+def become(command: list[str]) -> None:
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        fail(f"{command[0]} cannot be run: {error.strerror}")
 
 
 def prepare_ogx(file: str) -> None:
@@ -432,6 +482,8 @@ def serve() -> None:
 def main() -> None:
     release = installed_release()
     file = config_file(release)
+    if not file:
+        return run_as_it_is(release)
     if release >= OGX:
         prepare_ogx(file)
     else:
@@ -452,12 +504,7 @@ def main() -> None:
     work.join(STORE_SECONDS)
     if work.is_alive():
         say(f"the registry is left as it is: no answer from the metadata store in {STORE_SECONDS} s")
-    if any(name.startswith("OTEL_") for name in os.environ) and shutil.which("opentelemetry-instrument"):
-        command.insert(0, "opentelemetry-instrument")
-    try:
-        os.execvp(command[0], command)
-    except OSError as error:
-        fail(f"{command[0]} cannot be run: {error.strerror}")
+    become([*with_telemetry(), *command])
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::image::resolve;
-use llsd_plan::live::LiveObject;
-use llsd_plan::objects::ObjectKind;
+use llsd_plan::live::{LiveObject, start_program};
+use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::problem::Findings;
 use llsd_plan::references::{self, References};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
 
+use super::api;
 use super::context::Context;
 use image_lookup::{ImageLookup, InspectedImage};
 
@@ -54,6 +55,13 @@ pub async fn gather(
     let held = Held::of(resource, live);
     if let Some(sidecar) = held.sidecar_image() {
         facts.operator.image = Some(sidecar.to_owned());
+    }
+    facts.running.generated = held.is_generated();
+    if held.keeps_start_program() {
+        let api = api::owned_in(client, &key.namespace, ObjectKind::Deployment);
+        let deployment = api.get_opt(&names::deployment(&key.name)).await?;
+        facts.running.start_program =
+            deployment.and_then(|live| start_program(&live.json).map(str::to_owned));
     }
     let (secrets, config_maps, images) = futures::join!(
         context.secrets.facts(client, key, &references),

@@ -1,0 +1,85 @@
+//! Workers and TLS of a server that runs the configuration inside its image. The start program passes
+//! them, so that no file is generated for them and no registry need be asked, except for releases that
+//! read them from their file alone.
+
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+
+use crate::document;
+use crate::facts::Facts;
+use crate::image::RequestedImage;
+use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::{Release, Server, detect, row_of, server_of};
+
+/// Whether a configuration is generated only so that the server listens as the resource asks.
+pub(super) fn needs_file(
+    spec: &LlamaStackDistributionSpec,
+    image: &RequestedImage,
+    facts: &Facts,
+) -> bool {
+    let asked = serves_tls(spec) || runs_several(spec);
+    if asked && facts.running.generated {
+        // It runs so already, as an earlier operator started it, and a new one is no reason to restart it.
+        return true;
+    }
+    serves_tls(spec) && layout(image, facts).is_some_and(Release::reads_tls_from_its_file)
+}
+
+/// Remarks on what has no effect, or may have none.
+pub(super) fn remark(
+    spec: &LlamaStackDistributionSpec,
+    image: &RequestedImage,
+    facts: &Facts,
+    findings: &mut Findings,
+) {
+    let workers = FieldPath::spec().key("workload").key("workers");
+    match layout(image, facts) {
+        Some(layout) if runs_several(spec) && !layout.has_workers => findings.warning(
+            &workers,
+            Reason::Ignored,
+            format!("{} runs in one process only", layout.layout),
+            "use replicas, or an image of 0.3 or later",
+        ),
+        Some(_) => {}
+        None if is_ogx(image, facts) => {}
+        None => {
+            let tls = FieldPath::spec().key("networking").key("tls");
+            for (asked, path) in [(runs_several(spec), &workers), (serves_tls(spec), &tls)] {
+                if asked {
+                    findings.warning(
+                        path,
+                        Reason::Unavailable,
+                        "the release of the image is not known: it has no effect where the image is \
+                         of one before 0.3, or its configuration is not where its kind has it",
+                        "the pod's log says what has none; a version label on the image settles it",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn serves_tls(spec: &LlamaStackDistributionSpec) -> bool {
+    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    tls.is_some_and(|tls| tls.enabled == Some(true))
+}
+
+fn runs_several(spec: &LlamaStackDistributionSpec) -> bool {
+    spec.workload.as_ref().and_then(|workload| workload.workers).is_some_and(|workers| workers > 1)
+}
+
+fn is_ogx(image: &RequestedImage, facts: &Facts) -> bool {
+    let release = image.release(facts.image.release.as_deref());
+    release.as_deref().and_then(server_of) == Some(Server::Ogx)
+}
+
+/// The release inside the image, or one of its layout, as far as either is known.
+fn layout(image: &RequestedImage, facts: &Facts) -> Option<&'static Release> {
+    let releases = facts.operator.releases;
+    let stated = image.release(facts.image.release.as_deref());
+    let by_base = || {
+        let base = facts.image.base.clone().or_else(|| image.embedded_base())?;
+        let document = document::read(&base.text).ok()?;
+        Some(detect(releases, &document, stated.as_deref()).ok()?.layout)
+    };
+    stated.as_deref().and_then(|stated| row_of(releases, stated)).or_else(by_base)
+}
