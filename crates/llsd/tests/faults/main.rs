@@ -6,5 +6,6 @@ mod configuration;
 mod permissions;
 mod registries;
 mod servers;
+mod upstream_suite;
 mod watches;
 mod webhooks;
