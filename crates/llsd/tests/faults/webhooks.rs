@@ -160,6 +160,8 @@ async fn only_the_api_server_learns_what_exists_and_only_where_it_is_known() {
     };
     let found = looked_up(&scene, &[&victim, &elsewhere]).await;
     assert!(found.is_empty(), "{found:#?}");
+    let unknown = "llsd_webhook_lookups_total{result=\"unknown_caller\"}";
+    assert_eq!(scene.bed.operator.figure(unknown).await, Some(2.0));
     let told = scene.warnings(Some(&scene.api_server), &victim, &object).await;
     assert!(EXISTENCE.iter().all(|said| told.contains(said)), "{told}");
     // Whoever writes in one namespace need not know what another has.

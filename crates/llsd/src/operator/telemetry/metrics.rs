@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::results::{Call, Generation, Lookup, PHASES, Reconcile, phase_name};
+use super::results::{Call, Generation, Look, Lookup, PHASES, Reconcile, phase_name};
 
 /// What [`Metrics::text`] is, for the answer's header.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -41,6 +41,7 @@ pub struct Metrics {
     kinds_served: Family<Labels<1>, Gauge>,
     problems: Counters<1>,
     webhook_calls: Counters<2>,
+    webhook_lookups: Counters<1>,
     webhook_duration: Histogram,
     resident_memory: Gauge,
 }
@@ -64,6 +65,7 @@ impl Metrics {
             kinds_served: Family::default(),
             problems: Family::default(),
             webhook_calls: Family::default(),
+            webhook_lookups: Family::default(),
             // From 0.5 ms, which one object takes, to 16 s, where the API server soon gives up.
             webhook_duration: Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
             resident_memory: Gauge::default(),
@@ -106,6 +108,8 @@ impl Metrics {
         all.register("llsd_problems", "Mistakes found in resources, by reason", problems);
         let calls = self.webhook_calls.clone();
         all.register("llsd_webhook_calls", "Calls of the webhooks, by path and result", calls);
+        let looks = self.webhook_lookups.clone();
+        all.register("llsd_webhook_lookups", "Looks for what resources refer to", looks);
         let duration = self.webhook_duration.clone();
         all.register("llsd_webhook_duration_seconds", "Time one call took", duration);
         let memory = self.resident_memory.clone();
@@ -129,6 +133,9 @@ impl Metrics {
             for &result in Call::ALL {
                 let _ = self.webhook_calls.get_or_create(&call_labels(path, result));
             }
+        }
+        for &result in Look::ALL {
+            let _ = self.webhook_lookups.get_or_create(&label("result", result.name()));
         }
         self.resources([]);
     }
@@ -214,6 +221,11 @@ impl Metrics {
     pub fn webhook_call(&self, path: &'static str, result: Call, seconds: f64) {
         self.webhook_calls.get_or_create(&call_labels(path, result)).inc();
         self.webhook_duration.observe(seconds);
+    }
+
+    /// One call of admission that could look at the cluster.
+    pub fn webhook_lookup(&self, result: Look) {
+        self.webhook_lookups.get_or_create(&label("result", result.name())).inc();
     }
 
     /// All figures of this moment, in the text format of OpenMetrics.

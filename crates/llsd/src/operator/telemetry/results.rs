@@ -77,6 +77,17 @@ results! {
     }
 }
 
+results! {
+    /// What became of a look whether what a resource refers to exists, as it is admitted.
+    Look {
+        Made = "made",
+        /// The caller showed no certificate of the configured authority.
+        UnknownCaller = "unknown_caller",
+        /// Too many went on already.
+        Busy = "busy",
+    }
+}
+
 pub(super) const PHASES: [Phase; 5] =
     [Phase::Pending, Phase::Initializing, Phase::Ready, Phase::Failed, Phase::Terminating];
 

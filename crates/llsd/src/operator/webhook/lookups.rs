@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kube::Client;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::callers::Callers;
+use super::callers::{Caller, Callers};
+use crate::operator::telemetry::Look;
 
 /// A look is of at most twenty small reads; a burst of writes goes without.
 const AT_ONCE: usize = 4;
@@ -25,9 +26,13 @@ impl Lookups {
         Self { client, callers, at_once: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Room for one more; none where a write would have to wait for it.
-    pub(super) fn room(&self) -> Option<SemaphorePermit<'_>> {
-        self.at_once.try_acquire().ok()
+    /// Room for one more, for a caller that is known; why there is none, otherwise. A write does not
+    /// wait for it.
+    pub(super) fn room(&self, caller: Caller) -> Result<SemaphorePermit<'_>, Look> {
+        match caller {
+            Caller::Known => self.at_once.try_acquire().map_err(|_| Look::Busy),
+            Caller::Unknown => Err(Look::UnknownCaller),
+        }
     }
 }
 

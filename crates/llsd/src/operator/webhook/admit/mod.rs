@@ -11,7 +11,7 @@ use llsd_plan::problem::Findings;
 use super::Webhooks;
 use super::answer::Answer;
 use super::callers::Caller;
-use crate::operator::telemetry::Call;
+use crate::operator::telemetry::{Call, Look};
 
 /// About a resource.
 pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -> Answer {
@@ -21,12 +21,13 @@ pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -
     };
     let decision = decide(&request, &(webhooks.distributions)());
     let mut findings = decision.findings;
-    let lookups = webhooks.lookups.as_ref().filter(|_| caller == Caller::Known);
-    if let (Some(lookups), Some(resource)) = (lookups, decision.accepted)
-        && let Some(_room) = lookups.room()
-    {
-        let missing = existence::warnings(&lookups.client, &request.namespace, resource).await;
-        findings.warnings.extend(missing);
+    if let (Some(lookups), Some(resource)) = (&webhooks.lookups, decision.accepted) {
+        let room = lookups.room(caller);
+        webhooks.metrics.webhook_lookup(room.as_ref().map_or_else(|why| *why, |_| Look::Made));
+        if room.is_ok() {
+            let missing = existence::warnings(&lookups.client, &request.namespace, resource).await;
+            findings.warnings.extend(missing);
+        }
     }
     answer(&request.uid, Subject::resource(&request.name), &findings)
 }
