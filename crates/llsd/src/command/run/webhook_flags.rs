@@ -158,6 +158,14 @@ mod tests {
     }
 
     #[test]
+    fn callers_are_known_only_where_an_authority_is_given() {
+        let authority = |flags: &[&str]| plan(flags, "", true).unwrap().unwrap().client_authority;
+        assert_eq!(authority(&[]), None);
+        let given = authority(&["--webhook-client-ca-file=/callers/ca.crt"]);
+        assert_eq!(given, Some("/callers/ca.crt".into()));
+    }
+
+    #[test]
     fn an_operator_of_some_namespaces_takes_its_certificates_from_files() {
         assert_eq!(plan(&[], "team", true).unwrap(), None);
         let with_files = plan(&["--webhook-cert-dir=/certificates"], "team", true).unwrap();

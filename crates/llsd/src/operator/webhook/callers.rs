@@ -189,3 +189,71 @@ impl ClientCertVerifier for Callers {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa,
+        KeyPair, KeyUsagePurpose,
+    };
+
+    use super::*;
+
+    type Authority = CertifiedIssuer<'static, KeyPair>;
+
+    fn authority() -> Authority {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    fn signed(
+        authority: &Authority,
+        usage: ExtendedKeyUsagePurpose,
+    ) -> [CertificateDer<'static>; 1] {
+        let mut params = CertificateParams::default();
+        params.extended_key_usages = vec![usage];
+        let signed = params.signed_by(&KeyPair::generate().unwrap(), authority).unwrap();
+        [signed.der().clone()]
+    }
+
+    #[test]
+    fn only_a_client_certificate_of_the_authority_makes_a_caller_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.crt");
+        let [own, other] = [authority(), authority()];
+        std::fs::write(&file, own.pem()).unwrap();
+        let callers = Callers::new(&file);
+        let client = signed(&own, ExtendedKeyUsagePurpose::ClientAuth);
+        assert_eq!(callers.judge(Some(&client)), Caller::Known);
+        let server = signed(&own, ExtendedKeyUsagePurpose::ServerAuth);
+        let foreign = signed(&other, ExtendedKeyUsagePurpose::ClientAuth);
+        for shown in [None, Some(&[][..]), Some(&server[..]), Some(&foreign[..])] {
+            assert_eq!(callers.judge(shown), Caller::Unknown);
+        }
+    }
+
+    #[test]
+    fn the_file_is_followed_and_a_broken_one_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.crt");
+        let callers = Callers::new(&file);
+        let [first, second] = [authority(), authority()];
+        let of = |authority: &Authority| signed(authority, ExtendedKeyUsagePurpose::ClientAuth);
+        assert_eq!(callers.judge(Some(&of(&first))), Caller::Unknown, "there is no file yet");
+        let follow = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            callers.refresh();
+        };
+        follow(&first.pem());
+        assert_eq!(callers.judge(Some(&of(&first))), Caller::Known);
+        for broken in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"] {
+            follow(broken);
+            assert_eq!(callers.judge(Some(&of(&first))), Caller::Known, "{broken}");
+        }
+        follow(&second.pem());
+        assert_eq!(callers.judge(Some(&of(&second))), Caller::Known);
+        assert_eq!(callers.judge(Some(&of(&first))), Caller::Unknown);
+    }
+}
