@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So long the status of a server that has just become ready waits for its first answer, to be written
 /// once and not twice.
-const FIRST_ANSWER: Duration = Duration::from_secs(1);
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
 
 /// What is there now.
 #[derive(Clone, Debug)]
