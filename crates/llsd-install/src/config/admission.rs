@@ -49,12 +49,12 @@ pub fn decide(request: &Request<'_>) -> Findings {
         };
         let judged =
             if refuses && is_new(name) { &mut findings.problems } else { &mut findings.warnings };
-        judged.extend(found.iter().map(|problem| told(name, problem)));
+        judged.extend(found.iter().map(|problem| at_key(name, problem)));
     }
     findings
 }
 
-fn told(key: &str, problem: &ConfigProblem) -> Problem {
+fn at_key(key: &str, problem: &ConfigProblem) -> Problem {
     let below = problem.path.strip_prefix(key).unwrap_or(&problem.path);
     let below = below.trim_start_matches('.');
     let message = &problem.message;

@@ -4,6 +4,7 @@
 
 pub mod admission;
 mod domain;
+mod events;
 mod flags;
 mod images;
 mod in_use;
@@ -11,7 +12,6 @@ mod key;
 mod namespaces;
 mod operator_config;
 mod remarks;
-mod told;
 
 pub use in_use::{Broken, Judged, TextsInUse};
 pub use key::ConfigKey;

@@ -70,7 +70,7 @@ pub fn unplanned<'a>(
         .iter()
         .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
         .filter(|object| object.kind != ObjectKind::VolumeClaim && !is_referred(object))
-        .filter(|object| !is_record(object, resource))
+        .filter(|object| !is_image_record(object, resource))
         // What leads to the server stays until what shall take its place can be made.
         .filter(|object| withheld.is_empty() || !object.kind.is_exposure())
         .collect();
@@ -110,9 +110,12 @@ pub fn is_needed(object: &LiveObject, resource: &Resource, pod_sets: &[PodSet]) 
     })
 }
 
-/// What was read of images is no part of a plan, and pruned by whoever keeps it.
-fn is_record(object: &LiveObject, resource: &Resource) -> bool {
+/// Whether an object is the record of what was read of the resource's images. It is no part of a plan, and
+/// pruned by whoever keeps it.
+pub fn is_image_record(object: &LiveObject, resource: &Resource) -> bool {
     object.kind == ObjectKind::ConfigMap
+        && !object.deleting
+        && object.controller.as_deref() == Some(resource.owner())
         && image_record::is_record(&object.name, &resource.key.name)
 }
 

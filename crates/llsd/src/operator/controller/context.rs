@@ -132,6 +132,8 @@ impl Context {
     pub(super) fn forget(&self, key: &Key) {
         self.cache.forget_uses_of_gone(key);
         self.secrets.forget(key);
+        self.servers.forget(key);
+        self.lookups.only(key, &[]);
         self.memory.forget(key);
     }
 

@@ -4,9 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::ObjectKind;
-use llsd_plan::objects::image_record::{self, ImageRecord};
-use llsd_plan::resource::Resource;
+use llsd_plan::objects::image_record::ImageRecord;
 
 /// Bytes of records in memory; beyond that all are forgotten and read again.
 const ROOM: usize = 16 << 20;
@@ -62,12 +60,4 @@ impl ImageRecords {
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether an object is the record of what was read of the resource's images.
-pub fn is_record(live: &LiveObject, resource: &Resource) -> bool {
-    live.kind == ObjectKind::ConfigMap
-        && !live.deleting
-        && live.controller.as_deref() == Some(resource.owner())
-        && image_record::is_record(&live.name, &resource.key.name)
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use llsd_plan::facts::ImageFacts;
 use llsd_plan::objects::image_record::{self, ImageRecord};
 use llsd_plan::resource::Resource;
+use llsd_plan::rollout::retention::is_image_record;
 use llsd_plan::rollout::{self, Running};
 
 use super::context::Context;
-use super::image_records::is_record;
 use super::{apply, prune};
 
 /// Keeps what a registry said of the image that the resource runs now, and nothing of earlier ones. Where
@@ -22,7 +22,7 @@ pub async fn keep(context: &Context, resource: &Resource, facts: &ImageFacts) {
     };
     let hash = context.secrets.keyed_hash(text.as_bytes());
     let planned = image_record::object(resource, &text, &hash);
-    for forged in context.cache.live(key).iter().filter(|live| is_record(live, resource)) {
+    for forged in context.cache.live(key).iter().filter(|live| is_image_record(live, resource)) {
         if context.image_records.is_forged(forged) {
             prune::delete_owned(context, key, forged).await;
         }
@@ -39,7 +39,7 @@ pub async fn keep(context: &Context, resource: &Resource, facts: &ImageFacts) {
     context.memory.set_record_kept(key, true);
     context.image_records.insert(&hash, Arc::new(record), text.len());
     let current = image_record::name(&key.name, &hash);
-    let earlier = running.objects.iter().filter(|live| is_record(live, resource));
+    let earlier = running.objects.iter().filter(|live| is_image_record(live, resource));
     for record in earlier.filter(|live| *live.name != *current) {
         prune::delete_owned(context, key, record).await;
     }

@@ -9,10 +9,10 @@ use llsd_plan::facts::ImageFacts;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::image_record::{IMAGES_KEY, ImageRecord};
 use llsd_plan::resource::Resource;
+use llsd_plan::rollout::retention::is_image_record;
 
 use super::super::api_error::safe_message;
 use super::super::context::Context;
-use super::super::image_records::is_record;
 
 /// What was read of the image with this digest for this resource, if that was kept.
 pub async fn recorded(
@@ -21,7 +21,7 @@ pub async fn recorded(
     live: &[LiveObject],
     digest: &str,
 ) -> Option<ImageFacts> {
-    for object in live.iter().filter(|object| is_record(object, resource)) {
+    for object in live.iter().filter(|object| is_image_record(object, resource)) {
         let Some(hash) = object.content_hash() else { continue };
         let record = match context.image_records.get(hash) {
             Some(known) => Some(known),
