@@ -1,6 +1,7 @@
 //! What the chosen way out of the cluster cannot do.
 
 use super::decision::{Exposure, Via, host_label, of};
+use super::withheld::withheld;
 use crate::objects::blueprint::Blueprint;
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -31,7 +32,8 @@ pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) 
             );
         }
     }
-    if exposure.via == Via::Ingress && exposure.host.is_none() {
+    let is_made = withheld(blueprint).is_none();
+    if exposure.via == Via::Ingress && exposure.host.is_none() && is_made {
         findings.warning(
             &path,
             Reason::Conflict,

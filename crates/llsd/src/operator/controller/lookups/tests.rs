@@ -72,7 +72,7 @@ async fn of_a_slow_namespace_few_are_waited_for_and_what_is_no_longer_wanted_is_
         assert!(matches!(scene.ask(&key(number), number).await, Answer::Awaited(_)));
     }
     let waited = begun.elapsed();
-    assert!(waited < PATIENCE * 20, "workers waited for {waited:?}");
+    assert!(waited < PATIENCE * 50, "workers waited for {waited:?}");
     for number in 0..100 {
         scene.lookups.only(&key(number), &[]);
     }
