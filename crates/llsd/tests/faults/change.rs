@@ -1,14 +1,11 @@
 //! A change of a resource that must not cost it its server, its account or its data, and what the
 //! cluster refuses to serve.
 
-use std::time::Duration;
-
 use kube::api::{Patch, PatchParams};
 use llsd_testkit::{ControlPlane, PodState, skip};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use llsd_testbed::access::within;
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
@@ -122,11 +119,10 @@ async fn a_new_operator_restarts_no_server_to_start_it_otherwise() {
     bed.operator.kill();
     started_before(&Namespace { cluster: &bed.cluster, name: name.clone() }).await;
     bed.restart(&[]);
-    within(Duration::from_mins(1), "the new operator is at work", async || {
-        bed.operator.probe("/readyz").await == Some(200)
-    })
-    .await;
-    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
+    // Somebody else's new resource tells that the new operator is at work.
+    let others = bed.namespace("neighbour").await;
+    ask(&others, &json!({})).await;
+    until_ready(&others).await;
     let namespace = Namespace { cluster: &bed.cluster, name };
     until_ready(&namespace).await;
     let program = async || {

@@ -16,7 +16,7 @@ use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file, install};
-use llsd_testbed::namespace::{DISTRIBUTION, Namespace};
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, PATIENCE};
 use llsd_testbed::neighbour;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
@@ -91,11 +91,17 @@ async fn ready(namespace: &Namespace<'_>, sample: &Value) -> Value {
 }
 
 async fn until_ready(namespace: &Namespace<'_>) -> Value {
-    namespace.until_ready(NAME).await;
-    let found = older(namespace).get(NAME).await.unwrap();
-    let found = serde_json::to_value(found).unwrap();
-    assert_eq!(found["status"]["phase"], "Ready", "{found:#}");
-    found
+    let begun = Instant::now();
+    loop {
+        namespace.until_ready(NAME).await;
+        let found = older(namespace).get(NAME).await.unwrap();
+        let found = serde_json::to_value(found).unwrap();
+        // A rollout may have begun between the two.
+        if found["status"]["phase"] == "Ready" {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{found:#}");
+    }
 }
 
 async fn deployment(namespace: &Namespace<'_>) -> Value {
