@@ -107,7 +107,10 @@ fn a_v1alpha1_resource_is_explained_by_its_own_fields() {
     let text = "\
 apiVersion: llamastack.io/v1alpha1
 kind: LlamaStackDistribution
-metadata: {name: old}
+metadata:
+  name: old
+  annotations:
+    llamastack.io/v1alpha2-extras: '[{\"path\": \"/spec/disabled\", \"is\": [\"eval\"]}]'
 spec:
   server: {distribution: {name: starter}, workers: 2}
 ";

@@ -15,7 +15,7 @@ use super::context::Context;
 use super::queue::Next;
 use super::reconcile::reconcile;
 use super::servers::Target;
-use super::{optional_kinds, watches};
+use super::watches;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Reconcile;
 
@@ -23,7 +23,6 @@ use crate::operator::telemetry::Reconcile;
 pub async fn run(context: Arc<Context>, shutdown: Shutdown) {
     let mut background = JoinSet::new();
     watches::start(&context, &mut background);
-    optional_kinds::start(&context, &mut background);
     tokio::select! {
         () = context.synced.settled() => {}
         () = shutdown.requested() => return,

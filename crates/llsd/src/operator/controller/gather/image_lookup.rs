@@ -13,9 +13,9 @@ use llsd_plan::rollout::{Held, Inquiry, PinnedImage, RunningImage};
 use llsd_plan::status::TagNow;
 use llsd_registry::{Error, Image, Reference, Source};
 
-use super::super::asker::Asker;
 use super::super::context::Context;
-use super::super::lookups::Answer;
+use super::super::registries::asker::Asker;
+use super::super::registries::lookups::Answer;
 use super::recorded_image::recorded;
 
 /// After this time without an answer a change goes on with what is known of the running image, and the

@@ -22,8 +22,8 @@ use llsd_plan::rollout::Held;
 use llsd_plan::status::TagNow;
 
 use super::api;
-use super::asker::Asker;
 use super::context::Context;
+use super::registries::asker::Asker;
 use super::rights::Denials;
 use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
 

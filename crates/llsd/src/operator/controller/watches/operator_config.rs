@@ -14,12 +14,12 @@ use kube::runtime::{WatchStreamExt, watcher};
 use llsd_plan::resource::Key;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::api_error::safe_message;
-use super::context::Context;
+use super::super::api_error::safe_message;
+use super::super::context::Context;
+use super::super::synced::Watch;
+use super::super::watched::Trouble;
 use super::follow::trouble;
 use super::kept_config::KeptConfig;
-use super::synced::Watch;
-use super::watched::Trouble;
 use crate::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
 use crate::operator::config::{Judged, TextsInUse};
 

@@ -10,12 +10,12 @@ use llsd_plan::objects::ObjectKind;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::api_error::safe_message;
-use super::context::Context;
-use super::scope::{Part, Scope};
-use super::served::MIRRORS;
-use super::watched::Watched;
-use super::watches;
+use super::super::api_error::safe_message;
+use super::super::context::Context;
+use super::super::scope::{Part, Scope};
+use super::super::served::MIRRORS;
+use super::super::watched::Watched;
+use super::required;
 
 /// How often the cluster is asked what it serves.
 const EVERY: Duration = Duration::from_secs(30);
@@ -96,10 +96,10 @@ impl OptionalWatches {
                 let context = Arc::clone(context);
                 let task = match kind {
                     OptionalKind::Owned(kind) => {
-                        self.tasks.spawn(watches::children(context, kind, watch))
+                        self.tasks.spawn(required::children(context, kind, watch))
                     }
                     OptionalKind::Mirrors(api, kind) => {
-                        self.tasks.spawn(watches::mirrors(context, api, kind, watch))
+                        self.tasks.spawn(required::mirrors(context, api, kind, watch))
                     }
                 };
                 self.running.insert(place, task);
