@@ -297,10 +297,16 @@ async fn us5_3_the_server_serves_the_certificate_of_the_secret() {
         "distribution": {"name": "starter"},
         "networking": {"tls": {"enabled": true, "secretName": "llama-tls"}},
     });
-    let config = generated(&namespace, spec).await;
-    assert_eq!(config["server"]["tls_certfile"], "/etc/llama-stack-tls/tls.crt");
-    assert_eq!(config["server"]["tls_keyfile"], "/etc/llama-stack-tls/tls.key");
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
     let deployment = namespace.get("Deployment", "demo").await.unwrap();
+    // The start program passes them to the server, with the image's own configuration.
+    let variables = &container(&deployment)["env"];
+    let (certificate, key) = ("LLS_TLS_CERT_FILE", "LLS_TLS_KEY_FILE");
+    let value = |name: &str| entry(variables, "name", name)["value"].clone();
+    assert_eq!(value(certificate), "/etc/llama-stack-tls/tls.crt");
+    assert_eq!(value(key), "/etc/llama-stack-tls/tls.key");
+    assert_eq!(container(&deployment)["command"][0], "python3");
     let pod = &deployment["spec"]["template"]["spec"];
     let volume = entry(&pod["volumes"], "name", "server-tls");
     assert_eq!(volume["secret"]["secretName"], "llama-tls");
