@@ -22,6 +22,10 @@ demo-check: ## The same, unattended: ends when everything works
 test: ## All checks and tests, with all set-up; what CI runs
 	@scripts/test
 
+.PHONY: test-faults
+test-faults: ## Faults that clusters really have, each beside a healthy resource; part of `make test`
+	cargo test --workspace --locked --no-fail-fast --test faults
+
 .PHONY: test-kubernetes
 test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 	@scripts/test-kubernetes $(KUBERNETES_MINORS)

@@ -43,7 +43,7 @@ pub async fn may(
 
 /// Waits until a condition holds; the API server needs a moment to take notice of new objects.
 pub async fn eventually(what: &str, holds: impl AsyncFnMut() -> bool) {
-    within(Duration::from_secs(30), what, holds).await;
+    within(Duration::from_secs(90), what, holds).await;
 }
 
 /// The same with other patience; how long it took.

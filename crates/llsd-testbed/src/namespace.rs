@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 /// How long anything that the operator should do may take here; a shared machine is slow.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 pub const DISTRIBUTION: &str = "LlamaStackDistribution";
 

@@ -1,11 +1,12 @@
 //! The operator's own ConfigMap, broken, edited and gone.
 
-use llsd::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
+use llsd::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP, NAMESPACE};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
+use llsd_testbed::granted::revoke;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::story::container;
@@ -199,4 +200,24 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     second.patch(DISTRIBUTION, "demo", &again).await;
     neighbour::becomes_ready(&bed.namespace("later").await).await;
     closed(&second).await;
+}
+
+#[tokio::test]
+async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart() {
+    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    let name = bed.namespace("blind").await.name;
+    bed.configure(json!({"image-overrides": overriding("1")})).await;
+    at(&bed, &name).distribution("demo", starter()).await;
+    until_image(&at(&bed, &name), &mirrored("1")).await;
+    revoke(&bed.cluster, &[("", "configmaps", &["list", "watch"])]).await;
+    let unbind = ["delete", "rolebinding", "--all", "-n", NAMESPACE];
+    bed.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
+    bed.restart(&ARGUMENTS);
+    let more = json!({"spec": {"workload": {"replicas": 2}}});
+    let namespace = at(&bed, &name);
+    namespace.patch(DISTRIBUTION, "demo", &more).await;
+    let has_two = |deployment: &Value| deployment["spec"]["replicas"] == 2;
+    namespace.until("Deployment", "demo", "has two pods", has_two).await;
+    assert!(image_of(&namespace, "demo").await.starts_with(&mirrored("1")));
+    assert!(newcomer(&bed).await.starts_with(&mirrored("1")));
 }

@@ -147,11 +147,15 @@ fn everything_else(catalogue: Catalogue) -> Vec<(String, Value)> {
             "redis and postgres".to_owned(),
             json!({"storage": {"kv": {"type": "redis", "endpoint": "r:1"}, "sql": postgres}}),
         ),
+        // Alone these need no file, so something else asks for one.
         (
-            "tls".to_owned(),
-            json!({"networking": {"port": 9000, "tls": {"enabled": true, "secretName": "tls"}}}),
+            "tls and workers".to_owned(),
+            json!({
+                "networking": {"port": 9000, "tls": {"enabled": true, "secretName": "tls"}},
+                "workload": {"workers": 3},
+                "disabled": ["eval"],
+            }),
         ),
-        ("workers".to_owned(), json!({"workload": {"workers": 3}})),
         (
             "telemetry".to_owned(),
             json!({"providers": {"telemetry": {"provider": "opentelemetry", "endpoint": "http://otel:4318"}}}),

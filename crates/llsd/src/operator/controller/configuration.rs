@@ -53,6 +53,12 @@ impl CurrentConfiguration {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Whether the operator's ConfigMap, or that there is none, was ever seen, by this operator or by one
+    /// before it.
+    pub fn is_known(&self) -> bool {
+        self.texts() != TextsInUse::default()
+    }
+
     /// The texts of the operator's ConfigMap that are in use.
     pub fn texts(&self) -> TextsInUse {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()

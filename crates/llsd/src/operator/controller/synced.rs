@@ -78,15 +78,6 @@ impl Synced {
         self.of(watched, namespace) == Some(State::InSync)
     }
 
-    /// Whether a watch has shown at any time what is there.
-    pub fn has_synced(&self, watched: Watched, namespace: &str) -> bool {
-        match self.of(watched, namespace) {
-            Some(State::InSync) => true,
-            Some(State::Troubled { has_synced, .. }) => has_synced,
-            Some(State::Starting) | None => false,
-        }
-    }
-
     /// Whether any watch is in trouble, wherever.
     pub fn is_troubled(&self) -> bool {
         self.lock().values().any(|state| matches!(state, State::Troubled { .. }))
@@ -264,7 +255,7 @@ mod tests {
         assert_eq!(ready.blind(), None, "one namespace can be seen");
         a.failed(forbidden());
         assert_eq!(ready.blind().as_deref(), Some("may not list"));
-        assert!(synced.has_synced(Watched::Resources, "a"));
+        assert!(a.has_synced());
         a.failed(Trouble::NotAnswering("conversion failed".into()));
         assert_eq!(ready.blind(), None, "conversion is served on");
     }

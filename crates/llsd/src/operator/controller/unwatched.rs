@@ -32,7 +32,7 @@ pub async fn can_be_planned(
     denials: &Denials<'_>,
 ) -> kube::Result<bool> {
     let namespace = &resource.key.namespace;
-    if !context.synced.has_synced(Watched::OperatorConfig, namespace) {
+    if !context.configuration.is_known() {
         return Ok(false);
     }
     let needed = needed_to_plan(resource).into_iter();
