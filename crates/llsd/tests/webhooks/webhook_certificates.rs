@@ -35,7 +35,7 @@ async fn no_call_fails_while_certificates_and_authorities_change_every_few_secon
         let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         let begun = Instant::now();
         while leaves.len() < 5 || authorities.len() < 3 {
-            assert!(begun.elapsed() < Duration::from_mins(2), "they do not change");
+            assert!(begun.elapsed() < Duration::from_mins(5), "they do not change");
             let secret = site.secret().await;
             leaves.insert(secret["data"]["tls.crt"].to_string());
             authorities.insert(secret["data"]["ca.crt"].to_string());
