@@ -14,7 +14,7 @@ use llsd_testbed::access::eventually;
 use llsd_testbed::webhooks::{Calls, Site, secret_path};
 
 /// A certificate every 7 s, an authority every 10 s.
-const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=10", "--webhook-authority-lifetime=15"];
+const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=20", "--webhook-authority-lifetime=30"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_fails_while_certificates_and_authorities_change_every_few_seconds() {
