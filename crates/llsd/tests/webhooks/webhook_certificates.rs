@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant, sleep};
 use llsd_testbed::access::eventually;
 use llsd_testbed::webhooks::{Calls, Site, secret_path};
 
-/// A certificate every 7 s, an authority every 10 s.
+/// A certificate every 13 s, an authority every 20 s.
 const QUICK: [&str; 2] = ["--webhook-certificate-lifetime=20", "--webhook-authority-lifetime=30"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
