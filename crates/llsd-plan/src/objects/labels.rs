@@ -47,6 +47,12 @@ pub fn selector(resource: &str) -> BTreeMap<String, String> {
     [(APP, LLAMA_STACK), (INSTANCE, resource)].map(owned).into()
 }
 
+/// The same as the text of a query.
+pub fn selector_text(resource: &str) -> String {
+    let labels = selector(resource).into_iter();
+    labels.map(|(label, value)| format!("{label}={value}")).collect::<Vec<_>>().join(",")
+}
+
 /// The same as a selector of other objects.
 pub(super) fn selecting_pods(resource: &str) -> LabelSelector {
     LabelSelector { match_labels: Some(selector(resource)), ..Default::default() }

@@ -8,9 +8,6 @@ use llsd_api::expose::{Expose, ExposeSpec, GatewaySpec};
 use crate::objects::blueprint::Blueprint;
 use crate::objects::kind::ObjectKind;
 
-pub(super) const GATEWAY_API: &str = "gateway.networking.k8s.io";
-pub(super) const ROUTE_API: &str = "route.openshift.io";
-
 /// How the server is reached from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::objects) struct Exposure<'a> {

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::decision::{self, GATEWAY_API, Via};
+use super::decision::{self, Via};
 use super::timeouts;
 use crate::objects::blueprint::Blueprint;
+use crate::objects::kind::ObjectKind;
 use crate::objects::names;
 
 pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
@@ -36,7 +37,7 @@ pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
     let mut metadata = blueprint.owned(names::http_route(blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);
     Some(json!({
-        "apiVersion": format!("{GATEWAY_API}/v1"),
+        "apiVersion": ObjectKind::HttpRoute.api_version(),
         "kind": "HTTPRoute",
         "metadata": metadata,
         "spec": spec,

@@ -4,9 +4,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::decision::{self, ROUTE_API, Via};
+use super::decision::{self, Via};
 use super::timeouts;
 use crate::objects::blueprint::Blueprint;
+use crate::objects::kind::ObjectKind;
 use crate::objects::names;
 use crate::objects::service::PORT_NAME;
 
@@ -33,7 +34,7 @@ pub(in crate::objects) fn route(blueprint: &Blueprint) -> Option<Value> {
     let mut metadata = blueprint.owned(names::route(blueprint.name));
     metadata.annotations = Some(timeouts::of_route(&exposure));
     Some(json!({
-        "apiVersion": format!("{ROUTE_API}/v1"),
+        "apiVersion": ObjectKind::Route.api_version(),
         "kind": "Route",
         "metadata": metadata,
         "spec": spec,

@@ -2,7 +2,7 @@
 //! mirrors the cluster names, and the registry client that obeys both.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use llsd_registry::mirrors::{self, MirrorRule, Registries};
 use llsd_registry::{Config, Registry};
@@ -56,17 +56,17 @@ impl CurrentConfiguration {
     /// Whether the operator's ConfigMap, or that there is none, was ever seen, by this operator or by one
     /// before it.
     pub fn is_known(&self) -> bool {
-        self.texts() != TextsInUse::default()
+        self.sources().texts != TextsInUse::default()
     }
 
     /// The texts of the operator's ConfigMap that are in use.
     pub fn texts(&self) -> TextsInUse {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()
+        self.sources().texts.clone()
     }
 
     /// Uses these texts from now on; whether anything changed.
     pub fn set_texts(&self, texts: TextsInUse) -> bool {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources();
         if sources.texts == texts {
             return false;
         }
@@ -84,7 +84,7 @@ impl CurrentConfiguration {
             }
             converted.rules
         });
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources();
         let place = (kind.to_owned(), name.to_owned());
         let before = match rules.clone() {
             Some(rules) => sources.mirrors.insert(place, rules),
@@ -99,7 +99,7 @@ impl CurrentConfiguration {
 
     /// Forgets the mirror objects of a kind that a new list did not show; whether anything changed.
     pub fn keep_mirrors(&self, kind: &str, listed: &HashSet<String>) -> bool {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources();
         let before = sources.mirrors.len();
         sources.mirrors.retain(|(known, name), _| known != kind || listed.contains(name));
         let changed = sources.mirrors.len() < before;
@@ -107,6 +107,10 @@ impl CurrentConfiguration {
             self.renew(&mut sources);
         }
         changed
+    }
+
+    fn sources(&self) -> MutexGuard<'_, Sources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn renew(&self, sources: &mut Sources) {

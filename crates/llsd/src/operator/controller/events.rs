@@ -1,6 +1,7 @@
-//! Publishes events on resources and on the operator's ConfigMap. kube's recorder keeps every event for minutes to merge repeated
-//! ones; ours are only sent when something changed. They are sent one after the other beside the
-//! work, so that a thousand new resources have their servers before their events.
+//! Publishes events on resources and on the operator's ConfigMap. kube's recorder keeps every event
+//! for minutes to merge repeated ones; ours are only sent when something changed. They are sent one
+//! after the other beside the work, so that a thousand new resources have their servers before their
+//! events.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};

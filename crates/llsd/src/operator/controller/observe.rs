@@ -112,11 +112,8 @@ fn is_ready(live: &Live) -> bool {
 /// What keeps the newest pod that has trouble from running.
 async fn pod_trouble(client: &Client, key: &Key) -> kube::Result<Option<String>> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
-    let selector: Vec<String> = labels::selector(&key.name)
-        .into_iter()
-        .map(|(label, value)| format!("{label}={value}"))
-        .collect();
-    let mut listed = pods.list(&ListParams::default().labels(&selector.join(","))).await?.items;
+    let own = ListParams::default().labels(&labels::selector_text(&key.name));
+    let mut listed = pods.list(&own).await?.items;
     listed.sort_by_key(|pod| {
         std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
     });

@@ -14,7 +14,7 @@ use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, Action, Beforehand, Decision, Running, WriteFailure};
+use llsd_plan::rollout::{self, Action, Beforehand, Decision, Running, WriteFailure, retention};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
@@ -128,7 +128,10 @@ impl Previewer {
                 Err(refusal) => preview.refusals.push(refusal),
             }
         }
-        for object in prune::unplanned(context, resource, plan, &live, &denials).await? {
+        let referred = retention::referred(resource, plan);
+        let unplanned =
+            prune::unplanned(context, resource, plan, &referred, &live, &denials).await?;
+        for object in unplanned {
             let api = api::owned_in(&context.client, &key.namespace, object.kind);
             let before = api.get_opt(&object.name).await?.map(|live| live.json);
             let (kind, name) = (object.kind.name(), object.name.to_string());

@@ -29,7 +29,8 @@ pub async fn prune(
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
     let live = context.cache.live(key);
-    for object in unplanned(context, resource, plan, &live, denials).await? {
+    let referred = retention::referred(resource, plan);
+    for object in unplanned(context, resource, plan, &referred, &live, denials).await? {
         match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
             Ok(()) => {
                 context.cache.forget_object(key, object.kind, &object.name, &object.uid);
@@ -45,7 +46,6 @@ pub async fn prune(
         }
     }
     if plan.objects.storage_secret.is_none() {
-        let referred = retention::referred(resource, plan);
         let deleted = denials.tolerate(storage_secret(context, resource, &referred).await)?;
         applied.deleted.extend(deleted.flatten());
     } else {
@@ -59,11 +59,11 @@ pub async fn unplanned<'a>(
     context: &Context,
     resource: &Resource,
     plan: &Plan,
+    referred: &Names,
     live: &'a [LiveObject],
     denials: &Denials<'_>,
 ) -> Result<Vec<&'a LiveObject>, kube::Error> {
-    let referred = retention::referred(resource, plan);
-    let mut unplanned = retention::unplanned(resource, &referred, &plan.withheld, live);
+    let mut unplanned = retention::unplanned(resource, referred, &plan.withheld, live);
     if retention::may_be_needed(&unplanned) {
         let pod_sets = denials.tolerate(pod_sets(context, &resource.key).await)?;
         unplanned.retain(|object| match &pod_sets {
@@ -91,11 +91,8 @@ pub async fn delete_owned(context: &Context, key: &Key, object: &LiveObject) {
 /// The ReplicaSets of a resource's Deployment.
 async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Error> {
     let replica_sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &key.namespace);
-    let selector: Vec<String> = labels::selector(&key.name)
-        .into_iter()
-        .map(|(label, value)| format!("{label}={value}"))
-        .collect();
-    let listed = replica_sets.list(&ListParams::default().labels(&selector.join(","))).await?;
+    let own = ListParams::default().labels(&labels::selector_text(&key.name));
+    let listed = replica_sets.list(&own).await?;
     Ok(listed.into_iter().map(PodSet::read).collect())
 }
 

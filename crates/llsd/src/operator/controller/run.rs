@@ -113,9 +113,6 @@ async fn ask_servers(context: Arc<Context>) {
         while questions.try_join_next().is_some() {}
         let context = Arc::clone(&context);
         questions.spawn(async move {
-            if !context.cache.has_resource(&key) {
-                context.servers.forget(&key);
-            }
             let asking = async |server: &Target| {
                 let certificate = context.certificate(&key, server.certificate.as_deref());
                 context.server_probe.ask(&key, &server.url, certificate.as_deref()).await

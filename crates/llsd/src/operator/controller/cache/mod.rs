@@ -47,9 +47,7 @@ impl Cache {
     }
 
     pub fn remove_resource(&self, key: &Key) {
-        let mut state = self.lock();
-        state.resources.remove(key);
-        state.set_used(key, Vec::new());
+        self.lock().resources.remove(key);
     }
 
     /// What a resource that is not there referred to counts no more.
@@ -65,10 +63,6 @@ impl Cache {
         // Unpacked outside of the lock.
         let packed = self.lock().resources.get(key).cloned();
         packed.map(|packed| Resource::parse(&packed.unpack()).known_as(key))
-    }
-
-    pub fn has_resource(&self, key: &Key) -> bool {
-        self.lock().resources.contains_key(key)
     }
 
     pub fn resource_keys(&self) -> Vec<Key> {

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::super::api_error::safe_message;
 use super::super::context::Context;
+use super::super::scope::Part;
 use super::super::synced::Watch;
 use super::super::watched::Trouble;
 use super::follow::trouble;
@@ -157,9 +158,7 @@ impl<'a> Keeper<'a> {
             self.save(&texts).await;
         }
         if self.context.configuration.set_texts(texts) {
-            for key in self.context.cache.resource_keys() {
-                self.context.queue.add(&key);
-            }
+            self.context.wake_part(&Part::Cluster);
         }
     }
 

@@ -202,14 +202,10 @@ pub async fn mirrors(context: Arc<Context>, api: facts::Api, kind: &'static str,
             }
         };
         if changed {
-            wake_all(&context);
+            context.wake_part(&Part::Cluster);
         }
     };
     follow(&context, watch, api, Config::default().page_size(PAGE), take).await;
-}
-
-fn wake_all(context: &Context) {
-    context.wake_part(&Part::Cluster);
 }
 
 fn wake(context: &Context, keys: &[Key]) {
