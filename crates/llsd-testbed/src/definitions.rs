@@ -19,6 +19,8 @@ const HTTP_ROUTE: (&str, &str) = (
     "sigs.k8s.io/gateway-api@v1.5.0",
     "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
 );
+/// Of a Gateway API that has no timeouts yet.
+const FIRST_HTTP_ROUTE: (&str, &str) = ("sigs.k8s.io/gateway-api@v1.0.0", HTTP_ROUTE.1);
 
 /// OpenShift's Routes.
 pub async fn routes(client: &Client) -> Result<(), String> {
@@ -28,12 +30,17 @@ pub async fn routes(client: &Client) -> Result<(), String> {
 /// The Gateway API's HTTPRoutes as well.
 pub async fn both(client: &Client) -> Result<(), String> {
     routes(client).await?;
+    http_routes(client).await
+}
+
+/// The Gateway API's HTTPRoutes.
+pub async fn http_routes(client: &Client) -> Result<(), String> {
     install(client, HTTP_ROUTE).await
 }
 
-/// The Gateway API's HTTPRoutes in these versions alone, as an older or a newer install has them.
-pub async fn http_routes(client: &Client, served: &[&str]) -> Result<(), String> {
-    let mut definition = read(HTTP_ROUTE).await?;
+/// The same as the first Gateway API has them, in these versions alone.
+pub async fn first_http_routes(client: &Client, served: &[&str]) -> Result<(), String> {
+    let mut definition = read(FIRST_HTTP_ROUTE).await?;
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {
         let is_served = served.contains(&version["name"].as_str().unwrap());
         version["served"] = is_served.into();

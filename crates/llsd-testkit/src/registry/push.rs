@@ -1,4 +1,4 @@
-//! Puts a test's images into the registry over its own API.
+//! Puts a test's images into the registry over its own API, and takes them out of it.
 
 use anyhow::{Context, ensure};
 use reqwest::{RequestBuilder, header::CONTENT_TYPE, header::LOCATION};
@@ -77,6 +77,15 @@ impl RegistryServer {
         let done = self.authorised(put, repository)?.send().await?;
         ensure!(done.status() == 201, "a manifest was not accepted: {}", done.status());
         Ok(digest)
+    }
+
+    /// Deletes a manifest by its digest, and with it the tags that point there.
+    pub async fn delete_manifest(&self, repository: &str, digest: &str) -> anyhow::Result<()> {
+        let url = self.url(&format!("/v2/{repository}/manifests/{digest}"));
+        let delete = loopback_client::client(self.authority())?.delete(url);
+        let done = self.authorised(delete, repository)?.send().await?;
+        ensure!(done.status() == 202, "a manifest was not deleted: {}", done.status());
+        Ok(())
     }
 
     fn url(&self, path: &str) -> String {

@@ -84,7 +84,10 @@ impl RegistryBuilder {
         let mut config = serde_json::json!({
             "version": "0.1",
             "log": { "level": "warn" },
-            "storage": { "filesystem": { "rootdirectory": dir.join("storage") } },
+            "storage": {
+                "filesystem": { "rootdirectory": dir.join("storage") },
+                "delete": { "enabled": true },
+            },
             "http": http,
         });
         let mut tokens = None;

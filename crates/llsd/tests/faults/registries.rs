@@ -197,3 +197,32 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
     let own = own["metadata"]["name"].as_str().unwrap();
     namespace.until_gone("ConfigMap", own).await;
 }
+
+#[tokio::test]
+async fn an_image_that_its_registry_deleted_runs_on_and_its_resource_can_be_changed() {
+    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let registry = RegistryServer::builder().start().await.unwrap();
+    bed.configure(json!({"registries": allowed(&[&registry])})).await;
+    let digest = registry.push("stack/own", "1", &named("own")).await.unwrap();
+    let name = with_key(bed.namespace("deleted").await).await.name;
+    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let image = format!("{}/stack/own:1", registry.host());
+    namespace.distribution("demo", of_image(&image)).await;
+    namespace.until_ready("demo").await;
+    namespace.quiet(&bed.user).await;
+    registry.delete_manifest("stack/own", &digest).await.unwrap();
+    bed.restart(&[]);
+
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    neighbour::becomes_ready(&bed.namespace("other").await).await;
+    let before = namespace.running("demo").await;
+    let model = json!({"spec": {"resources": {"models": ["llama3"]}}});
+    namespace.patch(DISTRIBUTION, "demo", &model).await;
+    let changed = |deployment: &Value| deployment["spec"]["template"] != before.template;
+    namespace.until("Deployment", "demo", "rolls with its new model", changed).await;
+    let ready = namespace.until_ready("demo").await;
+    assert_eq!(ready["status"]["resolvedDistribution"]["digest"], digest.as_str());
+    assert_eq!(config(&namespace, &ready).await["distro_name"], "own");
+    let container = &namespace.running("demo").await.template["spec"]["containers"][0];
+    assert!(container["image"].as_str().unwrap().ends_with(&digest), "{container}");
+}

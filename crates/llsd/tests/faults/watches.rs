@@ -46,7 +46,7 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
     let builder = ControlPlane::builder().with_controller_manager();
     let Some(cluster) = builder.start_or_skip().await else { return };
     // The group is there, and so is the kind, but not in the version that is written.
-    if let Err(why) = definitions::http_routes(&cluster.client(), &["v1beta1"]).await {
+    if let Err(why) = definitions::first_http_routes(&cluster.client(), &["v1beta1"]).await {
         return skip(&why);
     }
     let bed = Bed::within(cluster, &[]).await;
@@ -70,13 +70,19 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
         .await;
     until_figure(&bed.operator, r#"llsd_kinds_served{resource="httproutes"}"#, 0.0).await;
 
-    definitions::http_routes(&bed.cluster.client(), &["v1", "v1beta1"]).await.unwrap();
+    let client = bed.cluster.client();
+    definitions::first_http_routes(&client, &["v1", "v1beta1"]).await.unwrap();
     exposed.until_ready("demo").await;
     until_figure(&bed.operator, r#"llsd_kinds_served{resource="httproutes"}"#, 1.0).await;
     until_figure(&bed.operator, r#"llsd_watches_out_of_sync{resource="httproutes"}"#, 0.0).await;
-    // It is watched as if it had been there from the start.
+    // The first Gateway API has no timeouts; that is no reason to leave the server unreached.
+    let timeouts = |route: &Value| route["spec"]["rules"][0]["timeouts"]["request"].is_string();
+    let route = exposed.get("HTTPRoute", "demo").await.unwrap();
+    assert!(!timeouts(&route) && route["spec"]["rules"][0]["backendRefs"].is_array(), "{route}");
+    // It is watched as if it had been there from the start, and whole where all of it can be.
+    definitions::http_routes(&client).await.unwrap();
     exposed.delete("HTTPRoute", "demo").await;
-    exposed.until("HTTPRoute", "demo", "is back", |_| true).await;
+    exposed.until("HTTPRoute", "demo", "is back", timeouts).await;
 }
 
 #[tokio::test]

@@ -62,6 +62,44 @@ async fn port_certificate_and_workers_are_as_asked() {
     }
 }
 
+/// Nothing is mounted where the resource asks for workers and a certificate alone: the file is the
+/// image's own and speaks of neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn certificate_and_workers_are_served_on_the_image_s_own_file() {
+    let stub = OpenAiStub::start(&["listed"]).await.unwrap();
+    for release in [Release::newest(), Release::newest_ogx()] {
+        if !release.install_or_skip() {
+            return;
+        }
+        let boot = Boot::new(include_str!("launch/start-0.3.yaml")).unwrap();
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let path = |name: &str| boot.home().join(name).display().to_string();
+        fs::write(path("tls.crt"), certified.cert.pem()).unwrap();
+        fs::write(path("tls.key"), certified.signing_key.serialize_pem()).unwrap();
+        let port = boot.port();
+        let env = [
+            ("LLAMA_STACK_CONFIG", String::new()),
+            ("OGX_CONFIG", String::new()),
+            ("RUN_CONFIG_PATH", boot.config_file().display().to_string()),
+            ("LLS_TLS_CERT_FILE", path("tls.crt")),
+            ("LLS_TLS_KEY_FILE", path("tls.key")),
+            ("LLS_PORT", port.to_string()),
+            ("LLS_WORKERS", "2".to_owned()),
+            ("LLS_HOST", "127.0.0.1".to_owned()),
+            ("STUB_URL", format!("{}/v1", stub.url())),
+            ("STATE_DIR", boot.home().display().to_string()),
+        ];
+        let boot = boot.with_https(certified.cert.pem()).with_command(["python3", "-c", LAUNCH]);
+        let boot = env.into_iter().fold(boot, |boot, (name, value)| boot.with_env(name, value));
+        let mut server = release.boot(boot).unwrap();
+        server.wait_healthy(PATIENCE).await.unwrap();
+        assert!(!speaks_plain_http(port), "{release}");
+        assert_eq!(processes(server.id()), 2, "{release}: {}", server.log());
+        workers_serve(2, &server).await;
+        server.stop().unwrap();
+    }
+}
+
 /// A worker of OGX that starts on a new database while another one makes the tables there fails, and
 /// takes the server down with it.
 #[tokio::test]
