@@ -255,7 +255,7 @@ impl OperatorFacts {
 pub struct RunningFacts {
     /// From a generated file.
     pub generated: bool,
-    /// By this start program of an earlier operator, as the pod's command has it.
+    /// By this start program in the pod's command, where earlier operators had it.
     pub start_program: Option<String>,
 }
 

@@ -6,6 +6,11 @@ pub const CONFIG_DIR: &str = "/etc/llama-stack/";
 /// The server's configuration, where a file is mounted at all.
 pub const CONFIG_FILE: &str = "/etc/llama-stack/config.yaml";
 
+/// The folder of the program that starts the server.
+pub const START_DIR: &str = "/etc/llama-stack-start";
+/// What the server's container runs.
+pub const START_PROGRAM: &str = "/etc/llama-stack-start/launch.py";
+
 /// The folder of the server's certificate.
 pub const TLS_DIR: &str = "/etc/llama-stack-tls";
 /// What `server.tls_certfile` of config.yaml says.

@@ -11,7 +11,7 @@ use llsd_cases::files::repository;
 use llsd_cases::golden::{FOLDER, GoldenCase};
 use llsd_cases::specification;
 use llsd_plan::document::{self, Node, Origin};
-use llsd_plan::objects::{LAUNCH, TRUST};
+use llsd_plan::objects::{LAUNCH, TRUST, start_program};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use llsd_plan::wiring::VariableValue;
@@ -119,7 +119,8 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
     let names = objects
         .iter()
         .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));
-    results.insert("objects.txt".to_owned(), names.collect());
+    let names = names.collect::<String>();
+    results.insert("objects.txt".to_owned(), without_program_hash(&names));
     for mut object in objects {
         shorten_programs(&mut object);
         let kind = text(&object["kind"]).to_lowercase();
@@ -135,10 +136,16 @@ fn shorten_programs(value: &mut Value) {
     match value {
         Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::String(text) => *text = without_program_hash(text),
         Value::Array(items) => items.iter_mut().for_each(shorten_programs),
         Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
         _ => {}
     }
+}
+
+/// The start program's name carries its hash, which says nothing here.
+fn without_program_hash(text: &str) -> String {
+    text.replace(&start_program::name(""), "-start-(hash)")
 }
 
 fn yaml(value: Value) -> String {

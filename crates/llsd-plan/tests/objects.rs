@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use llsd_cases::objects::{ObjectCase, listed};
-use llsd_plan::objects::{LAUNCH, TRUST};
+use llsd_plan::objects::{LAUNCH, TRUST, start_program};
 use serde_json::Value;
 
 #[test]
@@ -39,7 +39,9 @@ fn every_rule_holds() {
         let (objects, findings) = rule.objects();
         assert_eq!(listed(&findings.problems), rule.problems, "{}", rule.about);
         assert_eq!(listed(&findings.warnings), rule.warnings, "{}", rule.about);
-        let planned = objects.manifests();
+        let mut planned = objects.manifests();
+        // The same in every case.
+        planned.retain(|object| object["metadata"]["name"] != start_program::name("llama"));
         for (kind, expected) in &rule.expect {
             let object = planned.iter().find(|object| object["kind"] == **kind);
             let Some(expected) = expected else {
@@ -90,10 +92,16 @@ fn shorten_programs(value: &mut Value) {
     match value {
         Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::String(text) => *text = without_program_hash(text),
         Value::Array(items) => items.iter_mut().for_each(shorten_programs),
         Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
         _ => {}
     }
+}
+
+/// The start program's name carries its hash, which says nothing here.
+fn without_program_hash(text: &str) -> String {
+    text.replace(&start_program::name(""), "-start-(hash)")
 }
 
 fn yaml(value: &Value) -> String {

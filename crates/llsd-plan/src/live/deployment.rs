@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::fingerprint::FIELD_MANAGER;
-use crate::objects::{labels, other_start_program};
+use crate::objects::{labels, start_program_within};
 use crate::resource::Resource;
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
@@ -40,17 +40,17 @@ pub struct DeploymentDetail {
     pub sidecar_image: Option<Box<str>>,
     /// Its pods run a configuration that was generated.
     pub generated: bool,
-    /// Its pods are started by another program than this operator's. The program itself is long, and
-    /// read where it is needed.
-    pub other_start_program: bool,
+    /// Its pods are started by a program in their command. The program itself is long, and read where
+    /// it is needed.
+    pub start_program_within: bool,
 }
 
-/// The start program that an operator before this one gave a Deployment's pods, where it is another
-/// than this one's. What anybody else made of it is not kept.
+/// The start program that an operator before this one put into the command of a Deployment's pods.
+/// What anybody else made of it is not kept.
 pub fn start_program(deployment: &Value) -> Option<&str> {
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
     let words = container["command"].as_array()?.iter().map(Value::as_str);
-    let program = other_start_program(&words.collect::<Option<Vec<&str>>>()?)?;
+    let program = start_program_within(&words.collect::<Option<Vec<&str>>>()?)?;
     let key = format!("k:{}", json!({"name": container["name"]}));
     let mut managers = deployment["metadata"]["managedFields"].as_array()?.iter();
     let is_ours = managers.any(|entry| {
@@ -114,7 +114,7 @@ impl DeploymentDetail {
                 .map(Into::into),
             // A configuration of the user's own has its hash under both names.
             generated: has(labels::CONFIG_HASH) && !has(labels::USER_CONFIG_HASH),
-            other_start_program: start_program(object).is_some(),
+            start_program_within: start_program(object).is_some(),
         }
     }
 }

@@ -94,8 +94,10 @@ impl ObjectKind {
             Self::Autoscaler => "-hpa",
             Self::Ingress => "-ingress",
             Self::ConfigMap => {
-                let generated = name.rsplit_once("-config-").map(|(resource, _)| resource);
-                return name.strip_suffix("-ca-bundle").or(generated);
+                // A resource's own name may hold one of these words too: the last one counts.
+                let words = ["-config-", "-start-"].iter().filter_map(|word| name.rfind(word));
+                let by_content = words.max().map(|end| &name[..end]);
+                return name.strip_suffix("-ca-bundle").or(by_content);
             }
         };
         name.strip_suffix(suffix).filter(|resource| !resource.is_empty())
@@ -112,12 +114,18 @@ mod tests {
         for kind in ObjectKind::ALL {
             let named = match names::of(*kind, "llama") {
                 Some(name) => vec![name],
-                None => vec![names::ca_bundle("llama"), "llama-config-0a1b2c3d".to_owned()],
+                None => vec![
+                    names::ca_bundle("llama"),
+                    "llama-config-0a1b2c3d".to_owned(),
+                    names::start_program("llama", "0a1b2c3d"),
+                ],
             };
             for name in named {
                 assert_eq!(kind.resource_named(&name), Some("llama"), "{name}");
             }
         }
+        let twice = names::start_program("a-config-b", "0a1b2c3d");
+        assert_eq!(ObjectKind::ConfigMap.resource_named(&twice), Some("a-config-b"));
         assert_eq!(ObjectKind::Service.resource_named("llama"), None);
         assert_eq!(ObjectKind::ConfigMap.resource_named("kube-root-ca.crt"), None);
     }

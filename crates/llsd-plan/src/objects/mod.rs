@@ -18,6 +18,7 @@ mod planned;
 mod pod;
 pub mod service;
 mod service_account;
+pub mod start_program;
 mod storage_secret;
 mod volume_claim;
 
@@ -25,4 +26,5 @@ pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects, withheld};
-pub use pod::{DEFAULT_OPERATOR_IMAGE, LAUNCH, TRUST, other_start_program};
+pub use pod::{DEFAULT_OPERATOR_IMAGE, TRUST, start_program_within};
+pub use start_program::LAUNCH;

@@ -67,6 +67,11 @@ pub fn ca_bundle(resource: &str) -> String {
     format!("{resource}-ca-bundle")
 }
 
+/// The ConfigMap with the program that starts the server.
+pub fn start_program(resource: &str, hash: &str) -> String {
+    format!("{resource}-start-{hash}")
+}
+
 /// The Secret with the parts of a database's connection string.
 pub fn storage_secret(resource: &str) -> String {
     format!("{resource}-storage")

@@ -16,7 +16,7 @@ use super::blueprint::{Blueprint, Owner};
 use super::kind::ObjectKind;
 use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
-    service, service_account, storage_secret, volume_claim,
+    service, service_account, start_program, storage_secret, volume_claim,
 };
 use crate::problem::{Findings, Problem};
 use crate::resource::Resource;
@@ -28,6 +28,8 @@ pub struct Objects {
     pub volume_claim: Option<PersistentVolumeClaim>,
     pub storage_secret: Option<Secret>,
     pub ca_bundle: Option<ConfigMap>,
+    /// The program that starts the server.
+    pub start_program: Option<ConfigMap>,
     /// The generated configuration.
     pub config_map: Option<ConfigMap>,
     pub network_policy: Option<NetworkPolicy>,
@@ -50,6 +52,7 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
         storage_secret: storage_secret::storage_secret(blueprint),
         ca_bundle: ca_bundle::ca_bundle(blueprint),
+        start_program: start_program::config_map(blueprint),
         config_map: config_map::config_map(blueprint, &mut findings),
         network_policy: network_policy::network_policy(blueprint, &mut findings),
         service: service::service(blueprint, &mut findings),
@@ -92,6 +95,7 @@ impl Objects {
             volume_claim,
             storage_secret,
             ca_bundle,
+            start_program,
             config_map,
             network_policy,
             service,
@@ -107,6 +111,7 @@ impl Objects {
             planned(ObjectKind::VolumeClaim, volume_claim.as_ref()),
             planned(ObjectKind::Secret, storage_secret.as_ref()),
             planned(ObjectKind::ConfigMap, ca_bundle.as_ref()),
+            planned(ObjectKind::ConfigMap, start_program.as_ref()),
             planned(ObjectKind::ConfigMap, config_map.as_ref()),
             planned(ObjectKind::NetworkPolicy, network_policy.as_ref()),
             planned(ObjectKind::Service, Some(service)),

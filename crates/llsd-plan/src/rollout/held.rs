@@ -46,7 +46,7 @@ impl<'a> Held<'a> {
 
     /// Whether what runs was started by another program than this operator's, and stays so.
     pub fn keeps_start_program(&self) -> bool {
-        self.deployment.is_some_and(|deployment| self.is_current && deployment.other_start_program)
+        self.deployment.is_some_and(|deployment| self.is_current && deployment.start_program_within)
     }
 
     /// What runs of the image that the resource asks for.

@@ -101,10 +101,10 @@ pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
     })
 }
 
-/// Whether an object must stay for the pods of these sets. A generated configuration stays as long as a
-/// set names it, pods or not: whoever goes back to that set needs the very configuration.
+/// Whether an object must stay for the pods of these sets. A generated configuration or a start program
+/// stays as long as a set names it, pods or not: whoever goes back to that set needs the very one.
 pub fn is_needed(object: &LiveObject, resource: &Resource, pod_sets: &[PodSet]) -> bool {
-    let always = is_generated(object, resource);
+    let always = is_generated(object, resource) || is_named_by_content(object, resource, "-start-");
     pod_sets.iter().any(|set| {
         (always || set.has_pods) && set.needs.contains(&(object.kind, object.name.to_string()))
     })
@@ -120,10 +120,14 @@ pub fn is_image_record(object: &LiveObject, resource: &Resource) -> bool {
 }
 
 fn is_generated(object: &LiveObject, resource: &Resource) -> bool {
-    let rest = object.name.strip_prefix(&*resource.key.name);
-    object.kind == ObjectKind::ConfigMap
-        && rest.is_some_and(|rest| rest.starts_with("-config-"))
+    is_named_by_content(object, resource, "-config-")
         && matches!(object.detail, Detail::Config { hash: Some(_), .. })
+}
+
+/// Whether a ConfigMap has a name that stands for its content, with this word before the hash.
+fn is_named_by_content(object: &LiveObject, resource: &Resource, word: &str) -> bool {
+    let rest = object.name.strip_prefix(&*resource.key.name);
+    object.kind == ObjectKind::ConfigMap && rest.is_some_and(|rest| rest.starts_with(word))
 }
 
 /// What a pod cannot start without.
@@ -224,6 +228,8 @@ mod tests {
         assert!(needed(&bundle, 1), "pods of a stuck rollout mount it");
         assert!(!needed(&bundle, 0), "nobody does");
         assert!(needed(&config, 1) && needed(&config, 0));
+        let program = config_map("llama-start-1", None);
+        assert!(needed(&program, 1) && needed(&program, 0));
         assert!(!is_needed(&bundle, &resource, &[replica_set(1, "other")]));
     }
 

@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
 use super::{Release, server::LlamaStackServer};
@@ -79,6 +79,13 @@ impl Boot {
     pub fn with_command<T: Into<String>>(mut self, command: impl IntoIterator<Item = T>) -> Self {
         self.command = command.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Started by this Python program, such as the operator's own, as a file of the server's home.
+    pub fn with_program(self, text: &str) -> anyhow::Result<Self> {
+        let file = self.home.join("start.py");
+        fs::write(&file, text).with_context(|| format!("{} is not written", file.display()))?;
+        Ok(self.with_command(["python3".to_owned(), file.display().to_string()]))
     }
 
     /// The server will speak https with a certificate of this authority, in PEM.

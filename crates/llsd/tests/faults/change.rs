@@ -127,16 +127,16 @@ async fn a_new_operator_restarts_no_server_to_start_it_otherwise() {
     until_ready(&namespace).await;
     let program = async || {
         let deployment = namespace.get("Deployment", "llama").await.unwrap();
-        deployment["spec"]["template"]["spec"]["containers"][0]["command"][2].clone()
+        deployment["spec"]["template"]["spec"]["containers"][0]["command"].clone()
     };
-    assert_eq!(program().await, BEFORE, "nothing of the resource changed");
+    assert_eq!(program().await, json!(BEFORE), "nothing of the resource changed");
     ask(&namespace, &workers(3)).await;
     until_ready(&namespace).await;
-    assert_ne!(program().await, BEFORE, "with a change of the resource the new one comes");
+    assert_ne!(program().await, json!(BEFORE), "with a change of the resource the new one comes");
 }
 
-/// The start program of an operator before.
-const BEFORE: &str = "print('before')";
+/// The command of an operator before, with the start program in it.
+const BEFORE: [&str; 3] = ["python3", "-c", "print('before')"];
 
 /// Writes the Deployment as that operator had.
 async fn started_before(namespace: &Namespace<'_>) {
@@ -146,10 +146,17 @@ async fn started_before(namespace: &Namespace<'_>) {
     deployment["metadata"] =
         kept.map(|field| (field, metadata[field].clone())).into_iter().collect();
     deployment.as_object_mut().unwrap().shift_remove("status");
-    deployment["spec"]["template"]["spec"]["containers"][0]["command"][2] = json!(BEFORE);
+    let pod = &mut deployment["spec"]["template"]["spec"];
+    without(&mut pod["volumes"], "start-program");
+    without(&mut pod["containers"][0]["volumeMounts"], "start-program");
+    pod["containers"][0]["command"] = json!(BEFORE);
     let parameters = PatchParams::apply("llama-stack-operator").force();
     let api = namespace.api("Deployment");
     api.patch("llama", &parameters, &Patch::Apply(&deployment)).await.unwrap();
+}
+
+fn without(items: &mut Value, name: &str) {
+    items.as_array_mut().unwrap().retain(|item| item["name"] != name);
 }
 
 /// v0.9 as a vendor builds it writes under another name than `manager`, and so may anybody.

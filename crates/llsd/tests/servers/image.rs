@@ -63,8 +63,10 @@ impl Image {
 
     pub fn start(&self, config: &str, env: Env) -> Output {
         self.write("config.yaml", config);
+        self.write("launch.py", LAUNCH);
+        let program = self.path().join("launch.py");
         Command::new(self.venv.python())
-            .args(["-c", LAUNCH])
+            .arg(program)
             .env_clear()
             .env("PATH", self.path().join("bin"))
             .env("HOME", self.path())

@@ -282,7 +282,8 @@ impl Site {
             .with_env("LLS_PORT", port)
             .with_env("LLS_WORKERS", workers.to_string())
             .with_env("LLS_HOST", "127.0.0.1")
-            .with_command(["python3", "-c", LAUNCH]);
+            .with_program(LAUNCH)
+            .unwrap();
         let mut server = self.boot(boot);
         server.wait_healthy(PATIENCE).await.unwrap();
         server

@@ -41,7 +41,8 @@ async fn port_certificate_and_workers_are_as_asked() {
             .with_env("LLS_WORKERS", "2")
             .with_env("LLS_HOST", "127.0.0.1")
             .with_https(certified.cert.pem())
-            .with_command(["python3", "-c", LAUNCH]);
+            .with_program(LAUNCH)
+            .unwrap();
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
 
@@ -155,7 +156,8 @@ def create_app():
         .with_env("LLS_PORT", port)
         .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
-        .with_command(["python3", "-c", LAUNCH]);
+        .with_program(LAUNCH)
+            .unwrap();
     Some(Release::newest().boot(boot).unwrap())
 }
 

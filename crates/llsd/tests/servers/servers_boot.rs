@@ -447,7 +447,8 @@ async fn every_named_distribution_of_ogx_starts() {
             .with_env("NVIDIA_BASE_URL", format!("{}/v1", stub.url()))
             .with_env("POSTGRES_HOST", "127.0.0.1")
             .with_env("POSTGRES_PORT", postgres.port().to_string())
-            .with_command(["python3", "-c", LAUNCH]);
+            .with_program(LAUNCH)
+            .unwrap();
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap_or_else(|error| panic!("{name}: {error:#}"));
         let providers = server.get_json("/v1/providers").await.unwrap();

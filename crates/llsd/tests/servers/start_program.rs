@@ -2,7 +2,6 @@
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
-use llsd_plan::objects::LAUNCH;
 
 use super::image::{Env, Image, stderr};
 
@@ -217,9 +216,4 @@ fn a_start_that_is_not_possible_says_why_and_fails() {
         assert!(last.starts_with("start: error: ") && last.ends_with(expected), "{last}");
         assert!(!said.contains("secret"), "{said}");
     }
-}
-
-#[test]
-fn the_kubelet_finds_nothing_to_expand_in_the_program() {
-    assert!(!LAUNCH.contains("$(") && !LAUNCH.contains("$$"));
 }

@@ -1,38 +1,25 @@
 //! What the server's container runs. The user's command and arguments win, each by itself.
 
-use std::sync::LazyLock;
+use crate::objects::blueprint::Blueprint;
+use crate::objects::start_program;
+use crate::paths::START_PROGRAM;
 
-use crate::objects::blueprint::{Blueprint, ConfigSource};
-use crate::releases::Server;
-
-/// The start program, which knows how each release of the server takes its configuration.
-pub const LAUNCH: &str = include_str!("launch.py");
-
-/// The same as a command has it.
-static IN_COMMAND: LazyLock<String> = LazyLock::new(|| escaped(LAUNCH));
-
-/// The start program in the command of a server's container, where it is another than this operator's.
-pub fn other_start_program<'a>(command: &[&'a str]) -> Option<&'a str> {
+/// The start program in the command of a server's container, where earlier operators had it.
+pub fn start_program_within<'a>(command: &[&'a str]) -> Option<&'a str> {
     match command {
-        ["python3", "-c", program] if **program != **IN_COMMAND => Some(program),
+        ["python3", "-c", program] => Some(program),
         _ => None,
     }
 }
 
 /// `None` leaves the image's own entrypoint in place.
 pub(super) fn command(blueprint: &Blueprint) -> Option<Vec<String>> {
-    given(blueprint.overrides().command.as_ref()).or_else(|| match blueprint.config {
-        // The entrypoint of OGX's images ends with success when the server does not start.
-        ConfigSource::Default
-            if blueprint.server == Server::LlamaStack && !blueprint.listens_otherwise() =>
-        {
-            None
-        }
-        ConfigSource::Default | ConfigSource::Generated { .. } | ConfigSource::Override { .. } => {
-            let running = blueprint.facts.running.start_program.as_ref();
-            let program = running.unwrap_or_else(|| &IN_COMMAND).clone();
-            Some(vec!["python3".into(), "-c".into(), program])
-        }
+    if !start_program::is_used(blueprint) {
+        return given(blueprint.overrides().command.as_ref());
+    }
+    Some(match &blueprint.facts.running.start_program {
+        Some(program) => vec!["python3".into(), "-c".into(), program.clone()],
+        None => vec!["python3".into(), START_PROGRAM.into()],
     })
 }
 

@@ -1,6 +1,6 @@
 """Starts the server of this image the way the operator's resource asks.
 
-Runs as `python3 -c <this text>` in the server's container and becomes the server by exec, so that signals reach it.
+Runs as `python3 <this file>` in the server's container and becomes the server by exec, so that signals reach it.
 Before that it forgets what an earlier configuration registered: the server does not start when its metadata store
 remembers a model, shield or tool group otherwise than the file says now. What users registered stays.
 
@@ -9,9 +9,8 @@ The server is llama-stack, or OGX, its successor, whichever the image has instal
 Environment: LLAMA_STACK_CONFIG (the file; without it the image's own, which RUN_CONFIG_PATH and DISTRO_NAME of the
 image name), LLS_PORT, LLS_WORKERS, LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST
 (optional; by default every address).
-Arguments are passed on to the server. Of several workers each imports this text too, as a module.
+Arguments are passed on to the server. Of several workers each imports a copy of this file, as a module.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
-The kubelet expands a dollar sign before a parenthesis or another dollar sign in this text: write neither.
 """
 
 import asyncio
@@ -427,12 +426,11 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
 
 
 def with_turns() -> list[str] | None:
-    """The command whose workers start one after the other. Worker processes import what they serve, so this text
-    becomes a module."""
+    """The command whose workers start one after the other. Worker processes import what they serve, so this file
+    becomes a module, in a folder where they can write."""
     try:
         folder = tempfile.mkdtemp()
-        with open(os.path.join(folder, "operator_workers.py"), "w") as module:
-            module.write(sys.orig_argv[sys.orig_argv.index("-c") + 1])
+        shutil.copyfile(__file__, os.path.join(folder, "operator_workers.py"))
     except OSError as error:
         return say(f"workers start at the same time, for temporary files have no place: {error.strerror}")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))

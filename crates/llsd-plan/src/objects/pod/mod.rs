@@ -11,7 +11,7 @@ mod security;
 mod server;
 mod volumes;
 
-pub use command::{LAUNCH, other_start_program};
+pub use command::start_program_within;
 pub use init_containers::{DEFAULT_OPERATOR_IMAGE, TRUST};
 
 use std::collections::BTreeMap;

@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{
 
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
-use crate::objects::names;
+use crate::objects::{names, start_program};
 use crate::paths::{
-    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, TLS_DIR, TRUST_DIR,
+    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, TLS_DIR, TRUST_DIR,
 };
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -19,6 +19,7 @@ pub(super) const CONFIG: &str = "user-config";
 pub(super) const TRUST: &str = "trust";
 pub(super) const TLS: &str = "server-tls";
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
+pub(super) const START: &str = "start-program";
 
 /// The pod's volumes: the operator's, then the user's.
 pub(super) fn of_pod(blueprint: &Blueprint, findings: &mut Findings) -> Vec<Volume> {
@@ -106,6 +107,11 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
     if !blueprint.external_providers.is_empty() {
         volumes.push(empty(EXTERNAL_PROVIDERS));
     }
+    if mounts_start_program(blueprint) {
+        let name = start_program::name(blueprint.name);
+        let source = ConfigMapVolumeSource { name, ..Default::default() };
+        volumes.push(Volume { config_map: Some(source), ..named(START) });
+    }
     volumes
 }
 
@@ -124,7 +130,15 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
     if !blueprint.external_providers.is_empty() {
         mounts.push(read_only(EXTERNAL_PROVIDERS, EXTERNAL_PROVIDERS_DIR));
     }
+    if mounts_start_program(blueprint) {
+        mounts.push(read_only(START, START_DIR));
+    }
     mounts
+}
+
+/// Earlier operators had the program in the command, where it may still be.
+fn mounts_start_program(blueprint: &Blueprint) -> bool {
+    start_program::is_used(blueprint) && blueprint.facts.running.start_program.is_none()
 }
 
 /// The volume of `workload.storage`, or one that goes with the pod.
