@@ -10,6 +10,7 @@ pub mod name_or_entry;
 pub mod one_or_many;
 pub mod policy;
 pub mod provider_id;
+pub mod review;
 pub mod rules;
 pub mod schema;
 pub mod secret_ref;

@@ -5,34 +5,14 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use thiserror::Error;
 
 use super::deep::{self, Reading};
 use super::exchange::convert_reading;
 use super::version::Version;
-
-/// Why there is nothing to convert. The API server never sends such a thing.
-#[derive(Debug, Error)]
-pub enum Refused {
-    #[error("the body is no ConversionReview: {0}")]
-    NoReview(#[from] serde_json::Error),
-    #[error("the body is {kind} of {api_version}, not ConversionReview of {API_VERSION}")]
-    OtherKind { api_version: String, kind: String },
-}
+use crate::review::{self, NoReview};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<'b> {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
-    #[serde(borrow)]
-    request: Request<'b>,
-}
 
 #[derive(Deserialize)]
 struct Request<'b> {
@@ -44,11 +24,8 @@ struct Request<'b> {
 }
 
 /// The answer to a review. Only what is no review has none.
-pub fn answer(body: &[u8]) -> Result<Vec<u8>, Refused> {
-    let Review { api_version, kind, request } = serde_json::from_slice(body)?;
-    if api_version != API_VERSION || kind != KIND {
-        return Err(Refused::OtherKind { api_version, kind });
-    }
+pub fn answer(body: &[u8]) -> Result<Vec<u8>, NoReview> {
+    let request: Request<'_> = review::request(body, API_VERSION, KIND)?;
     // What only one version has travels as escaped text, which is longer.
     let mut answer = Vec::with_capacity(body.len() + body.len() / 4);
     let begin = format!(r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","response":{{"uid":"#);

@@ -16,4 +16,4 @@ mod remarks;
 mod review;
 
 pub use decide::{Decision, decide};
-pub use review::{NoReview, Request, Subject, answer};
+pub use review::{Request, Subject, answer};

@@ -1,10 +1,10 @@
 //! An `AdmissionReview` as bytes: what is read of it, and how it is answered. Nothing is read into
 //! types of ours, because what they cannot read has to be decided about as well.
 
+use llsd_api::review::{self, NoReview};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use thiserror::Error;
 
 use super::headers::headers;
 use crate::problem::{Findings, Problem, Reason};
@@ -14,25 +14,6 @@ const KIND: &str = "AdmissionReview";
 
 /// More than anybody reads; an answer must not grow beyond measure.
 const CAUSES: usize = 100;
-
-#[derive(Debug, Error)]
-pub enum NoReview {
-    #[error("the body is no AdmissionReview: {0}")]
-    Unreadable(#[from] serde_json::Error),
-    #[error("the body is {kind} of {api_version}, not {KIND} of {API_VERSION}")]
-    OtherKind { api_version: String, kind: String },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Review<'b> {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
-    #[serde(borrow)]
-    request: Request<'b>,
-}
 
 /// What a request says that is of interest here.
 #[derive(Debug, Deserialize)]
@@ -55,11 +36,7 @@ pub struct Request<'b> {
 
 impl<'b> Request<'b> {
     pub fn read(body: &'b [u8]) -> Result<Self, NoReview> {
-        let Review { api_version, kind, request } = serde_json::from_slice(body)?;
-        if api_version != API_VERSION || kind != KIND {
-            return Err(NoReview::OtherKind { api_version, kind });
-        }
-        Ok(request)
+        review::request(body, API_VERSION, KIND)
     }
 }
 

@@ -4,8 +4,9 @@
 mod existence;
 
 use axum::http::StatusCode;
+use llsd_api::review::NoReview;
 use llsd_install::config;
-use llsd_plan::admission::{self, NoReview, Request, Subject, decide};
+use llsd_plan::admission::{self, Request, Subject, decide};
 use llsd_plan::problem::Findings;
 
 use super::Webhooks;
