@@ -133,7 +133,7 @@ async fn exported_facts_render_to_exactly_what_the_operator_applied() {
         }
         compared.push(kind);
     }
-    assert_eq!(compared, ["ServiceAccount", "ConfigMap", "Service", "Deployment"]);
+    assert_eq!(compared, ["ServiceAccount", "ConfigMap", "ConfigMap", "Service", "Deployment"]);
 }
 
 #[tokio::test]
