@@ -90,7 +90,7 @@ async fn certificate_and_workers_are_served_on_the_image_s_own_file() {
             ("STUB_URL", format!("{}/v1", stub.url())),
             ("STATE_DIR", boot.home().display().to_string()),
         ];
-        let boot = boot.with_https(certified.cert.pem()).with_command(["python3", "-c", LAUNCH]);
+        let boot = boot.with_https(certified.cert.pem()).with_program(LAUNCH).unwrap();
         let boot = env.into_iter().fold(boot, |boot, (name, value)| boot.with_env(name, value));
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
