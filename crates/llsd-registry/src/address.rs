@@ -4,6 +4,7 @@
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
 };
 
 use reqwest::{
@@ -72,6 +73,22 @@ pub(crate) fn check_literal(url: &Url) -> Result<(), Error> {
             Err(Error::ForbiddenAddress { host: host.to_owned(), address: address.to_string() })
         }
         _ => Ok(()),
+    }
+}
+
+/// Where a proxy is about to be asked for a host, its name is resolved by the proxy and not here, so it is
+/// looked at before. One forbidden address is enough, since nobody knows which one the proxy takes. A
+/// name that only the proxy can resolve is left to it.
+pub(crate) async fn check_name(url: &Url, patience: Duration) -> Result<(), Error> {
+    let host = url.host_str().unwrap_or_default();
+    let resolved = tokio::time::timeout(patience, tokio::net::lookup_host((host, 0))).await;
+    let Ok(Ok(mut found)) = resolved else { return Ok(()) };
+    match found.find(|address| is_forbidden(address.ip())) {
+        None => Ok(()),
+        Some(address) => Err(Error::ForbiddenAddress {
+            host: host.to_owned(),
+            address: address.ip().to_string(),
+        }),
     }
 }
 
@@ -165,5 +182,15 @@ mod tests {
         let answer = GuardedResolver.resolve("localhost".parse().unwrap()).await;
         let error = answer.err().expect("localhost is loopback");
         assert!(error.downcast_ref::<Forbidden>().is_some(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_proxy_is_not_asked_for_a_name_that_leads_to_loopback() {
+        let asked =
+            async |url: &str| check_name(&url.parse().unwrap(), Duration::from_secs(5)).await;
+        let refused = asked("https://localhost/v2/").await.unwrap_err();
+        assert!(matches!(&refused, Error::ForbiddenAddress { host, .. } if host == "localhost"));
+        // Which only the proxy may know.
+        assert_eq!(asked("https://registry.invalid/v2/").await, Ok(()));
     }
 }

@@ -32,7 +32,19 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn new(config: Arc<Config>) -> Self {
-        Self { config, proxies: Matcher::from_env(), built: Mutex::default() }
+        Self::with_proxies(config, Matcher::from_env())
+    }
+
+    fn with_proxies(config: Arc<Config>, proxies: Matcher) -> Self {
+        Self { config, proxies, built: Mutex::default() }
+    }
+
+    /// Whether a proxy is asked for this address.
+    pub(super) fn is_proxied(&self, url: &Url) -> bool {
+        let host = host_of(url);
+        // As Go's programs and so the kubelet's runtime have it: never a proxy to this machine.
+        let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
+        !is_local && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some())
     }
 
     pub(super) fn for_url(&self, url: &Url, uploading: bool) -> Result<Client, Error> {
@@ -48,15 +60,12 @@ impl Clients {
 
     fn way(&self, url: &Url, uploading: bool) -> Way {
         let host = host_of(url);
-        // As Go's programs and so the kubelet's runtime have it: never a proxy to this machine.
-        let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
-        let proxied = !is_local
-            && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some());
+        let proxied = self.is_proxied(url);
         let trust = self.config.registries.certificate_authorities(&host);
         let trust = trust.into_iter().map(str::to_owned).collect();
         Way {
-            // Behind a proxy, the only name that is resolved here is the proxy's own, which the
-            // operator's environment gives; which targets it serves is the proxy's matter.
+            // Behind a proxy, the only name that this client resolves is the proxy's own, which the
+            // operator's environment gives; the target was looked at before.
             guarded: !proxied && !self.config.registries.may_be_private(&host),
             proxied,
             uploading,
@@ -104,4 +113,22 @@ fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_asked_for_all_hosts_but_this_machine_and_those_that_are_left_out() {
+        let proxies = Matcher::builder().all("http://proxy:3128").no(".svc,10.0.0.0/8").build();
+        let clients = Clients::with_proxies(Arc::default(), proxies);
+        let proxied = |url: &str| clients.is_proxied(&url.parse().unwrap());
+        assert!(proxied("https://quay.io/v2/"));
+        for url in
+            ["https://registry.team.svc/v2/", "https://10.1.2.3/v2/", "https://localhost:5000/"]
+        {
+            assert!(!proxied(url), "{url}");
+        }
+    }
 }

@@ -130,6 +130,9 @@ impl Transport {
     async fn send_once(&self, ask: &Ask) -> Result<Response, Error> {
         let host = host_of(&ask.url);
         let mut request = self.prepared(ask)?;
+        if self.clients.is_proxied(&ask.url) && !self.config.registries.may_be_private(&host) {
+            address::check_name(&ask.url, self.config.limits.connect).await?;
+        }
         match &ask.payload {
             None => {}
             Some(Payload::Form(form)) => request = request.form(form),
