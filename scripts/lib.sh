@@ -13,6 +13,42 @@ need_command() {
   "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$package"
 }
 
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# What a release is made of and called: $targets, $crate_version, $target and $source_flags.
+release_variables() {
+  set_up
+  targets=${TARGETS:-amd64=x86_64-unknown-linux-musl}
+  target=${CARGO_TARGET_DIR:-target}
+  crate_version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+  LLSD_COMMIT=$(git rev-parse HEAD)
+  # The commit's own time: who builds it later gets the same.
+  SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+  export LLSD_COMMIT SOURCE_DATE_EPOCH
+  source_flags=(--release "$crate_version" --revision "$LLSD_COMMIT" --date "$SOURCE_DATE_EPOCH")
+}
+
+# A program written in Go, built once and cached outside the tree: prints its path.
+#   go_tool NAME PACKAGE VERSION PROGRAM
+go_tool() {
+  local folder=${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/llsd}/tools/$1/$3
+  if [ ! -x "$folder/$4" ]; then
+    command -v go >/dev/null 2>&1 || return 1
+    say "Building $1 $3; takes minutes, and is kept in $folder"
+    rm -rf "$folder.part"
+    CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS='-trimpath -buildvcs=false' GOBIN=$folder.part \
+      go install -ldflags='-s -w' "$2@v$3" >&2 || return 1
+    mv "$folder.part" "$folder"
+  fi
+  echo "$folder/$4"
+}
+
+# $helm3 and $helm4: those of HELM3 and HELM4, else built.
+need_helm() {
+  helm3=${HELM3:-$(go_tool helm3 helm.sh/helm/v3/cmd/helm 3.22.0 helm)} || fail "helm 3 cannot be built; HELM3 names one"
+  helm4=${HELM4:-$(go_tool helm4 helm.sh/helm/v4/cmd/helm 4.3.1 helm)} || fail "helm 4 cannot be built; HELM4 names one"
+}
+
 need_rust() {
   [ -d "$HOME/.cargo/bin" ] && PATH="$HOME/.cargo/bin:$PATH"
   command -v cargo >/dev/null 2>&1 && return

@@ -24,6 +24,7 @@ impl File {
     }
 }
 
-pub(crate) fn yaml(object: &Value) -> String {
+/// JSON as the install files write it.
+pub fn yaml(object: &Value) -> String {
     serde_saphyr::to_string(object).expect("JSON is always YAML")
 }

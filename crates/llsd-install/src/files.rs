@@ -1,6 +1,7 @@
 //! Which install files there are, and in which order they are applied.
 
 use llsd_api::{crd, policy};
+use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
 use serde_json::json;
 
 use crate::file::File;
@@ -9,6 +10,25 @@ use crate::roles::{self, Scope};
 use crate::{manager, network_policy, secret_policy, variants, webhook};
 
 const POLICY_PURPOSE: &str = "Who may connect to the operator.";
+
+/// Which operator is installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Install<'a> {
+    /// Its image; the sidecar of a server runs it too.
+    pub image: &'a str,
+    /// The one namespace in which it runs and which it watches; all, where there is none.
+    pub namespace: Option<&'a str>,
+}
+
+impl Install<'_> {
+    /// The files in the order in which they are applied.
+    pub fn files(&self) -> Vec<File> {
+        match self.namespace {
+            Some(namespace) => of_one_namespace(namespace, self.image),
+            None => of_the_cluster(self.image),
+        }
+    }
+}
 
 /// All files of the repository, those that are somebody's choice included.
 pub fn files() -> Vec<File> {
@@ -30,6 +50,10 @@ pub fn files() -> Vec<File> {
 
 /// An operator for all namespaces, in the order in which the files are applied.
 pub fn cluster_wide() -> Vec<File> {
+    of_the_cluster(DEFAULT_OPERATOR_IMAGE)
+}
+
+fn of_the_cluster(image: &str) -> Vec<File> {
     vec![
         File::new(
             "crd.yaml",
@@ -65,7 +89,7 @@ pub fn cluster_wide() -> Vec<File> {
         File::new(
             "manager.yaml",
             "The operator, for all namespaces.",
-            manager::all(NAMESPACE, Scope::Cluster),
+            manager::all(NAMESPACE, Scope::Cluster, image),
         ),
     ]
 }
@@ -73,6 +97,10 @@ pub fn cluster_wide() -> Vec<File> {
 /// An operator that runs in one namespace and watches that one alone, in the order in which the
 /// files are applied. The resource and its admission rules are the cluster's, and not among them.
 pub fn namespaced(namespace: &str) -> Vec<File> {
+    of_one_namespace(namespace, DEFAULT_OPERATOR_IMAGE)
+}
+
+fn of_one_namespace(namespace: &str, image: &str) -> Vec<File> {
     vec![
         File::new(
             "namespaced/rbac.yaml",
@@ -83,7 +111,7 @@ pub fn namespaced(namespace: &str) -> Vec<File> {
         File::new(
             "namespaced/manager.yaml",
             "The operator, for its own namespace alone.",
-            manager::all(namespace, Scope::Namespace),
+            manager::all(namespace, Scope::Namespace, image),
         ),
     ]
 }

@@ -2,11 +2,14 @@
 //! agree on, the files under `deploy/`, made from code so that they never differ from it, and what the
 //! operator's ConfigMap says. No I/O.
 
+mod bundle;
+mod chart;
 pub mod config;
 mod file;
 mod files;
 mod granting;
 mod manager;
+mod named_text;
 pub mod names;
 mod network_policy;
 mod roles;
@@ -15,6 +18,9 @@ mod secret_policy;
 mod variants;
 mod webhook;
 
-pub use file::File;
-pub use files::{cluster_wide, files, namespaced};
+pub use bundle::bundle;
+pub use chart::charts;
+pub use file::{File, yaml};
+pub use files::{Install, cluster_wide, files, namespaced};
 pub use granting::{GrantingRole, granting_role};
+pub use named_text::NamedText;

@@ -1,7 +1,6 @@
 //! The operator's own Deployment and what stands around it. It meets the `restricted` Pod Security
 //! Standard and names no user id, because OpenShift picks one; the image names its own.
 
-use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
 use serde_json::{Value, json};
 
 use crate::names::{
@@ -23,11 +22,13 @@ pub(crate) fn namespace(name: &str) -> Value {
     })
 }
 
-pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
-    vec![deployment(namespace, scope), disruption_budget(namespace), metrics_service(namespace)]
+/// `image` is the operator's own.
+pub(crate) fn all(namespace: &str, scope: Scope, image: &str) -> Vec<Value> {
+    let deployment = deployment(namespace, scope, image);
+    vec![deployment, disruption_budget(namespace), metrics_service(namespace)]
 }
 
-fn deployment(namespace: &str, scope: Scope) -> Value {
+pub(crate) fn deployment(namespace: &str, scope: Scope, image: &str) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -46,7 +47,7 @@ fn deployment(namespace: &str, scope: Scope) -> Value {
                         "runAsNonRoot": true,
                         "seccompProfile": {"type": "RuntimeDefault"},
                     },
-                    "containers": [container(scope)],
+                    "containers": [container(scope, image)],
                     "terminationGracePeriodSeconds": 30,
                     "topologySpreadConstraints": [
                         spread("topology.kubernetes.io/zone"),
@@ -58,14 +59,14 @@ fn deployment(namespace: &str, scope: Scope) -> Value {
     })
 }
 
-fn container(scope: Scope) -> Value {
+fn container(scope: Scope, image: &str) -> Value {
     let mut container = json!({
         "name": "manager",
-        "image": DEFAULT_OPERATOR_IMAGE,
+        "image": image,
         // The image starts it by itself, but v0.9's Deployment names another program here.
         "command": ["llsd"],
         "args": ["run", "--leader-elect"],
-        "env": environment(scope),
+        "env": environment(scope, image),
         "ports": ports(scope),
         "livenessProbe": {
             "httpGet": {"path": "/healthz", "port": "health"},
@@ -104,11 +105,11 @@ fn ports(scope: Scope) -> Vec<Value> {
     ports
 }
 
-fn environment(scope: Scope) -> Vec<Value> {
+fn environment(scope: Scope, image: &str) -> Vec<Value> {
     let mut variables = vec![
         of_the_pod("POD_NAME", "metadata.name"),
         of_the_pod("OPERATOR_NAMESPACE", "metadata.namespace"),
-        json!({"name": "OPERATOR_IMAGE", "value": DEFAULT_OPERATOR_IMAGE}),
+        json!({"name": "OPERATOR_IMAGE", "value": image}),
     ];
     if scope == Scope::Namespace {
         variables.push(of_the_pod("WATCH_NAMESPACE", "metadata.namespace"));

@@ -11,6 +11,9 @@ pub use llsd_api::crd::OPERATOR_NAMESPACE as NAMESPACE;
 /// Of the webhooks: the Service in front of them with its port, and the path of conversion.
 pub use llsd_api::crd::{CONVERT_PATH, WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT};
 
+/// The oldest minor of Kubernetes that is tested; each newer one is supported, too.
+pub const OLDEST_KUBERNETES: &str = "1.33";
+
 /// The Deployment and the ServiceAccount of the operator.
 pub const OPERATOR: &str = "llama-stack-k8s-operator-controller-manager";
 /// The lease that says which replica works.

@@ -6,12 +6,40 @@ use serde_json::{Value, json};
 
 use crate::file::{File, yaml};
 use crate::names::{
-    DEFINITION, FOREIGN_CERTIFICATES, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE,
-    WEBHOOK_SERVICE, labels, webhook_hosts,
+    DEFINITION, FOREIGN_CERTIFICATES, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE, WEBHOOK_SERVICE,
+    labels, webhook_hosts,
 };
 
 const FOLDER: &str = "/var/run/webhook-certificates";
 const CERTIFICATE: &str = "llama-stack-k8s-operator-webhook";
+
+/// The annotation by which cert-manager fills in a `caBundle`; its value is a [`certificate`].
+pub(crate) const CERT_MANAGER_INJECTION: &str = "cert-manager.io/inject-ca-from";
+/// The one by which the service CA does, and its value.
+pub(crate) const OPENSHIFT_INJECTION: [&str; 2] =
+    ["service.beta.openshift.io/inject-cabundle", "true"];
+/// The one by which the service CA makes the certificate of a Service, and the Secret's name.
+pub(crate) const OPENSHIFT_SERVING: [&str; 2] =
+    ["service.beta.openshift.io/serving-cert-secret-name", FOREIGN_CERTIFICATES];
+
+/// The certificate as others name it.
+pub(crate) fn certificate(namespace: &str) -> String {
+    format!("{namespace}/{CERTIFICATE}")
+}
+
+/// The flag that names the folder with the certificates.
+pub(crate) fn flag() -> String {
+    format!("--webhook-cert-dir={FOLDER}")
+}
+
+/// The certificates as a volume, and where it is mounted.
+pub(crate) fn mounted() -> [Value; 2] {
+    let name = "webhook-certificates";
+    [
+        json!({"name": name, "secret": {"secretName": FOREIGN_CERTIFICATES}}),
+        json!({"name": name, "mountPath": FOLDER, "readOnly": true}),
+    ]
+}
 
 pub(crate) fn files(namespace: &str) -> Vec<File> {
     vec![
@@ -34,7 +62,7 @@ pub(crate) fn files(namespace: &str) -> Vec<File> {
 }
 
 fn cert_manager(namespace: &str) -> Value {
-    let inject = ("cert-manager.io/inject-ca-from", format!("{namespace}/{CERTIFICATE}"));
+    let inject = (CERT_MANAGER_INJECTION, certificate(namespace));
     let patches = vec![
         annotated("CustomResourceDefinition", DEFINITION, &inject),
         annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
@@ -43,9 +71,8 @@ fn cert_manager(namespace: &str) -> Value {
 }
 
 fn openshift() -> Value {
-    let inject = ("service.beta.openshift.io/inject-cabundle", "true".to_owned());
-    let secret = FOREIGN_CERTIFICATES.to_owned();
-    let serve = ("service.beta.openshift.io/serving-cert-secret-name", secret);
+    let [inject, serve] =
+        [OPENSHIFT_INJECTION, OPENSHIFT_SERVING].map(|[name, value]| (name, value.to_owned()));
     let patches = vec![
         annotated("CustomResourceDefinition", DEFINITION, &inject),
         annotated("ValidatingWebhookConfiguration", VALIDATING_WEBHOOK, &inject),
@@ -80,14 +107,11 @@ fn annotated(kind: &str, name: &str, (annotation, value): &(&str, String)) -> Va
 /// The certificates as files, and the flag that names them.
 fn with_files() -> Value {
     let container = "/spec/template/spec/containers/0";
+    let [volume, mount] = mounted();
     let patch = json!([
-        {"op": "add", "path": format!("{container}/args/-"),
-         "value": format!("--webhook-cert-dir={FOLDER}")},
-        {"op": "add", "path": format!("{container}/volumeMounts"),
-         "value": [{"name": "webhook-certificates", "mountPath": FOLDER, "readOnly": true}]},
-        {"op": "add", "path": "/spec/template/spec/volumes",
-         "value": [{"name": "webhook-certificates",
-                    "secret": {"secretName": FOREIGN_CERTIFICATES}}]},
+        {"op": "add", "path": format!("{container}/args/-"), "value": flag()},
+        {"op": "add", "path": format!("{container}/volumeMounts"), "value": [mount]},
+        {"op": "add", "path": "/spec/template/spec/volumes", "value": [volume]},
     ]);
     patched("Deployment", OPERATOR, &patch)
 }
@@ -106,7 +130,7 @@ fn patched(kind: &str, name: &str, patch: &Value) -> Value {
 
 /// An authority of its own, because a certificate that signs itself cannot be renewed while the old
 /// one is still served: the bundle would hold one of the two.
-fn issued(namespace: &str) -> Vec<Value> {
+pub(crate) fn issued(namespace: &str) -> Vec<Value> {
     let api = "cert-manager.io/v1";
     let authority = format!("{CERTIFICATE}-ca");
     let metadata = |name: &str| json!({"name": name, "namespace": namespace, "labels": labels()});
@@ -137,7 +161,7 @@ fn issued(namespace: &str) -> Vec<Value> {
             "metadata": metadata(CERTIFICATE),
             "spec": {
                 "secretName": FOREIGN_CERTIFICATES,
-                "dnsNames": webhook_hosts(NAMESPACE, None),
+                "dnsNames": webhook_hosts(namespace, None),
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
                 "issuerRef": issuer(CERTIFICATE),
             },

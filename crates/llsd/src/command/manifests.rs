@@ -1,10 +1,12 @@
-//! `llsd manifests`: all install files, as one stream or as files of a folder. `llsd crd`: the
+//! `llsd manifests`: all install files, as one stream, as files of a folder or as Helm charts. `llsd crd`: the
 //! resource definition among them, to be piped into `kubectl apply --server-side -f -`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use llsd_install::{File, cluster_wide, files, namespaced};
+use llsd_install::{File, Install, bundle, charts, files};
+use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
+use llsd_registry::Reference;
 
 use super::Printout;
 
@@ -14,17 +16,37 @@ pub(super) struct Arguments {
     /// Print those of an operator that runs in this namespace and watches it alone
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "output_dir")]
     namespaced: Option<String>,
+    /// The operator's image
+    #[arg(long, value_name = "REF", default_value = DEFAULT_OPERATOR_IMAGE, conflicts_with_all = ["output_dir", "charts_dir"])]
+    image: Reference,
     /// Write all files into this folder instead of printing the cluster-wide install
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
+    /// Write the Helm charts into this folder
+    #[arg(long, value_name = "DIR")]
+    charts_dir: Option<PathBuf>,
+    /// Write the bundle for the Operator Lifecycle Manager into this folder
+    #[arg(long, value_name = "DIR")]
+    bundle_dir: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {
+    let mut named = Vec::new();
     if let Some(folder) = &arguments.output_dir {
-        return written(folder);
+        named.extend(files().iter().map(|file| (folder.join(file.name), file.text())));
     }
-    let files = arguments.namespaced.as_deref().map_or_else(cluster_wide, namespaced);
-    let texts: Vec<String> = files.iter().map(File::text).collect();
+    if let Some(folder) = &arguments.charts_dir {
+        named.extend(charts().into_iter().map(|file| (folder.join(file.name), file.text)));
+    }
+    let image = arguments.image.to_string();
+    if let Some(folder) = &arguments.bundle_dir {
+        named.extend(bundle(&image).into_iter().map(|file| (folder.join(file.name), file.text)));
+    }
+    if !named.is_empty() {
+        return written(&named);
+    }
+    let install = Install { image: &image, namespace: arguments.namespaced.as_deref() };
+    let texts: Vec<String> = install.files().iter().map(File::text).collect();
     Printout::fine(texts.join("---\n"))
 }
 
@@ -33,13 +55,12 @@ pub(super) fn run_crd() -> Printout {
     Printout::fine(crd.map(|file| file.text()).unwrap_or_default())
 }
 
-fn written(folder: &Path) -> Printout {
+fn written(files: &[(PathBuf, String)]) -> Printout {
     let mut written = Vec::new();
-    for file in files() {
-        let path = folder.join(file.name);
-        let parent = path.parent().unwrap_or(folder);
+    for (path, text) in files {
+        let parent = path.parent().unwrap_or(path);
         if let Err(error) =
-            std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, file.text()))
+            std::fs::create_dir_all(parent).and_then(|()| std::fs::write(path, text))
         {
             return Printout::usage(&format!("{}: {error}", path.display()));
         }
