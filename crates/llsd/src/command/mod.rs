@@ -1,11 +1,13 @@
 //! The command line: one module per subcommand. A command computes a [`Printout`] and prints nothing
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
+mod completion;
 mod diff;
+mod examples;
 mod explain;
 mod facts_flags;
 mod files;
-mod image;
+pub mod image;
 mod image_config;
 mod inputs;
 mod manifests;
@@ -14,8 +16,10 @@ mod offline;
 mod printout;
 mod redis_proxy;
 mod render;
+mod report;
 mod run;
 mod validate;
+mod version;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -40,11 +44,14 @@ enum Command {
     Validate(validate::Arguments),
     Diff(diff::Arguments),
     Migrate(migrate::Arguments),
+    Report(report::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
     Image(image::Arguments),
     RedisProxy(redis_proxy::Arguments),
+    Completion(completion::Arguments),
+    Version(version::Arguments),
     Run(Box<run::Arguments>),
 }
 
@@ -57,20 +64,28 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
+            Self::Report(arguments) => Ok(report::run(arguments)),
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
             Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
+            Self::Completion(arguments) => Ok(completion::run(arguments, definition())),
+            Self::Version(arguments) => Ok(version::run(arguments)),
         };
         printout.unwrap_or_else(|early| early).deliver()
     }
+}
+
+/// The command line as data: what manual pages and completions are made from.
+pub fn definition() -> clap::Command {
+    examples::added(CommandLine::command())
 }
 
 /// Runs the command line `arguments`, the program's own name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let called_as = arguments.first().map(|name| usage_name(Path::new(name)));
-    let mut command_line = CommandLine::command();
+    let mut command_line = definition();
     if let Some(name) = called_as {
         command_line = command_line.bin_name(name);
     }
@@ -109,6 +124,40 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        CommandLine::command().debug_assert();
+        definition().debug_assert();
+    }
+
+    fn without_examples(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        if command.get_subcommands().next().is_none() && command.get_after_help().is_none() {
+            found.push(path.clone());
+        }
+        for below in command.get_subcommands() {
+            without_examples(below, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let mut found = Vec::new();
+        without_examples(&definition(), "", &mut found);
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    /// What stands behind `#` is for people; the rest must be a command line that there is.
+    #[test]
+    fn every_example_is_a_command_line_that_there_is() {
+        for (_, examples) in examples::EXAMPLES {
+            for line in examples.lines() {
+                let command =
+                    line.split(['#', '|', '>']).find(|part| part.contains("llsd")).unwrap();
+                let words: Vec<&str> =
+                    command.split_whitespace().skip_while(|word| *word != "llsd").collect();
+                let parsed = definition().try_get_matches_from(&words);
+                let help =
+                    |error: &clap::Error| error.kind() == clap::error::ErrorKind::DisplayHelp;
+                assert!(parsed.as_ref().err().is_none_or(help), "{line}: {parsed:?}");
+            }
+        }
     }
 }

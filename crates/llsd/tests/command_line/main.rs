@@ -9,6 +9,7 @@ mod image_inspect;
 mod image_label;
 mod image_label_refusals;
 mod migrate_files;
+mod program;
 mod render_base;
 mod render_facts;
 mod render_image_config;

@@ -13,6 +13,7 @@ mod operator_settles;
 mod operator_status;
 mod ownership;
 mod real_server_end_to_end;
+mod report;
 mod secret_changes;
 mod secret_values_stay_unseen;
 mod user_stories;

@@ -31,7 +31,13 @@ const REGISTRY_PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
     /// Namespaces to look after, with commas between them; without it the whole cluster
-    #[arg(long, env = "WATCH_NAMESPACE", default_value = "", value_name = "NAMESPACES")]
+    #[arg(
+        long,
+        visible_alias = "watch-namespaces",
+        env = "WATCH_NAMESPACE",
+        default_value = "",
+        value_name = "NAMESPACES"
+    )]
     watch_namespace: String,
 
     /// The operator's own namespace, for its lease and its configuration

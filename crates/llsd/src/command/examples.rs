@@ -1,0 +1,87 @@
+//! Examples that end every `--help`, by command.
+
+use clap::Command;
+
+/// The command with its examples, one a line.
+pub(super) const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "render",
+        "llsd render -f stack.yaml                  # every object that the operator would apply
+llsd render -f stack.yaml -o config        # config.yaml alone
+llsd render -f stack.yaml -o dir=out       # files in a folder",
+    ),
+    (
+        "explain",
+        "llsd explain -f stack.yaml                 # config.yaml, each line with its origin
+llsd explain -f stack.yaml --base run.yaml # over a configuration of your own image",
+    ),
+    (
+        "validate",
+        "llsd validate -f stack.yaml                # all problems at once, with their lines
+cat *.yaml | llsd validate -f - -o json",
+    ),
+    (
+        "diff",
+        "llsd diff -f stack.yaml                    # what would change in the cluster
+llsd diff -f stack.yaml --export-facts facts.yaml",
+    ),
+    (
+        "migrate",
+        "llsd migrate -f old.yaml > new.yaml        # v1alpha1 as v1alpha2, with its comments
+llsd migrate -f stack.yaml --to ogx-1.5    # for the successor's server
+llsd migrate --in-cluster                  # what the cluster stores",
+    ),
+    ("report", "llsd report simple -n team                 # writes llsd-report-simple.zip"),
+    ("crd", "llsd crd | kubectl apply --server-side -f -"),
+    (
+        "manifests",
+        "llsd manifests --image registry.example.com/llsd:0.1.0 | kubectl apply --server-side -f -
+llsd manifests --namespaced team           # for one namespace, with Roles alone
+llsd manifests --charts-dir charts         # the Helm charts",
+    ),
+    (
+        "image inspect",
+        "llsd image inspect quay.io/me/server:1     # which configuration an image carries",
+    ),
+    (
+        "image label",
+        "llsd image label quay.io/me/server:1 --config run.yaml
+llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/server:2",
+    ),
+    (
+        "redis-proxy",
+        "llsd redis-proxy --help                    # the operator adds it to pods by itself",
+    ),
+    (
+        "completion",
+        "llsd completion bash > ~/.local/share/bash-completion/completions/llsd
+llsd completion zsh > \"${fpath[1]}/_llsd\"",
+    ),
+    ("version", "llsd version\nllsd version -o json"),
+    (
+        "run",
+        "llsd run                                   # in a pod
+KUBECONFIG=~/.kube/config llsd run         # from outside of the cluster
+llsd run --watch-namespaces team-a,team-b",
+    ),
+];
+
+/// Adds them to the program's commands.
+pub(super) fn added(program: Command) -> Command {
+    EXAMPLES.iter().fold(program, |program, (path, examples)| {
+        let parts: Vec<&str> = path.split(' ').collect();
+        ended(program, &parts, examples)
+    })
+}
+
+fn ended(command: Command, path: &[&str], examples: &str) -> Command {
+    match path.split_first() {
+        None => command.after_help(format!("Examples:\n{}", indented(examples))),
+        Some((name, rest)) => command.mut_subcommand(name, |below| ended(below, rest, examples)),
+    }
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,82 @@
+//! `llsd report`: a zip for a bug report, with what the cluster knows of one resource and without secrets.
+
+mod gather;
+mod left_out;
+mod zip;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kube::Config;
+
+use super::{Exit, Printout, version};
+use crate::operator::telemetry::{self, Metrics};
+use gather::{Gathered, gather};
+
+/// Write a zip for a bug report: objects, events and logs of one resource, without secrets
+///
+/// Reads the cluster of the current kubeconfig as yourself; what you may not read is said in
+/// remarks.txt. Values of Secrets are read only to leave them out wherever they turn up, and so is
+/// what was written in clear under a name such as password or token. Look into it before you send it.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The resource
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Its namespace; without it the kubeconfig's
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+
+    /// The file to write; without it llsd-report-NAME.zip
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Printout {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
+    };
+    match runtime.block_on(Box::pin(gathered(arguments))) {
+        Ok(gathered) => written(arguments, gathered),
+        Err(message) => Printout::unavailable(&message),
+    }
+}
+
+async fn gathered(arguments: &Arguments) -> Result<Gathered, String> {
+    let config = Config::infer().await.map_err(|error| error.to_string())?;
+    let default = config.default_namespace.clone();
+    let namespace = arguments.namespace.as_ref().unwrap_or(&default);
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+    let client = telemetry::client(config, &metrics).map_err(|error| error.to_string())?;
+    let cluster = match client.apiserver_version().await {
+        Ok(version) => version.git_version,
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut gathered = Box::pin(gather(&client, namespace, &arguments.name))
+        .await
+        .map_err(|error| format!("{namespace}/{}: {error}", arguments.name))?;
+    let versions = format!("{}cluster:     {cluster}\n", version::text());
+    gathered.files.insert(0, ("versions.txt".to_owned(), versions));
+    Ok(gathered)
+}
+
+fn written(arguments: &Arguments, mut gathered: Gathered) -> Printout {
+    gathered.files.push(("remarks.txt".to_owned(), gathered.remarks.clone()));
+    let values = &gathered.values;
+    let files: Vec<(String, String)> =
+        gathered.files.iter().map(|(name, text)| (name.clone(), values.left_out(text))).collect();
+    let path = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("llsd-report-{}.zip", arguments.name)));
+    if let Err(error) = std::fs::write(&path, zip::zip(&files)) {
+        return Printout::usage(&format!("{}: {error}", path.display()));
+    }
+    let stdout = format!("{}: {} files\n", path.display(), files.len());
+    let remarks = gathered.remarks.lines();
+    let warnings: Vec<String> =
+        remarks.map(|line| format!("warning: {}\n", values.left_out(line))).collect();
+    Printout { stdout, stderr: warnings.concat(), exit: Exit::Fine }
+}

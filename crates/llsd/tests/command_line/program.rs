@@ -1,0 +1,65 @@
+//! What the program says of itself: its version, completions, and help as kubectl's plugin.
+
+use std::process::Command;
+
+use crate::support::run;
+
+#[test]
+fn the_version_names_the_server_releases_that_are_known() {
+    let said = run(&["version"], "");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stdout.starts_with(concat!("llsd ", env!("CARGO_PKG_VERSION"), "\n")));
+    for words in ["llama-stack: 0.2.12, ", " 0.7.3\n", "OGX:         1.0.4, ", "1.33 and newer"] {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    let json = run(&["version", "-o", "json"], "").stdout;
+    let known: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(known["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(known["servers"]["llama-stack"][0], "0.2.12");
+    let yaml = run(&["version", "-o", "yaml"], "").stdout;
+    assert_eq!(serde_saphyr::from_str::<serde_json::Value>(&yaml).unwrap(), known);
+}
+
+#[test]
+fn shells_get_a_completion_that_knows_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let said = run(&["completion", shell], "");
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        for command in ["render", "manifests", "image", "version"] {
+            assert!(said.stdout.contains(command), "{shell}: {command}");
+        }
+    }
+}
+
+/// Bash itself must understand it.
+#[test]
+fn bash_completes_a_command() {
+    let script = run(&["completion", "bash"], "").stdout;
+    let ask =
+        "COMP_WORDS=(llsd rend); COMP_CWORD=1; _llsd llsd rend llsd; echo \"${COMPREPLY[@]}\"";
+    let done = Command::new("bash").args(["-c", &format!("{script}\n{ask}")]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "render", "{done:?}");
+}
+
+#[test]
+fn as_a_plugin_it_calls_itself_what_the_user_typed() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("kubectl-llsd");
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("llsd"), &plugin).unwrap();
+    let done = Command::new(&plugin).args(["render", "--help"]).output().unwrap();
+    let help = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(help.contains("Usage: kubectl llsd render"), "{help}");
+    assert!(help.contains("Examples:\n"), "{help}");
+    assert!(!help.contains('\u{1b}'), "no colours into a pipe");
+}
+
+#[test]
+fn the_install_can_name_an_image_of_ones_own() {
+    let image = "registry.example.com/ops/llsd:2";
+    let said = run(&["manifests", "--image", image], "");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(said.stdout.matches(image).count(), 2, "the container's, and the sidecar's");
+    assert!(!said.stdout.contains("docker.io/llamastack/llsd-operator"));
+    let wrong = run(&["manifests", "--image", "not an image"], "");
+    assert_eq!(wrong.code, 2, "{}", wrong.stdout);
+}

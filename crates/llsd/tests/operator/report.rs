@@ -1,0 +1,72 @@
+//! `llsd report` writes what a bug report needs, and no secret.
+
+use serde_json::json;
+use tokio::process::Command;
+
+use llsd_testbed::bed::Bed;
+
+/// Name and content of every file, by a reader that is not ours.
+const READ: &str = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1])
+for name in z.namelist(): print('== ' + name); print(z.read(name).decode())";
+
+#[tokio::test]
+async fn a_report_has_the_objects_and_no_value_of_a_secret() {
+    let Some(bed) = Bed::shared().await else { return };
+    let namespace = bed.namespace("report").await;
+    let keys = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
+        "stringData": {"vllm": "sk-hidden-key", "dsn": "postgresql://u:hidden-password@db:5432/llama"},
+    });
+    namespace.apply(&keys.to_string()).await;
+    let resource = json!({
+        "apiVersion": "llamastack.io/v1alpha2",
+        "kind": "LlamaStackDistribution",
+        "metadata": {"name": "mine", "annotations": {"note": "the key is sk-hidden-key"}},
+        "spec": {
+            "distribution": {"name": "starter"},
+            "providers": {"inference": {
+                "provider": "vllm", "endpoint": "http://vllm:8000",
+                "apiKey": {"name": "keys", "key": "vllm"},
+            }},
+            "storage": {"sql": {
+                "type": "postgres", "connectionString": {"name": "keys", "key": "dsn"},
+            }},
+            "workload": {"overrides": {"env": [{"name": "MY_TOKEN", "value": "hidden-in-clear"}]}},
+        },
+    });
+    namespace.apply(&resource.to_string()).await;
+    namespace.until_ready("mine").await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.zip");
+    let done = Command::new(env!("CARGO_BIN_EXE_llsd"))
+        .args(["report", "mine", "-n", &namespace.name, "-o"])
+        .arg(&file)
+        .env("KUBECONFIG", namespace.cluster.kubeconfig_path())
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let read = Command::new("python3").args(["-c", READ]).arg(&file).output().await.unwrap();
+    let text = String::from_utf8(read.stdout).unwrap();
+    for part in [
+        "== versions.txt\nllsd ",
+        "== resource.yaml",
+        "== objects/deployment-mine.yaml",
+        "== objects/configmap-mine-config-",
+        "== objects/pod-mine-",
+        "== events.txt",
+        "ConfigGenerated",
+        "(left out: vllm of Secret keys)",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(!text.contains("hidden"), "{text}");
+
+    let missing = Command::new(env!("CARGO_BIN_EXE_llsd"))
+        .args(["report", "nobody", "-n", &namespace.name])
+        .env("KUBECONFIG", namespace.cluster.kubeconfig_path())
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(3));
+}
