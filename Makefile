@@ -34,6 +34,22 @@ test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 test-servers: ## Every release of the real server judges and boots what is generated; half an hour
 	@scripts/test-servers
 
+.PHONY: test-install
+test-install: ## The image, both charts and every way to install, on a real control plane; builds the released program
+	@scripts/test-install
+
+.PHONY: test-charts
+test-charts: ## What Helm 3 and 4 make of the charts; part of `make test-install`
+	@scripts/test-charts
+
+.PHONY: image
+image: ## The operator's image in dist/image; with REF=… pushed there, with KEY=FILE signed
+	@scripts/image $(REF) $(FLAGS)
+
+.PHONY: release
+release: ## Everything of a release in dist/: VERSION=…, and REF, KEY, DOWNLOAD_URL as they are set
+	@scripts/release '$(VERSION)' $(REF) $(FLAGS)
+
 .PHONY: bench
 bench: ## How long planning takes
 	cargo bench -p llsd-plan --bench planning
@@ -63,8 +79,8 @@ coverage: ## Line coverage of each crate
 	@scripts/coverage
 
 .PHONY: generate
-generate: ## Writes the generated install files under deploy/
-	cargo run --quiet -p llsd -- manifests --output-dir deploy
+generate: ## Writes the generated install files under deploy/ and charts/
+	cargo run --quiet -p llsd -- manifests --output-dir deploy --charts-dir charts
 
 .PHONY: control-plane
 control-plane: ## A Kubernetes control plane on loopback, until Ctrl-C

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use llsd_registry::mirrors::{HostPattern, Registries};
 use llsd_registry::{Attempt, Client, Config, Credential, Error, Image, Limits, Published};
-use llsd_registry::{Pushed, Reference, Registry, Rewritten};
+use llsd_registry::{Pushed, Reference, Registry, Repository, Rewritten};
 
 use super::docker_login::DockerLogin;
 use super::failure::{Failure, Remarks};
@@ -15,8 +15,9 @@ use super::failure::{Failure, Remarks};
 /// What `--plain-http` without a host means.
 const EVERY_HOST: &str = "*";
 
+/// How the command line lets registries be reached.
 #[derive(Debug, Args)]
-pub(super) struct Connection {
+pub struct Connection {
     /// Speak plain http, without TLS: to every host, or only to this one
     #[arg(
         long,
@@ -71,20 +72,21 @@ impl Connection {
 
 /// The registries as this user sees them.
 #[derive(Debug)]
-pub(super) struct Access {
+pub struct Access {
     config: Config,
-    pub(super) client: Client,
+    pub client: Client,
     login: DockerLogin,
 }
 
 /// An image with the credential that opened it.
-pub(super) struct Opened {
-    pub(super) image: Published,
-    pub(super) credential: Option<Credential>,
+#[derive(Debug)]
+pub struct Opened {
+    pub image: Published,
+    pub credential: Option<Credential>,
 }
 
 impl Access {
-    pub(super) fn new(connection: &Connection, remarks: &mut Remarks) -> Result<Self, Failure> {
+    pub fn new(connection: &Connection, remarks: &mut Remarks) -> Result<Self, Failure> {
         let config = connection.config()?;
         let client = Client::new(config.clone());
         Ok(Self { config, client, login: DockerLogin::of_user(remarks) })
@@ -101,7 +103,7 @@ impl Access {
     }
 
     /// Reads an image as the first credential that may.
-    pub(super) async fn open(
+    pub async fn open(
         &self,
         reference: &Reference,
         remarks: &mut Remarks,
@@ -142,10 +144,21 @@ impl Access {
         remarks: &mut Remarks,
     ) -> Result<Pushed, Error> {
         let source = self.client.repository(source.0, source.1);
+        let write = async |target: Repository<'_>| Box::pin(image.push(source, target)).await;
+        self.writing(target, remarks, write).await
+    }
+
+    /// Writes to a repository as the first credential that may.
+    pub async fn writing<T>(
+        &self,
+        target: &Reference,
+        remarks: &mut Remarks,
+        write: impl AsyncFn(Repository<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut first = None;
         for credential in self.credentials(target, remarks).await {
             let repository = self.client.repository(target, credential.as_ref());
-            match Box::pin(image.push(source, repository)).await {
+            match Box::pin(write(repository)).await {
                 Err(error @ (Error::Unauthorised { .. } | Error::MayNotPush { .. })) => {
                     first.get_or_insert(error);
                 }

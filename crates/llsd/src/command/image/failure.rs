@@ -7,9 +7,13 @@ use crate::command::Exit;
 
 /// What goes to stderr, in the order in which it came up.
 #[derive(Debug, Default)]
-pub(super) struct Remarks(pub(super) String);
+pub struct Remarks(pub(super) String);
 
 impl Remarks {
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     pub(super) fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
@@ -26,7 +30,7 @@ impl Remarks {
 
 /// Why a command came to nothing.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub enum Failure {
     /// Called in a way that it cannot serve.
     Usage(String),
     /// Something about the image or the configuration is for the user to fix.
@@ -47,6 +51,13 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// As a text by itself.
+    pub fn text(&self) -> String {
+        let mut remarks = Remarks::default();
+        self.print_to(&mut remarks);
+        remarks.0
+    }
+
     /// Adds it to what goes to stderr.
     pub(super) fn print_to(&self, remarks: &mut Remarks) -> Exit {
         match self {

@@ -13,7 +13,8 @@ mod usable;
 use clap::{Args, Subcommand};
 
 use super::Printout;
-use failure::Remarks;
+pub use access::{Access, Connection, Opened};
+pub use failure::{Failure, Remarks};
 
 /// Show or write the configuration labels of an image in a registry
 #[derive(Debug, Args)]

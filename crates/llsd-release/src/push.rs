@@ -1,0 +1,59 @@
+//! Writes an image to a registry, and attaches to it what is signed about it.
+
+use llsd_image::{Digest, Error, Reference};
+use llsd_registry::Repository;
+use serde_json::Value;
+
+use crate::attached::{Signed, manifest, tag};
+use crate::attestation::{Predicate, attestation, signature};
+use crate::image::Assembled;
+use crate::signing::SigningKey;
+
+/// What is said about an image.
+#[derive(Debug)]
+pub struct Said<'a> {
+    pub bill_of_materials: &'a Value,
+    pub provenance: &'a Value,
+    pub key: &'a SigningKey,
+}
+
+/// Writes the image under `name`, a tag or its digest: what it consists of first, so that nobody ever
+/// sees a tag whose image is not whole.
+pub async fn push(
+    image: &Assembled,
+    repository: Repository<'_>,
+    name: &str,
+) -> Result<Digest, Error> {
+    for blob in &image.blobs {
+        repository.push_blob(blob.bytes.clone()).await?;
+    }
+    for part in &image.manifests {
+        let digest = part.digest().to_string();
+        repository.push_manifest(&digest, part.media_type, part.bytes.clone()).await?;
+    }
+    repository.push_manifest(name, image.top.media_type, image.top.bytes.clone()).await
+}
+
+/// Attaches a signature, the bill of materials and the provenance. What was attached to the same digest
+/// before is replaced.
+pub async fn attach(
+    digest: &Digest,
+    reference: &Reference,
+    said: &Said<'_>,
+    repository: Repository<'_>,
+) -> Result<(), Error> {
+    let (name, key) = (reference.name(), said.key);
+    let about = |predicate, what| attestation(predicate, what, digest, &name, key);
+    let attestations = [
+        about(Predicate::BillOfMaterials, said.bill_of_materials),
+        about(Predicate::Provenance, said.provenance),
+    ];
+    put(&attestations, &tag(digest, "att"), repository).await?;
+    // The signature last: who finds it finds the rest.
+    put(&[signature(digest, &name, key)], &tag(digest, "sig"), repository).await
+}
+
+async fn put(layers: &[Signed], tag: &str, repository: Repository<'_>) -> Result<(), Error> {
+    push(&manifest(layers), repository, tag).await?;
+    Ok(())
+}
