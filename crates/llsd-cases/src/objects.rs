@@ -157,6 +157,7 @@ impl ObjectCase {
             ca_bundle,
             external_providers: self.external_providers.iter().map(install).collect(),
             planned_for: None,
+            inputs: None,
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use llsd_api::v1alpha2::RollbackPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
@@ -31,6 +32,8 @@ pub struct Facts {
     /// The state of the resource that the Deployment carries, where the resource as it was written
     /// does not say it: a file has no generation.
     pub planned_for: Option<String>,
+    /// The record of the resource's own inputs that the Deployment carries, where a file is planned.
+    pub inputs: Option<String>,
     pub operator: OperatorFacts,
     /// Proof, for later, that the resource may use the ConfigMap of another namespace that its
     /// `caBundle` names.
@@ -43,8 +46,6 @@ pub struct Facts {
     pub unknown_apis: BTreeSet<String>,
     /// Objects of an earlier operator that are taken over.
     pub adopted: AdoptedFacts,
-    /// What runs for the very state that the resource has, and must not change by a new operator alone.
-    pub running: RunningFacts,
 }
 
 /// A resource of the API server that a cluster may lack.
@@ -226,6 +227,8 @@ pub struct OperatorFacts {
     /// The other namespaces in which `caBundle` may name a ConfigMap. Offline that is not known, and
     /// then it is no reason to refuse one.
     pub ca_bundle_namespaces: Option<BTreeSet<String>>,
+    /// What becomes of changes that fail, where the resource does not say it.
+    pub rollback: RollbackPolicy,
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]
     pub releases: &'static Releases,
@@ -247,16 +250,6 @@ impl OperatorFacts {
         let Some(allowed) = &self.ca_bundle_namespaces else { return true };
         allowed.contains(namespace) || allowed.contains(ANY_NAMESPACE)
     }
-}
-
-/// How the server of an unchanged resource was started, where this operator would do it otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct RunningFacts {
-    /// From a generated file.
-    pub generated: bool,
-    /// By this start program in the pod's command, where earlier operators had it.
-    pub start_program: Option<String>,
 }
 
 /// Objects of an earlier operator that shape what is planned.

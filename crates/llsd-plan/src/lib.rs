@@ -8,6 +8,7 @@ pub mod connection;
 pub mod facts;
 pub mod fingerprint;
 pub mod image;
+pub mod inputs;
 pub mod live;
 pub mod migrate;
 pub mod objects;

@@ -9,6 +9,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::inputs::{self, Inputs};
 use crate::problem::Findings;
 use crate::sha256;
 use crate::validate::validate_stored;
@@ -16,8 +17,20 @@ use crate::validate::validate_stored;
 /// On the resource: when its value changes, the image is resolved again and what waited is applied.
 pub const REFRESH: &str = "llamastack.io/refresh";
 
+/// On the resource: when its value changes, what an upgrade of the operator holds back is applied.
+pub const APPROVE: &str = "llamastack.io/approve";
+/// On the resource: when its value changes, what was rolled back is tried again.
+pub const RETRY: &str = "llamastack.io/retry";
+
+/// On the resource: when its value changes, the server goes back to the kept state whose hash is its
+/// first word, and stays there until the spec changes.
+pub const ROLLBACK_TO: &str = "llamastack.io/rollback-to";
+
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
+
+/// Fields of `workload` that pods are not made from.
+const NOT_OF_PODS: [&str; 3] = ["replicas", "rollback", "historyLimit"];
 
 /// The namespace of a resource that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -38,8 +51,11 @@ pub struct Resource {
     /// By which a write to an older form of it is refused.
     pub version: Option<String>,
     pub generation: Option<i64>,
-    /// The value of [`REFRESH`].
+    /// The values of [`REFRESH`], [`APPROVE`], [`RETRY`] and [`ROLLBACK_TO`].
     refresh: Option<String>,
+    approve: Option<String>,
+    retry: Option<String>,
+    pub rollback_to: Option<String>,
     /// It is being deleted.
     pub deleting: bool,
     /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
@@ -76,6 +92,9 @@ impl Resource {
             version: text("resourceVersion"),
             generation,
             refresh: annotations.remove(REFRESH),
+            approve: annotations.remove(APPROVE),
+            retry: annotations.remove(RETRY),
+            rollback_to: annotations.remove(ROLLBACK_TO),
             deleting: text("deletionTimestamp").is_some(),
             container_name: carried_container_name(json),
             findings: validate_stored(json),
@@ -103,6 +122,30 @@ impl Resource {
     /// What [`state`](Self::state) says of the annotation alone.
     pub(crate) fn refreshed(&self) -> Option<String> {
         self.refresh.as_ref().map(|refresh| sha256::hex(refresh)[..8].to_owned())
+    }
+
+    /// What is known of its own inputs from the resource alone.
+    pub fn inputs(&self) -> Inputs {
+        let mut known = Inputs::default();
+        known.set(inputs::SPEC, self.spec.as_ref().map(|spec| self.pods_from(spec)).as_deref());
+        known.set(inputs::REFRESH, self.refresh.as_deref());
+        known.set(inputs::APPROVE, self.approve.as_deref());
+        known.set(inputs::RETRY, self.retry.as_deref());
+        known.set(inputs::ROLLBACK_TO, self.rollback_to.as_deref());
+        known
+    }
+
+    /// The spec as a text, but for what no pod is made from.
+    fn pods_from(&self, spec: &LlamaStackDistributionSpec) -> String {
+        let mut spec = serde_json::to_value(spec).unwrap_or_default();
+        if let Some(workload) = spec["workload"].as_object_mut() {
+            workload.retain(|field, _| !NOT_OF_PODS.contains(&field.as_str()));
+            if workload.is_empty() {
+                spec.as_object_mut().map(|spec| spec.shift_remove("workload"));
+            }
+        }
+        spec.sort_all_objects();
+        format!("{spec} {}", self.container_name.as_deref().unwrap_or_default())
     }
 
     /// The uid by which its objects know it; empty for a file.

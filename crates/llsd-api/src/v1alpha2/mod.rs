@@ -27,8 +27,8 @@ pub use status::{
 };
 pub use storage::{KvStorageSpec, KvType, SqlStorageSpec, SqlType, StateStorageSpec};
 pub use workload::{
-    AutoscalingSpec, DeletionPolicy, OverridesSpec, PodDisruptionBudgetSpec, VolumeSpec,
-    WorkloadSpec,
+    AutoscalingSpec, DeletionPolicy, OverridesSpec, PodDisruptionBudgetSpec, RollbackPolicy,
+    VolumeSpec, WorkloadSpec,
 };
 
 use crate::rules::{self, OVERRIDE_EXCLUDES};

@@ -49,6 +49,22 @@ pub struct WorkloadSpec {
     /// Settings of the pod and its container that win over the operator's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<OverridesSpec>,
+    /// What becomes of a change whose pods do not become available. `Auto` returns to the last state
+    /// that was. Default: what the operator's configuration says, or `Auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<RollbackPolicy>,
+    /// How many earlier states are kept to return to. Default: 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub history_limit: Option<i32>,
+}
+
+/// What becomes of a change whose pods do not become available.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RollbackPolicy {
+    #[default]
+    Auto,
+    Off,
 }
 
 /// A HorizontalPodAutoscaler.

@@ -13,16 +13,18 @@ pub enum ConfigKey {
     IngressDomain,
     ClusterDomain,
     CaBundleNamespaces,
+    Rollback,
 }
 
 impl ConfigKey {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FeatureFlags,
         Self::ImageOverrides,
         Self::Registries,
         Self::IngressDomain,
         Self::ClusterDomain,
         Self::CaBundleNamespaces,
+        Self::Rollback,
     ];
 
     /// As the ConfigMap spells it.
@@ -34,6 +36,7 @@ impl ConfigKey {
             Self::IngressDomain => "ingressDomain",
             Self::ClusterDomain => "clusterDomain",
             Self::CaBundleNamespaces => "caBundleNamespaces",
+            Self::Rollback => "rollback",
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use llsd_api::v1alpha2::RollbackPolicy;
 use llsd_image::mirrors::Registries;
 use llsd_image::settings::ConfigProblem;
 use llsd_plan::facts::OperatorFacts;
@@ -29,6 +30,8 @@ pub struct OperatorConfig {
     pub cluster_domain: Option<String>,
     /// Namespaces whose ConfigMaps with certificate authorities everybody may use.
     pub ca_bundle_namespaces: BTreeSet<String>,
+    /// What becomes of changes that fail, where the resource does not say it.
+    pub rollback: RollbackPolicy,
     /// Mirrors, certificate authorities and what else is special about registries.
     pub registries: Registries,
 }
@@ -83,6 +86,7 @@ impl OperatorConfig {
             ConfigKey::CaBundleNamespaces => {
                 self.ca_bundle_namespaces = namespaces::namespaces(text, &mut remarks);
             }
+            ConfigKey::Rollback => self.rollback = rollback(text, &mut remarks),
         }
         remarks.0
     }
@@ -108,7 +112,19 @@ impl OperatorConfig {
             ingress_domain: self.ingress_domain.clone(),
             cluster_domain: self.cluster_domain.clone(),
             ca_bundle_namespaces: Some(self.ca_bundle_namespaces.clone()),
+            rollback: self.rollback,
             ..OperatorFacts::default()
+        }
+    }
+}
+
+fn rollback(text: &str, remarks: &mut Remarks) -> RollbackPolicy {
+    match text.trim() {
+        "" | "Auto" => RollbackPolicy::Auto,
+        "Off" => RollbackPolicy::Off,
+        _ => {
+            remarks.at(ConfigKey::Rollback.name(), "must be Auto or Off");
+            RollbackPolicy::default()
         }
     }
 }

@@ -84,14 +84,14 @@ fn write_items(
 }
 
 /// How an item of a list is identified.
-enum Item {
+pub(super) enum Item {
     Keys(Map<String, Value>),
     Itself(Value),
     Index(usize),
 }
 
 impl Item {
-    fn read(path: &str) -> Option<Self> {
+    pub(super) fn read(path: &str) -> Option<Self> {
         let (kind, text) = path.split_once(':')?;
         match kind {
             "k" => serde_json::from_str(text).ok().map(Self::Keys),
@@ -101,7 +101,7 @@ impl Item {
         }
     }
 
-    fn is(&self, index: usize, item: &Value) -> bool {
+    pub(super) fn is(&self, index: usize, item: &Value) -> bool {
         match self {
             // A key that is empty is not stored.
             Self::Keys(keys) => keys.iter().all(|(key, value)| {

@@ -16,11 +16,12 @@
 mod desired;
 mod live;
 mod normal;
+mod owned;
 pub mod schema;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use live::FIELD_MANAGER;
 use normal::Normal;
@@ -42,6 +43,24 @@ pub fn of_live(live: &Value) -> Option<Fingerprint> {
     let mut normal = Normal::default();
     live::write(owned, live, &mut normal);
     Some(Fingerprint(normal.finish()))
+}
+
+/// Of a pod template that we would apply.
+pub fn of_template(template: &Value) -> Fingerprint {
+    of_desired(&json!({"spec": {"template": template}}))
+}
+
+/// The pod template of a live Deployment, as far as we applied it: what can be applied again and changes
+/// nothing. `None` where we never applied one.
+pub fn owned_template(live: &Value) -> Option<Value> {
+    let fields = live::applied(live)?.get("f:spec")?.get("f:template")?.as_object()?;
+    owned::value("template", fields, live.get("spec")?.get("template"))
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, formatter)
+    }
 }
 
 impl fmt::Debug for Fingerprint {

@@ -1,10 +1,11 @@
 //! What is known of a resource's Deployment: how its pods are, and for which state of the resource
 //! its template was made.
 
-use serde_json::{Value, json};
+use k8s_openapi::jiff::Timestamp;
+use serde_json::Value;
 
-use crate::fingerprint::FIELD_MANAGER;
-use crate::objects::{labels, start_program_within};
+use crate::inputs::{self, Inputs};
+use crate::objects::labels;
 use crate::resource::Resource;
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
@@ -36,34 +37,103 @@ pub struct DeploymentDetail {
     pub adopted: bool,
     /// The override of its distribution's image that held when it was adopted, where one did.
     pub adopted_override: Option<Box<str>>,
-    /// The image of the Redis sidecar.
-    pub sidecar_image: Option<Box<str>>,
-    /// Its pods run a configuration that was generated.
-    pub generated: bool,
-    /// Its pods are started by a program in their command. The program itself is long, and read where
-    /// it is needed.
-    pub start_program_within: bool,
+    /// The record of the inputs that the template was made from.
+    pub inputs: Option<Box<str>>,
+    /// The fingerprint of the template that was planned when it was last applied.
+    pub template: Option<Box<str>>,
+    /// The hash of the template whose pods the Deployment speaks of last.
+    pub progress_of: Option<Box<str>>,
+    /// Since when all pods of that template run, and since when any do; in seconds.
+    pub completed_at: Option<i64>,
+    pub available_since: Option<i64>,
+    /// The last template that was available for a while, by its hash.
+    pub last_good: Option<Box<str>>,
+    /// That the template is one of before, and why.
+    pub rolled_back: Option<Box<str>>,
+    /// Where there is no such record.
+    pub hashes: RecordedHashes,
 }
 
-/// The start program that an operator before this one put into the command of a Deployment's pods.
-/// What anybody else made of it is not kept.
-pub fn start_program(deployment: &Value) -> Option<&str> {
-    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    let words = container["command"].as_array()?.iter().map(Value::as_str);
-    let program = start_program_within(&words.collect::<Option<Vec<&str>>>()?)?;
-    let key = format!("k:{}", json!({"name": container["name"]}));
-    let mut managers = deployment["metadata"]["managedFields"].as_array()?.iter();
-    let is_ours = managers.any(|entry| {
-        let containers = &entry["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"];
-        entry["manager"] == FIELD_MANAGER && containers[&key].get("f:command").is_some()
-    });
-    is_ours.then_some(program)
+/// The hashes that operators left before they recorded inputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedHashes {
+    pub secrets: Option<Box<str>>,
+    pub user_config: Option<Box<str>>,
+    pub ca_bundle: Option<Box<str>>,
+}
+
+impl DeploymentState {
+    /// Reads the numbers and conditions of a Deployment.
+    pub fn read(object: &Value) -> Self {
+        let number =
+            |value: &Value| value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
+        let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
+        let text = |condition: &Value, field: &str| {
+            condition[field].as_str().unwrap_or_default().to_owned()
+        };
+        Self {
+            generation: metadata["generation"].as_i64().unwrap_or(0),
+            observed_generation: status["observedGeneration"].as_i64().unwrap_or(0),
+            wanted: spec["replicas"].as_i64().map_or(1, |n| i32::try_from(n).unwrap_or(1)),
+            replicas: number(&status["replicas"]),
+            updated: number(&status["updatedReplicas"]),
+            ready: number(&status["readyReplicas"]),
+            available: number(&status["availableReplicas"]),
+            stuck: condition(object, "Progressing", "False")
+                .map(|condition| (text(condition, "reason"), text(condition, "message"))),
+            replica_failure: condition(object, "ReplicaFailure", "True")
+                .map(|condition| text(condition, "message")),
+            image: spec["template"]["spec"]["containers"][0]["image"].as_str().map(str::to_owned),
+        }
+    }
+
+    /// Whether the numbers and conditions speak of the Deployment as it is now.
+    pub fn is_observed(&self) -> bool {
+        self.observed_generation >= self.generation
+    }
+
+    /// Whether the numbers say that all wanted pods are new and available, and no old one is left. Right
+    /// after the template has changed they speak of the one before.
+    pub fn has_its_pods(&self) -> bool {
+        let Self { wanted, replicas, updated, available, .. } = self;
+        // More pods than wanted are an autoscaler's or just going. An old pod beside new ones still
+        // counts as available, though, so it must be gone before the new ones can be called ready.
+        updated >= wanted && available >= wanted && replicas <= updated
+    }
+
+    /// Whether all wanted pods are new and available, and no old one is left.
+    pub fn is_complete(&self) -> bool {
+        self.is_observed() && self.has_its_pods()
+    }
+}
+
+/// The condition of this type, if it has this status.
+fn condition<'a>(object: &'a Value, kind: &str, status: &str) -> Option<&'a Value> {
+    let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
+    all.find(|condition| condition["type"] == kind && condition["status"] == status)
+}
+
+fn seconds(time: &Value) -> Option<i64> {
+    let time: Timestamp = time.as_str()?.parse().ok()?;
+    Some(time.as_second())
 }
 
 impl DeploymentDetail {
     /// Whether it was made for the state that the resource has now.
     pub fn is_for(&self, resource: &Resource) -> bool {
         self.planned_for.is_some() && self.planned_for.as_deref() == resource.state().as_deref()
+    }
+
+    /// Whether its template was made from the spec that the resource has, with images resolved since the
+    /// resource last asked for that.
+    pub fn is_made_from(&self, resource: &Resource) -> bool {
+        match &self.inputs {
+            Some(recorded) => {
+                let now = resource.inputs().without(inputs::APPROVE).without(inputs::RETRY);
+                !now.differ_from(&Inputs::parse(recorded))
+            }
+            None => self.is_for(resource),
+        }
     }
 
     /// Whether images were resolved again since the resource last asked for that by its annotation.
@@ -74,47 +144,43 @@ impl DeploymentDetail {
     }
 
     pub(super) fn read(object: &Value) -> Self {
-        let number =
-            |value: &Value| value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
-        let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
-        let condition = |kind: &str, state: &str| {
-            let mut all = status["conditions"].as_array().into_iter().flatten();
-            all.find(|condition| condition["type"] == kind && condition["status"] == state)
-        };
-        let text = |condition: &Value, field: &str| {
-            condition[field].as_str().unwrap_or_default().to_owned()
-        };
-        let pod = &spec["template"]["spec"];
-        let image = |containers: &Value, wanted: &dyn Fn(&str) -> bool| {
-            let mut all = containers.as_array().into_iter().flatten();
-            let found = all.find(|container| container["name"].as_str().is_some_and(wanted));
-            found.and_then(|container| container["image"].as_str()).map(str::to_owned)
-        };
+        let metadata = &object["metadata"];
         let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
         let has = |name: &str| annotation(name).is_some();
         Self {
-            state: DeploymentState {
-                generation: metadata["generation"].as_i64().unwrap_or(0),
-                observed_generation: status["observedGeneration"].as_i64().unwrap_or(0),
-                wanted: spec["replicas"].as_i64().map_or(1, |n| i32::try_from(n).unwrap_or(1)),
-                replicas: number(&status["replicas"]),
-                updated: number(&status["updatedReplicas"]),
-                ready: number(&status["readyReplicas"]),
-                available: number(&status["availableReplicas"]),
-                stuck: condition("Progressing", "False")
-                    .map(|condition| (text(condition, "reason"), text(condition, "message"))),
-                replica_failure: condition("ReplicaFailure", "True")
-                    .map(|condition| text(condition, "message")),
-                image: image(&pod["containers"], &|_| true),
-            },
+            state: DeploymentState::read(object),
             planned_for: annotation(labels::PLANNED_FOR),
             adopted: annotation(labels::ADOPTED).is_some(),
             adopted_override: annotation(labels::ADOPTED_OVERRIDE),
-            sidecar_image: image(&pod["initContainers"], &|name| name == labels::REDIS_SIDECAR)
-                .map(Into::into),
-            // A configuration of the user's own has its hash under both names.
-            generated: has(labels::CONFIG_HASH) && !has(labels::USER_CONFIG_HASH),
-            start_program_within: start_program(object).is_some(),
+            hashes: if has(labels::INPUTS) {
+                RecordedHashes::default()
+            } else {
+                RecordedHashes {
+                    secrets: annotation(labels::SECRET_HASH),
+                    user_config: annotation(labels::USER_CONFIG_HASH),
+                    ca_bundle: annotation(labels::CA_BUNDLE_HASH),
+                }
+            },
+            inputs: annotation(labels::INPUTS),
+            template: annotation(labels::TEMPLATE_HASH),
+            progress_of: progress_of(object),
+            completed_at: condition(object, "Progressing", "True")
+                .filter(|condition| condition["reason"] == "NewReplicaSetAvailable")
+                .and_then(|condition| seconds(&condition["lastUpdateTime"])),
+            available_since: condition(object, "Available", "True")
+                .and_then(|condition| seconds(&condition["lastTransitionTime"])),
+            last_good: annotation(labels::LAST_GOOD),
+            rolled_back: annotation(labels::ROLLED_BACK),
         }
     }
+}
+
+/// The hash in the name of the ReplicaSet of which the condition `Progressing` speaks, as in
+/// `ReplicaSet "llama-5d4f8b" has timed out progressing.`
+fn progress_of(object: &Value) -> Option<Box<str>> {
+    let all = object["status"]["conditions"].as_array()?;
+    let progressing = all.iter().find(|condition| condition["type"] == "Progressing")?;
+    let named = progressing["message"].as_str()?.split('"').nth(1)?;
+    let deployment = object["metadata"]["name"].as_str()?;
+    Some(named.strip_prefix(deployment)?.strip_prefix('-')?.into())
 }

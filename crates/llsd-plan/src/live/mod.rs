@@ -4,5 +4,5 @@ mod deployment;
 mod object;
 mod outside;
 
-pub use deployment::{DeploymentDetail, DeploymentState, start_program};
+pub use deployment::{DeploymentDetail, DeploymentState, RecordedHashes};
 pub use object::{Detail, LiveObject, version};

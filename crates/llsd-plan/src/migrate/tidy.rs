@@ -16,7 +16,7 @@ const ORDER: [(&str, &[&str]); 6] = [
     ("/spec/storage", &["kv", "sql"]),
     ("/spec/networking", &["port", "expose", "tls", "allowedFrom"]),
     ("/spec/workload", &["replicas", "workers", "resources", "storage", "overrides", "autoscaling",
-        "podDisruptionBudget", "topologySpreadConstraints"]),
+        "podDisruptionBudget", "topologySpreadConstraints", "rollback", "historyLimit"]),
     ("/spec/workload/storage", &["size", "mountPath"]),
     ("/spec/workload/overrides", &["serviceAccountName", "terminationGracePeriodSeconds", "env",
         "command", "args", "volumes", "volumeMounts"]),

@@ -42,6 +42,8 @@ pub struct Blueprint<'a> {
     pub external_providers: Vec<ExternalInstall>,
     /// The state of the resource that is planned for; none offline.
     pub planned_for: Option<String>,
+    /// The record of the resource's own inputs; none offline.
+    pub inputs: Option<String>,
 }
 
 /// Where the server's configuration comes from.

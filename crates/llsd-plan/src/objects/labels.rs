@@ -25,6 +25,16 @@ pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
 /// On a Deployment: the state of the resource that it was planned for. As long as the two agree, an
 /// image keeps its digest and an adopted Deployment its template.
 pub const PLANNED_FOR: &str = "llamastack.io/planned-for";
+/// On a Deployment: what of the resource's own its template was made from ([`crate::inputs`]).
+pub const INPUTS: &str = "llamastack.io/inputs";
+/// On a Deployment: a fingerprint of the template that was planned when it was last applied.
+pub const TEMPLATE_HASH: &str = "llamastack.io/template-hash";
+/// On a Deployment: the pod-template-hash of the last template that was available for a while.
+pub const LAST_GOOD: &str = "llamastack.io/last-good";
+/// On a Deployment whose template is one of before: which, instead of which, and why.
+pub const ROLLED_BACK: &str = "llamastack.io/rolled-back";
+/// Kubernetes' own hash of a template, on the pods and ReplicaSets that are made from it.
+pub const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 /// On a Deployment of an earlier operator, as long as its template is still that operator's.
 pub const ADOPTED: &str = "llamastack.io/adopted";
 /// On a Deployment of an earlier operator: the image by which the operator's ConfigMap replaced that of
@@ -37,6 +47,9 @@ pub const CA_BUNDLE_GRANT: &str = "llamastack.io/ca-bundle-grant";
 pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
 /// Hash of the trusted certificates, under v0.9's name.
 pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
+
+/// What pods carry of what their server reads only when it starts; their Deployment carries the same.
+pub const HASHES: [&str; 4] = [CONFIG_HASH, USER_CONFIG_HASH, SECRET_HASH, CA_BUNDLE_HASH];
 
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";

@@ -26,5 +26,5 @@ pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects, withheld};
-pub use pod::{DEFAULT_OPERATOR_IMAGE, TRUST, start_program_within};
+pub use pod::{DEFAULT_OPERATOR_IMAGE, TRUST};
 pub use start_program::LAUNCH;

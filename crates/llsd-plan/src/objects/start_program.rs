@@ -38,7 +38,7 @@ pub(super) fn is_used(blueprint: &Blueprint) -> bool {
 }
 
 pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
-    if !is_used(blueprint) || blueprint.facts.running.start_program.is_some() {
+    if !is_used(blueprint) {
         return None;
     }
     let mut metadata = blueprint.owned(name(blueprint.name));

@@ -16,11 +16,6 @@ pub(super) fn needs_file(
     image: &RequestedImage,
     facts: &Facts,
 ) -> bool {
-    let asked = serves_tls(spec) || runs_several(spec);
-    if asked && facts.running.generated {
-        // It runs so already, as an earlier operator started it, and a new one is no reason to restart it.
-        return true;
-    }
     serves_tls(spec) && layout(image, facts).is_some_and(Release::reads_tls_from_its_file)
 }
 

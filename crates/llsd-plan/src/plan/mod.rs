@@ -5,6 +5,7 @@ mod collision;
 mod config_source;
 mod listening;
 mod moved;
+mod own_inputs;
 mod planning;
 mod secret_references;
 mod server;

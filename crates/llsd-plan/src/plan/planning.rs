@@ -1,10 +1,11 @@
 //! From a resource and facts to everything that the operator would apply, or to what is in the way.
 
 use llsd_api::secret_ref::SecretKey;
+use llsd_api::v1alpha2::RollbackPolicy;
 use serde_json::Value;
 
 use super::config_source::external_installs;
-use super::{config_source, moved, secret_references, server};
+use super::{config_source, moved, own_inputs, secret_references, server};
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
@@ -36,6 +37,8 @@ pub struct Plan {
     pub url: String,
     /// What the resource asks for and the cluster has no place for now. All else is applied.
     pub withheld: Vec<Problem>,
+    /// What becomes of it if its pods do not become available.
+    pub rollback: RollbackPolicy,
     pub warnings: Vec<Problem>,
 }
 
@@ -104,6 +107,9 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     };
     moved::remark(&resource.status, spec, server, &mut findings);
     let environment = environment(generated.as_ref(), name);
+    let inputs = resource.generation.map(|_| {
+        own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
+    });
     let blueprint = Blueprint {
         name,
         namespace,
@@ -120,6 +126,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         ca_bundle,
         external_providers: external_installs(spec),
         planned_for: resource.state().or_else(|| facts.planned_for.clone()),
+        inputs: inputs.or_else(|| facts.inputs.clone()),
     };
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);
@@ -139,6 +146,11 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         secret_references: secret_references::fields(&references),
         url: service::url(&blueprint),
         withheld,
+        rollback: spec
+            .workload
+            .as_ref()
+            .and_then(|workload| workload.rollback)
+            .unwrap_or(facts.operator.rollback),
         warnings: findings.warnings,
     }))
 }

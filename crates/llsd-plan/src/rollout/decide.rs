@@ -1,13 +1,16 @@
 //! Every planned object with what is to be done about it now, and what has to wait.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::action::Action;
-use super::{adopted, claim};
+use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
+use super::rollback::{self, Return};
+use super::{adopted, claim, difference};
+use crate::inputs::{self, Inputs};
 use crate::live::{DeploymentDetail, LiveObject};
-use crate::objects::{ObjectKind, PlannedObject};
-use crate::problem::Problem;
-use crate::resource::Resource;
+use crate::objects::{ObjectKind, PlannedObject, labels};
+use crate::problem::{FieldPath, Problem, Reason};
+use crate::resource::{ROLLBACK_TO, Resource};
 
 /// What the cluster holds of a resource's objects.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,10 @@ pub struct Running {
     pub foreign: Vec<(ObjectKind, String)>,
     /// The Deployment whole, where [`keeps_template`] says that it stays as it is.
     pub deployment: Option<Value>,
+    /// A return that [`super::returns_to`] asks for, and its template where that is kept.
+    pub back: Option<(Return, Option<Value>)>,
+    /// The time, in seconds.
+    pub now: i64,
 }
 
 /// What of a plan may reach the cluster now.
@@ -25,8 +32,8 @@ pub struct Running {
 pub struct Rollout<'a> {
     /// In the order in which they are carried out. The first that cannot be stops the rest.
     pub decisions: Vec<Decision<'a>>,
-    /// What waits for the next change of the resource, as field paths of the Deployment.
-    pub waiting: Vec<String>,
+    /// The template that the Deployment keeps although another one is planned.
+    pub kept: Option<KeptTemplate>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
 }
@@ -63,8 +70,17 @@ pub fn decide<'a>(
 ) -> Rollout<'a> {
     let mut rollout = Rollout::default();
     let fewest = fewest_scaled(&planned);
+    let mut planned = planned;
+    if let Some(deployment) =
+        planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
+    {
+        rollout.keep_template(resource, deployment, image_override, running);
+    }
     for object in planned {
         let live = running.counterpart(&object);
+        if live.is_none() && rollout.is_for_the_next_template(&object) {
+            continue;
+        }
         let is_foreign = || {
             let mut foreign = running.foreign.iter();
             foreign.any(|(kind, name)| *kind == object.kind && *name == object.name)
@@ -73,9 +89,7 @@ pub fn decide<'a>(
             Decision { object, action: Action::Refuse, beforehand: Beforehand::Nothing }
         } else {
             match object.kind {
-                ObjectKind::Deployment => {
-                    rollout.deployment(resource, object, image_override, live, running, fewest)
-                }
+                ObjectKind::Deployment => rollout.deployment(resource, object, live, fewest),
                 ObjectKind::VolumeClaim => rollout.claim(resource, object, live, running),
                 ObjectKind::ServiceAccount
                 | ObjectKind::Secret
@@ -94,37 +108,32 @@ pub fn decide<'a>(
     rollout
 }
 
-/// Whether the template of an earlier operator stays as it is, because the resource has not changed
-/// since its Deployment was adopted, nor has an administrator overridden its image since.
-pub fn keeps_template(
-    resource: &Resource,
-    planned: &PlannedObject,
-    image_override: Option<&str>,
-    live: Option<&LiveObject>,
-) -> bool {
-    match Action::of(&planned.json, live, resource.owner()) {
-        Action::Adopt(_) => true,
-        Action::Update(live) => live.deployment().is_some_and(|deployment| {
-            deployment.adopted
-                && deployment.is_for(resource)
-                && !is_overridden_since(deployment, image_override)
-        }),
-        _ => false,
-    }
-}
-
-/// Whether the override of the distribution's image is another one than at the adoption. v0.9 obeyed
-/// the same ConfigMap, so an override that its Deployment runs is not new.
-fn is_overridden_since(deployment: &DeploymentDetail, now: Option<&str>) -> bool {
-    let then = deployment.adopted_override.as_deref();
-    then != now && (then.is_some() || deployment.state.image.as_deref() != now)
-}
-
 /// The fewest pods of the planned autoscaler, where there is one.
 fn fewest_scaled(planned: &[PlannedObject]) -> Option<i32> {
     let autoscaler = planned.iter().find(|object| object.kind == ObjectKind::Autoscaler)?;
     let fewest = autoscaler.json["spec"]["minReplicas"].as_i64();
     Some(fewest.and_then(|fewest| i32::try_from(fewest).ok()).unwrap_or(1))
+}
+
+/// Records which template was the last good one. Only where another one is about to take its place is that
+/// looked at again: nothing is written at rest.
+fn note_last_good(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, now: i64) {
+    let Some(live) = live else { return };
+    let annotations = &mut planned.json["metadata"]["annotations"];
+    let is_the_same = live.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
+    let good = if is_the_same { live.last_good.as_deref() } else { rollback::last_good(live, now) };
+    if let (Some(good), Some(annotations)) = (good, annotations.as_object_mut()) {
+        annotations.insert(labels::LAST_GOOD.to_owned(), good.into());
+    }
+}
+
+fn no_such_state(back: &Return) -> Problem {
+    Problem {
+        path: FieldPath::root().key("metadata").key("annotations").key(ROLLBACK_TO),
+        reason: Reason::NotFound,
+        message: format!("no state {} of the server is kept", back.to),
+        remedy: "`llsd history` lists those that are".to_owned(),
+    }
 }
 
 impl Running {
@@ -135,28 +144,95 @@ impl Running {
 }
 
 impl<'a> Rollout<'a> {
-    fn deployment(
+    /// Puts the template that stays in the place of the planned one.
+    fn keep_template(
         &mut self,
         resource: &Resource,
-        mut object: PlannedObject,
+        planned: &mut PlannedObject,
         image_override: Option<&str>,
-        live: Option<&'a LiveObject>,
         running: &Running,
+    ) {
+        let live = running.counterpart(planned);
+        let detail = live.and_then(LiveObject::deployment);
+        note_last_good(planned, detail, running.now);
+        if self.goes_back(planned, detail, running) {
+            return;
+        }
+        if !keeps_template(resource, planned, image_override, live) {
+            return;
+        }
+        let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
+        let is_ours = live.is_some_and(|live| live.fingerprint.is_some());
+        if is_ours && detail.is_some_and(|detail| !detail.adopted) {
+            if let Some((json, kept)) = kept::with_live_template(&planned.json, whole) {
+                planned.json = json;
+                self.kept = Some(kept);
+            }
+            return;
+        }
+        self.kept = Some(KeptTemplate {
+            cause: KeepCause::Adopted,
+            waiting: difference::places(&planned.json["spec"], &whole["spec"], "spec"),
+            needs: kept::needs(whole),
+        });
+        planned.json = adopted::mark(&planned.json, &resource.state().unwrap_or_default());
+    }
+
+    /// Puts the template of a return in the place of the planned one, if there is to be one.
+    fn goes_back(
+        &mut self,
+        planned: &mut PlannedObject,
+        live: Option<&DeploymentDetail>,
+        running: &Running,
+    ) -> bool {
+        let Some((back, template)) = &running.back else { return false };
+        let Some(template) = template else {
+            self.warnings.extend(back.is_asked_for().then(|| no_such_state(back)));
+            let recorded = live.and_then(|live| live.inputs.as_deref()).map(Inputs::parse);
+            let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
+            if let Some(now) = inputs.as_str().map(Inputs::parse) {
+                let recorded = recorded.unwrap_or_default();
+                *inputs = now.with_part_of(inputs::ROLLBACK_TO, &recorded).text().into();
+            }
+            return false;
+        };
+        self.kept = Some(KeptTemplate {
+            cause: KeepCause::RolledBack(back.clone()),
+            waiting: difference::places(
+                &planned.json["spec"]["template"],
+                template,
+                "spec.template",
+            ),
+            needs: kept::needs(&json!({"spec": {"template": template}})),
+        });
+        planned.json = kept::with_template(&planned.json, template.clone());
+        planned.json["metadata"]["annotations"][labels::ROLLED_BACK] = back.text().into();
+        true
+    }
+
+    /// Whether only pods of the planned template need an object, while another template stays.
+    fn is_for_the_next_template(&self, object: &PlannedObject) -> bool {
+        let Some(kept) = &self.kept else { return false };
+        matches!(object.kind, ObjectKind::ConfigMap | ObjectKind::Secret)
+            && kept.cause != KeepCause::Adopted
+            && !kept.needs.contains(&(object.kind, object.name.clone()))
+    }
+
+    fn deployment(
+        &self,
+        resource: &Resource,
+        object: PlannedObject,
+        live: Option<&'a LiveObject>,
         fewest: Option<i32>,
     ) -> Decision<'a> {
-        if keeps_template(resource, &object, image_override, live) {
-            let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
-            self.waiting = adopted::waiting(&object.json, whole);
-            let state = resource.state().unwrap_or_default();
-            object.json = adopted::mark(&object.json, &state, image_override);
-            let decision = Decision::of(resource, object, live);
+        let decision = Decision::of(resource, object, live);
+        if self.kept.as_ref().is_some_and(|kept| kept.cause == KeepCause::Adopted) {
             let action = match decision.action {
                 Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
                 other => other,
             };
             return Decision { action, ..decision };
         }
-        let decision = Decision::of(resource, object, live);
         let Some((live, deployment)) = live.and_then(|live| Some((live, live.deployment()?)))
         else {
             return decision;
@@ -210,32 +286,5 @@ impl<'a> Decision<'a> {
     pub fn of(resource: &Resource, object: PlannedObject, live: Option<&'a LiveObject>) -> Self {
         let action = Action::of(&object.json, live, resource.owner());
         Self { object, action, beforehand: Beforehand::Nothing }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::live::DeploymentState;
-
-    #[test]
-    fn an_edit_of_the_override_is_a_change_and_what_v0_9_obeyed_already_is_none() {
-        let adopted = |image: &str, then: Option<&str>| DeploymentDetail {
-            state: DeploymentState { image: Some(image.into()), ..DeploymentState::default() },
-            adopted: true,
-            adopted_override: then.map(Into::into),
-            ..DeploymentDetail::default()
-        };
-        for (image, then, now, changed) in [
-            ("own:1", None, None, false),
-            ("mirror:1", Some("mirror:1"), Some("mirror:1"), false),
-            ("mirror:1", None, Some("mirror:1"), false),
-            ("own:1", None, Some("mirror:1"), true),
-            ("mirror:1", Some("mirror:1"), Some("mirror:2"), true),
-            ("mirror:1", Some("mirror:1"), None, true),
-        ] {
-            let detail = adopted(image, then);
-            assert_eq!(is_overridden_since(&detail, now), changed, "{image} {then:?} {now:?}");
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! What a running server keeps while its resource is unchanged: a tag that points elsewhere by now,
-//! or a new operator, is no reason to restart it.
+//! The image that a running server keeps while its resource is unchanged: a tag that points elsewhere by
+//! now is no reason to restart it.
 
 use crate::image::RequestedImage;
 use crate::live::{DeploymentDetail, LiveObject};
@@ -9,7 +9,7 @@ use crate::resource::Resource;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held<'a> {
     deployment: Option<&'a DeploymentDetail>,
-    /// Whether it was made for the state that the resource has now.
+    /// Whether it was made from the spec that the resource has now.
     is_current: bool,
     /// Whether the resource asks for its image to be resolved again.
     asks_again: bool,
@@ -27,26 +27,10 @@ pub enum PinnedImage {
 impl<'a> Held<'a> {
     pub fn of(resource: &Resource, live: &'a [LiveObject]) -> Self {
         let deployment = live.iter().find_map(LiveObject::deployment);
-        let is_current = deployment.is_some_and(|deployment| deployment.is_for(resource));
+        let is_current = deployment.is_some_and(|deployment| deployment.is_made_from(resource));
         let asks_again =
             deployment.is_some_and(|deployment| !deployment.is_refreshed_for(resource));
         Self { deployment, is_current, asks_again }
-    }
-
-    /// The image of the Redis sidecar, which is the operator's: a new operator must not restart
-    /// servers only for its own new image.
-    pub fn sidecar_image(&self) -> Option<&'a str> {
-        self.deployment.filter(|_| self.is_current)?.sidecar_image.as_deref()
-    }
-
-    /// Whether what runs was generated for the state that the resource has now.
-    pub fn is_generated(&self) -> bool {
-        self.deployment.is_some_and(|deployment| self.is_current && deployment.generated)
-    }
-
-    /// Whether what runs was started by another program than this operator's, and stays so.
-    pub fn keeps_start_program(&self) -> bool {
-        self.deployment.is_some_and(|deployment| self.is_current && deployment.start_program_within)
     }
 
     /// What runs of the image that the resource asks for.

@@ -1,9 +1,10 @@
 //! Between planning and applying: what of a plan may reach a running server now. Pure; whoever applies
 //! carries out what is decided here and decides nothing.
 //!
-//! - A server is not restarted for what its user did not ask for: while the resource is unchanged its
-//!   image keeps its digest and its sidecar keeps its image ([`Held`]), and a Deployment of an earlier
-//!   operator keeps its template and is only marked as ours.
+//! - A server is not restarted for what its user did not ask for: while the resource's own inputs
+//!   ([`crate::inputs`]) are unchanged, its image keeps its digest ([`Held`]) and its Deployment the
+//!   template that it has ([`keeps_template`]); one of an earlier operator is only marked as ours.
+//! - What does not become available in time goes back to the last good template, once ([`returns_to`]).
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
 //! - A volume never shrinks, and one that is to be kept is nobody's.
@@ -13,16 +14,22 @@ mod action;
 mod adopted;
 mod claim;
 mod decide;
+mod difference;
 mod grant;
 mod held;
 mod inquiry;
 mod instead;
+mod kept;
 mod refusal;
 pub mod retention;
+mod rollback;
+mod unchanged;
 
 pub use action::Action;
-pub use decide::{Beforehand, Decision, Rollout, Running, decide, keeps_template};
+pub use decide::{Beforehand, Decision, Rollout, Running, decide};
 pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};
 pub use held::{Held, PinnedImage};
 pub use inquiry::{Inquiry, RunningImage};
+pub use kept::{KeepCause, KeptTemplate, keeps_template};
 pub use refusal::{Refused, WriteFailure};
+pub use rollback::{Return, returns_to, template_of};

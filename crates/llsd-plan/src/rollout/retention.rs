@@ -131,7 +131,7 @@ fn is_named_by_content(object: &LiveObject, resource: &Resource, word: &str) -> 
 }
 
 /// What a pod cannot start without.
-fn needs(pod: &PodSpec) -> Names {
+pub(super) fn needs(pod: &PodSpec) -> Names {
     let mut names = Names::new();
     let mut add = |kind: ObjectKind, name: Option<&str>| {
         names.extend(name.map(|name| (kind, name.to_owned())));

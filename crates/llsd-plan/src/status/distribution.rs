@@ -13,6 +13,7 @@ use super::rollout::Rollout;
 use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
+use crate::rollout::KeepCause;
 use crate::sha256;
 
 /// What `activeDistribution` is for an image without a name.
@@ -71,8 +72,8 @@ pub(super) fn resolved(
 ) -> Option<ResolvedDistribution> {
     let Some(plan) = stage.plan_in_effect() else { return previous.resolved.clone() };
     let planned = planned_image(plan);
-    // An adopted Deployment may still run another image, of whose configuration nothing is known.
-    let kept = stage.applied().is_some_and(|applied| !applied.waiting.is_empty());
+    // A Deployment that keeps its template may run another image, of whose configuration nothing is known.
+    let kept = stage.applied().is_some_and(|applied| applied.kept.is_some());
     let live = observed.live.deployment.as_ref().and_then(|live| live.image.as_deref());
     let runs = live.filter(|_| kept).unwrap_or(planned);
     let (image, digest) = match runs.split_once('@') {
@@ -114,6 +115,10 @@ pub(super) fn config_generation(
 ) -> Option<ConfigGenerationStatus> {
     let before = previous.generation.as_ref();
     let Some(plan) = stage.plan_in_effect() else { return before.cloned() };
+    let kept = stage.applied().and_then(|applied| applied.kept.as_ref());
+    if kept.is_some_and(|kept| kept.cause != KeepCause::Adopted) {
+        return before.cloned();
+    }
     let generated = plan.generated.as_ref()?;
     let name = plan.objects.config_map.as_ref()?.metadata.name.clone();
     let same = before.filter(|before| before.config_map_name == name);

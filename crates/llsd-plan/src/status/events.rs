@@ -46,6 +46,7 @@ vocabulary! {
         ObjectRefused,
         ApplyFailed,
         UpdatePending,
+        RolledBack,
         AccessLimited,
         KindNotServed,
         ServerFailing,
@@ -78,7 +79,8 @@ impl EventReason {
             | Self::ApplyFailed
             | Self::AccessLimited
             | Self::KindNotServed
-            | Self::UpdatePending => "Apply",
+            | Self::UpdatePending
+            | Self::RolledBack => "Apply",
             Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
         }
     }
@@ -117,6 +119,7 @@ impl Change<'_> {
         events.extend(self.applied());
         events.extend(self.not_written());
         events.extend(self.update_pending());
+        events.extend(self.rolled_back());
         events.extend(self.access_limited());
         events.extend(self.kind_not_served());
         events.extend(self.server_failing());
@@ -204,6 +207,11 @@ impl Change<'_> {
     fn update_pending(&self) -> Option<Event> {
         let pending = self.changed(ConditionType::UpdatePending)?;
         Some(EventReason::UpdatePending.event(&pending.message))
+    }
+
+    fn rolled_back(&self) -> Option<Event> {
+        let back = self.changed(ConditionType::RolledBack)?;
+        Some(EventReason::RolledBack.event(&back.message))
     }
 
     fn access_limited(&self) -> Option<Event> {

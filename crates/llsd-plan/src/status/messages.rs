@@ -2,6 +2,7 @@
 
 use super::observed::Limitation;
 use crate::problem::Problem;
+use crate::rollout::Return;
 
 /// What a condition's message holds.
 pub(super) const MESSAGE_BYTES: usize = 32 * 1024;
@@ -82,6 +83,25 @@ pub(super) fn bounded(text: &str, bytes: usize) -> String {
     }
     let end = text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()));
     format!("{}…", &text[..end])
+}
+
+/// What a return to an earlier state means for who asked for the later one.
+pub(super) fn rolled_back(back: &Return) -> String {
+    if back.is_asked_for() {
+        return format!(
+            "The server runs the state {} as asked for by llamastack.io/rollback-to, until the spec \
+             changes; values of Secrets and data are as they are now",
+            back.to
+        );
+    }
+    format!(
+        "The last change did not become available in time ({}), and the server runs the state {} from \
+         before it. It is not tried again until the resource, its image or a Secret changes; `llsd rollout \
+         retry` or a new value of llamastack.io/retry tries it as it is. Values of Secrets and data are \
+         not restored",
+        back.why.trim_end_matches('.'),
+        back.to
+    )
 }
 
 /// `1 model`, `2 models`.

@@ -14,6 +14,7 @@
 //! | it is planned and nothing was applied yet | Unknown | Reconciling | as the rows below, but Initializing for Ready |
 //! | there is no Deployment | False | Reconciling | Pending |
 //! | the pods run, and a router or gateway does not serve the object that exposes them | False | Stalled | Initializing |
+//! | the pods run as before a change that did not become available | False | Stalled | Initializing |
 //! | all wanted pods are new and available, no old one is left | True | | Ready |
 //! | the rollout is stuck | False | Stalled | Failed without an available pod, else Initializing |
 //! | a pod cannot run | False | Reconciling | Failed without an available pod, else Initializing |
@@ -62,7 +63,7 @@ pub struct StatusUpdate {
 pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
     let previous = Previous::of(&observed.resource.status);
     let stage = Stage::of(observed);
-    let rollout = Rollout::of(observed.live);
+    let rollout = Rollout::of(observed.live, stage.keeps_template());
     let obstacle = Obstacle::of(&stage, &rollout, observed.live);
     let obstacle = obstacle.as_ref();
     let generation = observed.resource.generation;

@@ -7,7 +7,7 @@ use crate::live::DeploymentState;
 use crate::plan::Planning;
 use crate::problem::Problem;
 use crate::resource::Resource;
-use crate::rollout::WriteFailure;
+use crate::rollout::{KeptTemplate, WriteFailure};
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::ProviderHealth;
 
@@ -85,8 +85,8 @@ pub struct Applied {
     pub deleted: Vec<String>,
     /// Objects that are no longer asked for and could not be deleted.
     pub undeleted: Vec<WriteFailure>,
-    /// What waits in an adopted Deployment for the next change of the resource, as field paths.
-    pub waiting: Vec<String>,
+    /// The template that the Deployment keeps although another one is planned.
+    pub kept: Option<KeptTemplate>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
 }

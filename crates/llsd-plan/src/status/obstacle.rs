@@ -9,7 +9,7 @@ use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
 use crate::problem::Reason;
-use crate::rollout::Refused;
+use crate::rollout::{KeepCause, Refused};
 
 /// The one thing that is in the way.
 #[derive(Clone, Debug)]
@@ -41,6 +41,7 @@ impl Obstacle {
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
             .or_else(|| of_rollout(rollout))
+            .or_else(|| of_return(stage))
             .or_else(|| of_exposure(live))
     }
 
@@ -137,6 +138,14 @@ fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {
         Progress::UnderWay => (Cause::UnderWay, ConditionReason::RollingOut),
     };
     Some(Obstacle::new(cause, reason, rollout.message()))
+}
+
+/// The server runs, but as it did before a change that failed. Whoever asked for that has what they want.
+fn of_return(stage: &Stage<'_>) -> Option<Obstacle> {
+    let KeepCause::RolledBack(back) = &stage.applied()?.kept.as_ref()?.cause else { return None };
+    let message = messages::rolled_back(back);
+    (!back.is_asked_for())
+        .then(|| Obstacle::new(Cause::StuckRollout, ConditionReason::RolledBack, message))
 }
 
 /// The server runs, but not where the resource asks to be reached.

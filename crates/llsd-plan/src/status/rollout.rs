@@ -30,7 +30,8 @@ pub(super) struct Rollout {
 }
 
 impl Rollout {
-    pub(super) fn of(live: &Live) -> Self {
+    /// `template_stays` says that whatever was just written to the Deployment changes no pod.
+    pub(super) fn of(live: &Live, template_stays: bool) -> Self {
         let Some(deployment) = &live.deployment else {
             return Self {
                 progress: Progress::Missing,
@@ -41,7 +42,7 @@ impl Rollout {
                 sentence: "Deployment is pending".to_owned(),
             };
         };
-        let progress = progress(deployment);
+        let progress = progress(deployment, template_stays);
         let troubles = match progress {
             Progress::Complete | Progress::Missing => Vec::new(),
             Progress::UnderWay | Progress::Stuck => troubles(deployment, live),
@@ -68,19 +69,10 @@ impl Rollout {
     }
 }
 
-/// Whether the numbers and conditions speak of the Deployment as it is now.
-fn observed(deployment: &DeploymentState) -> bool {
-    deployment.observed_generation >= deployment.generation
-}
-
-fn progress(deployment: &DeploymentState) -> Progress {
-    let DeploymentState { wanted, replicas, updated, available, .. } = deployment;
-    // More pods than wanted are an autoscaler's or just going. An old pod beside new ones still
-    // counts as available, though, so it must be gone before the new ones can be called ready.
-    let complete = updated >= wanted && available >= wanted && replicas <= updated;
-    if observed(deployment) && complete {
+fn progress(deployment: &DeploymentState, template_stays: bool) -> Progress {
+    if deployment.is_complete() || template_stays && deployment.has_its_pods() {
         Progress::Complete
-    } else if observed(deployment) && deployment.stuck.is_some() {
+    } else if deployment.is_observed() && deployment.stuck.is_some() {
         Progress::Stuck
     } else {
         Progress::UnderWay
@@ -90,7 +82,7 @@ fn progress(deployment: &DeploymentState) -> Progress {
 fn troubles(deployment: &DeploymentState, live: &Live) -> Vec<String> {
     let (mut stuck, mut failure) = (None, None);
     // Before it is observed, its conditions are those of the rollout before.
-    if observed(deployment) {
+    if deployment.is_observed() {
         stuck = deployment.stuck.as_ref().map(|(reason, message)| format!("{reason}: {message}"));
         let message = deployment.replica_failure.as_ref();
         failure = message.map(|message| format!("ReplicaFailure: {message}"));
@@ -105,7 +97,7 @@ fn sentence(deployment: &DeploymentState, progress: Progress) -> String {
         "Deployment is ready".to_owned()
     } else if ready == 0 && replicas <= updated {
         "Deployment is pending".to_owned()
-    } else if !observed(deployment) {
+    } else if !deployment.is_observed() {
         "Deployment is rolling out".to_owned()
     } else if replicas > updated && updated < wanted {
         format!("Deployment is rolling out: {updated}/{wanted} replicas updated")

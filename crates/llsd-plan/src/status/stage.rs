@@ -5,7 +5,7 @@ use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
 use crate::problem::{Problem, Reason};
-use crate::rollout::{Refused, WriteFailure};
+use crate::rollout::{KeepCause, Refused, WriteFailure};
 
 /// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
 /// and of a resource that goes nothing is reported but that it goes.
@@ -81,6 +81,12 @@ impl<'a> Stage<'a> {
             Self::NotWritten(plan, failure) if failure.deployment_written => Some(plan),
             _ => None,
         }
+    }
+
+    /// Whether the pods stay as they are, whatever was written.
+    pub(super) fn keeps_template(&self) -> bool {
+        let kept = self.applied().and_then(|applied| applied.kept.as_ref());
+        kept.is_some_and(|kept| matches!(kept.cause, KeepCause::Adopted | KeepCause::Upgrade))
     }
 
     /// What was applied.

@@ -43,6 +43,8 @@ vocabulary! {
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
+        /// Present only while the server runs as it did before the last change.
+        RolledBack,
         /// Present only while the operator cannot read, watch or write something that the resource needs.
         AccessLimited,
     }
@@ -50,7 +52,7 @@ vocabulary! {
 
 impl ConditionType {
     /// Those that tell of what was planned and of what runs.
-    pub(super) const OF_THE_SERVER: [Self; 9] = [
+    pub(super) const OF_THE_SERVER: [Self; 10] = [
         Self::ConfigGenerated,
         Self::SecretsResolved,
         Self::DeploymentUpdated,
@@ -60,6 +62,7 @@ impl ConditionType {
         Self::StorageReady,
         Self::ServiceReady,
         Self::UpdatePending,
+        Self::RolledBack,
     ];
 }
 
@@ -140,6 +143,12 @@ vocabulary! {
 
         /// An adopted Deployment keeps the template that it came with.
         AdoptedTemplateKept,
+        /// A Deployment keeps its template, of which this operator would make another.
+        TemplateKept,
+        /// A change did not become available, and the server runs as before it.
+        RolledBack,
+        /// Somebody asked for an earlier state of the server.
+        RollbackRequested,
         /// The image's tag points to another digest by now.
         NewerImage,
     }

@@ -1,11 +1,12 @@
 //! The fields beside the conditions: versions, image, configuration, providers, addresses.
 
+use llsd_plan::rollout::KeepCause;
 use llsd_plan::sha256;
-use llsd_plan::status::{Answers, Applied, ProviderState, Server};
+use llsd_plan::status::{Answers, ProviderState, Server};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::scene::{Scene, Step, answering, running, unreachable_registry, without_the_secret};
+use crate::scene::{Scene, answering, keeping, running, unreachable_registry, without_the_secret};
 
 const DIGEST: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
 
@@ -81,8 +82,7 @@ fn an_image_is_told_with_its_digest_and_the_hash_of_its_configuration(#[case] so
 #[test]
 fn an_adopted_deployment_is_told_by_the_image_that_it_runs() {
     let scene = Scene::vllm().with(|scene| {
-        let waiting = vec!["spec.template".to_owned()];
-        scene.applying = Step::Applied(Applied { waiting, ..Applied::default() });
+        scene.applying = keeping(KeepCause::Adopted, &["spec.template"]);
         scene.live.deployment.as_mut().unwrap().image = Some("llamastack/old:0.2.12".into());
     });
     let resolved = scene.status().resolved_distribution.unwrap();

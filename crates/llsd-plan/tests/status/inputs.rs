@@ -1,12 +1,12 @@
 //! What is said of the resource itself: its configuration, its secrets, and what became of its
 //! objects.
 
-use llsd_plan::rollout::Refused;
+use llsd_plan::rollout::{KeepCause, Refused, Return};
 use llsd_plan::status::{Applied, TagNow};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::scene::{Scene, Step, unreachable_registry, without_the_secret};
+use crate::scene::{Scene, Step, keeping, unreachable_registry, without_the_secret};
 
 #[test]
 fn a_ready_resource_says_what_was_generated_and_resolved() {
@@ -249,8 +249,7 @@ fn a_resource_that_goes_says_only_that() {
 fn an_adopted_deployment_says_what_waits_and_how_it_is_applied() {
     let waiting = ["spec.template.spec.containers[0].image", "spec.template.metadata.annotations"];
     let scene = Scene::vllm().with(|scene| {
-        let waiting = waiting.map(str::to_owned).to_vec();
-        scene.applying = Step::Applied(Applied { waiting, ..Applied::default() });
+        scene.applying = keeping(KeepCause::Adopted, &waiting);
     });
     let (status, reason, message) = scene.said("UpdatePending");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "AdoptedTemplateKept"));
@@ -278,4 +277,42 @@ fn a_newer_image_behind_the_tag_is_named() {
     let unknown = scene.clone().next().with(|scene| scene.tag = TagNow::Unknown);
     assert_eq!(unknown.condition("UpdatePending"), scene.condition("UpdatePending"));
     assert_eq!(scene.next().with(|scene| scene.tag = TagNow::Unmoved).short("UpdatePending"), "-");
+}
+
+#[test]
+fn what_an_upgrade_of_the_operator_holds_back_is_listed_and_the_server_is_ready() {
+    let scene = Scene::vllm().with(|scene| {
+        scene.applying = keeping(KeepCause::Upgrade, &["spec.template.spec.volumes"]);
+    });
+    let (status, reason, message) = scene.said("UpdatePending");
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "TemplateKept"));
+    assert!(message.contains("llsd rollout approve"), "{message}");
+    assert!(message.ends_with("spec.template.spec.volumes"), "{message}");
+    assert_eq!((scene.short("Ready"), scene.phase()), ("True Ready".into(), "Ready".into()));
+    assert_eq!(scene.short("DeploymentUpdated"), "True DeploymentUpdated");
+    assert!(scene.events().contains(&"UpdatePending"));
+    let again = scene.next();
+    assert_eq!(again.events(), Vec::<&str>::new(), "it is told once");
+}
+
+#[test]
+fn a_change_that_failed_is_told_with_its_reason_and_how_to_try_again() {
+    let back = Return { to: "5d4f8b".into(), from: "77c9".into(), why: "it timed out.".into() };
+    let scene = Scene::vllm()
+        .with(|scene| scene.applying = keeping(KeepCause::RolledBack(back.clone()), &["spec"]));
+    let (status, reason, message) = scene.said("RolledBack");
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "RolledBack"));
+    for words in ["it timed out", "5d4f8b", "llamastack.io/retry", "Secrets and data are not"] {
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(scene.short("Ready"), "False RolledBack");
+    assert_eq!(scene.short("Stalled"), "True RolledBack");
+    assert_eq!((scene.short("UpdatePending"), scene.phase()), ("-".into(), "Initializing".into()));
+    assert!(scene.events().contains(&"RolledBack"));
+    // Whoever asked for it has what they want.
+    let asked = Return { to: "5d4f8b".into(), ..Return::default() };
+    let scene = Scene::vllm()
+        .with(|scene| scene.applying = keeping(KeepCause::RolledBack(asked.clone()), &["spec"]));
+    assert_eq!(scene.short("RolledBack"), "True RollbackRequested");
+    assert_eq!(scene.short("Ready"), "True Ready");
 }

@@ -4,11 +4,13 @@
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::rollout::Refused;
+use llsd_plan::rollout::{KeepCause, Refused, Return};
 use llsd_plan::status::{Applied, ConditionType, Limitation, Live, Server, TagNow};
 use serde_json::json;
 
-use crate::scene::{Scene, Step, answering, running, unreachable_registry, without_the_secret};
+use crate::scene::{
+    Scene, Step, answering, keeping, running, unreachable_registry, without_the_secret,
+};
 
 /// Every resource with every cluster and every server.
 fn scenes() -> Vec<Scene> {
@@ -43,7 +45,13 @@ fn resources() -> Vec<Scene> {
         Scene::default_config(),
         Scene::vllm().with(|scene| scene.resource["spec"]["disabled"] = json!(["safety", "eval"])),
         applied(Applied { written: vec!["Deployment my-llama".into()], ..Applied::default() }),
-        applied(Applied { waiting: vec!["spec.template".into()], ..Applied::default() }),
+        Scene::vllm()
+            .with(|scene| scene.applying = keeping(KeepCause::Adopted, &["spec.template"])),
+        Scene::vllm()
+            .with(|scene| scene.applying = keeping(KeepCause::Upgrade, &["spec.template"])),
+        Scene::vllm().with(|scene| {
+            scene.applying = keeping(KeepCause::RolledBack(Return::default()), &["spec.template"]);
+        }),
         applied(Applied { warnings: vec![warning], ..Applied::default() }),
         Scene::vllm().with(|scene| scene.tag = TagNow::Moved("sha256:beef".into())),
         Scene::vllm().with(|scene| scene.applying = Step::Nothing),

@@ -1,7 +1,7 @@
 //! A resource and the world around it, from which one status after another is told.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -12,7 +12,7 @@ use llsd_plan::live::DeploymentState;
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Findings;
 use llsd_plan::resource::Resource;
-use llsd_plan::rollout::{Refused, WriteFailure};
+use llsd_plan::rollout::{KeepCause, KeptTemplate, Refused, WriteFailure};
 use llsd_plan::status::{
     Answers, Applied, Applying, Limitation, Live, Observed, Pass, ProviderState, Server,
     ServerProvider, StatusUpdate, TagNow, compute,
@@ -239,4 +239,11 @@ pub fn unreachable_registry(scene: Scene) -> Scene {
         .with(|scene| scene.resource["spec"]["distribution"] = json!({ "image": "own/stack:1" }))
         .with_facts(json!({ "complete": true, "image": { "unavailable": "connection refused" },
             "secrets": { "vllm": { "keys": { "token": {} } } } }))
+}
+
+/// A Deployment that keeps its template, while this waits.
+pub fn keeping(cause: KeepCause, waiting: &[&str]) -> Step {
+    let waiting = waiting.iter().map(|place| (*place).to_owned()).collect();
+    let kept = Some(KeptTemplate { cause, waiting, needs: BTreeSet::new() });
+    Step::Applied(Applied { kept, ..Applied::default() })
 }

@@ -48,6 +48,24 @@ llsd manifests --charts-dir charts         # the Helm charts",
         "llsd image label quay.io/me/server:1 --config run.yaml
 llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/server:2",
     ),
+    ("status", "llsd status my-stack -n team               # what runs, what is wrong, what to do"),
+    ("history", "llsd history my-stack                      # the states that can be gone back to"),
+    (
+        "rollback",
+        "llsd rollback my-stack                     # to the state before
+llsd rollback my-stack --to 5d4f8b7c9d",
+    ),
+    (
+        "rollout approve",
+        "llsd rollout approve my-stack              # apply what an upgrade of the operator holds back
+llsd rollout approve --all -A --max-parallel 3",
+    ),
+    ("rollout retry", "llsd rollout retry my-stack                # try again what was rolled back"),
+    (
+        "logs",
+        "llsd logs my-stack -f
+llsd logs my-stack --previous              # of the container that ended",
+    ),
     (
         "redis-proxy",
         "llsd redis-proxy --help                    # the operator adds it to pods by itself",

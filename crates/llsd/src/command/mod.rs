@@ -1,6 +1,7 @@
 //! The command line: one module per subcommand. A command computes a [`Printout`] and prints nothing
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
+mod cluster;
 mod completion;
 mod diff;
 mod examples;
@@ -17,7 +18,9 @@ mod printout;
 mod redis_proxy;
 mod render;
 mod report;
+mod rollout;
 mod run;
+mod server;
 mod validate;
 mod version;
 
@@ -49,6 +52,11 @@ enum Command {
     Crd,
     Manifests(manifests::Arguments),
     Image(image::Arguments),
+    Status(server::status::Arguments),
+    History(server::history::Arguments),
+    Rollback(server::rollback::Arguments),
+    Rollout(rollout::Arguments),
+    Logs(server::logs::Arguments),
     RedisProxy(redis_proxy::Arguments),
     Completion(completion::Arguments),
     Version(version::Arguments),
@@ -68,6 +76,11 @@ impl Command {
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
+            Self::Status(arguments) => server::status::run(arguments),
+            Self::History(arguments) => server::history::run(arguments),
+            Self::Rollback(arguments) => server::rollback::run(arguments),
+            Self::Rollout(arguments) => rollout::run(arguments),
+            Self::Logs(arguments) => server::logs::run(arguments),
             Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
             Self::Completion(arguments) => Ok(completion::run(arguments, definition())),
             Self::Version(arguments) => Ok(version::run(arguments)),

@@ -105,60 +105,6 @@ async fn the_operators_account_that_a_resource_names_itself_is_kept() {
     namespace.until_gone("ServiceAccount", "llama-sa").await;
 }
 
-/// An operator that would start the server by another program than the one before it.
-#[tokio::test]
-async fn a_new_operator_restarts_no_server_to_start_it_otherwise() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
-    let workers = |number: u8| json!({"workload": {"workers": number}});
-    let name = {
-        let namespace = bed.namespace("upgrade").await;
-        ask(&namespace, &workers(2)).await;
-        until_ready(&namespace).await;
-        namespace.name
-    };
-    bed.operator.kill();
-    started_before(&Namespace { cluster: &bed.cluster, name: name.clone() }).await;
-    bed.restart(&[]);
-    // Somebody else's new resource tells that the new operator is at work.
-    let others = bed.namespace("neighbour").await;
-    ask(&others, &json!({})).await;
-    until_ready(&others).await;
-    let namespace = Namespace { cluster: &bed.cluster, name };
-    until_ready(&namespace).await;
-    let program = async || {
-        let deployment = namespace.get("Deployment", "llama").await.unwrap();
-        deployment["spec"]["template"]["spec"]["containers"][0]["command"].clone()
-    };
-    assert_eq!(program().await, json!(BEFORE), "nothing of the resource changed");
-    ask(&namespace, &workers(3)).await;
-    until_ready(&namespace).await;
-    assert_ne!(program().await, json!(BEFORE), "with a change of the resource the new one comes");
-}
-
-/// The command of an operator before, with the start program in it.
-const BEFORE: [&str; 3] = ["python3", "-c", "print('before')"];
-
-/// Writes the Deployment as that operator had.
-async fn started_before(namespace: &Namespace<'_>) {
-    let mut deployment = namespace.get("Deployment", "llama").await.unwrap();
-    let metadata = &deployment["metadata"];
-    let kept = ["name", "namespace", "labels", "annotations", "ownerReferences"];
-    deployment["metadata"] =
-        kept.map(|field| (field, metadata[field].clone())).into_iter().collect();
-    deployment.as_object_mut().unwrap().shift_remove("status");
-    let pod = &mut deployment["spec"]["template"]["spec"];
-    without(&mut pod["volumes"], "start-program");
-    without(&mut pod["containers"][0]["volumeMounts"], "start-program");
-    pod["containers"][0]["command"] = json!(BEFORE);
-    let parameters = PatchParams::apply("llama-stack-operator").force();
-    let api = namespace.api("Deployment");
-    api.patch("llama", &parameters, &Patch::Apply(&deployment)).await.unwrap();
-}
-
-fn without(items: &mut Value, name: &str) {
-    items.as_array_mut().unwrap().retain(|item| item["name"] != name);
-}
-
 /// v0.9 as a vendor builds it writes under another name than `manager`, and so may anybody.
 #[tokio::test]
 async fn a_claim_that_is_kept_is_freed_of_its_resource_whoever_tied_it() {

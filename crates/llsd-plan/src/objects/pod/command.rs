@@ -4,23 +4,12 @@ use crate::objects::blueprint::Blueprint;
 use crate::objects::start_program;
 use crate::paths::START_PROGRAM;
 
-/// The start program in the command of a server's container, where earlier operators had it.
-pub fn start_program_within<'a>(command: &[&'a str]) -> Option<&'a str> {
-    match command {
-        ["python3", "-c", program] => Some(program),
-        _ => None,
-    }
-}
-
 /// `None` leaves the image's own entrypoint in place.
 pub(super) fn command(blueprint: &Blueprint) -> Option<Vec<String>> {
     if !start_program::is_used(blueprint) {
         return given(blueprint.overrides().command.as_ref());
     }
-    Some(match &blueprint.facts.running.start_program {
-        Some(program) => vec!["python3".into(), "-c".into(), program.clone()],
-        None => vec!["python3".into(), START_PROGRAM.into()],
-    })
+    Some(vec!["python3".into(), START_PROGRAM.into()])
 }
 
 pub(super) fn arguments(blueprint: &Blueprint) -> Option<Vec<String>> {

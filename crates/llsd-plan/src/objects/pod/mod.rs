@@ -11,7 +11,6 @@ mod security;
 mod server;
 mod volumes;
 
-pub use command::start_program_within;
 pub use init_containers::{DEFAULT_OPERATOR_IMAGE, TRUST};
 
 use std::collections::BTreeMap;

@@ -107,7 +107,7 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
     if !blueprint.external_providers.is_empty() {
         volumes.push(empty(EXTERNAL_PROVIDERS));
     }
-    if mounts_start_program(blueprint) {
+    if start_program::is_used(blueprint) {
         let name = start_program::name(blueprint.name);
         let source = ConfigMapVolumeSource { name, ..Default::default() };
         volumes.push(Volume { config_map: Some(source), ..named(START) });
@@ -130,15 +130,10 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
     if !blueprint.external_providers.is_empty() {
         mounts.push(read_only(EXTERNAL_PROVIDERS, EXTERNAL_PROVIDERS_DIR));
     }
-    if mounts_start_program(blueprint) {
+    if start_program::is_used(blueprint) {
         mounts.push(read_only(START, START_DIR));
     }
     mounts
-}
-
-/// Earlier operators had the program in the command, where it may still be.
-fn mounts_start_program(blueprint: &Blueprint) -> bool {
-    start_program::is_used(blueprint) && blueprint.facts.running.start_program.is_none()
 }
 
 /// The volume of `workload.storage`, or one that goes with the pod.

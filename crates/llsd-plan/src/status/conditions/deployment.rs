@@ -1,4 +1,4 @@
-//! `DeploymentUpdated`, `Available`, `DeploymentReady` and `UpdatePending`. `Available` and
+//! `DeploymentUpdated`, `Available`, `DeploymentReady`, `UpdatePending` and `RolledBack`. `Available` and
 //! `DeploymentReady` describe the Deployment in the cluster, whatever became of the resource's last
 //! change.
 
@@ -10,8 +10,11 @@ use super::super::rollout::{Progress, Rollout};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
+use crate::rollout::{KeepCause, Return};
 
 const HOW: &str = "a change of the spec or of the annotation llamastack.io/refresh applies";
+const APPROVE: &str = "a change of the spec or of the annotation llamastack.io/approve, or `llsd rollout \
+                       approve`, applies";
 const UP_TO_DATE: &str = "Deployment is up to date";
 
 pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
@@ -35,19 +38,28 @@ pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
             (Truth::True, ConditionReason::DeploymentUpdated, UP_TO_DATE.to_owned())
         }
         Stage::NotWritten(_, failure) => (Truth::False, failure.reason(), failure.sentence()),
-        Stage::Applied(_, applied) if applied.waiting.is_empty() => (
-            Truth::True,
-            ConditionReason::DeploymentUpdated,
-            messages::with_warnings(UP_TO_DATE, &applied.warnings),
-        ),
-        Stage::Applied(_, applied) => (
-            Truth::False,
-            ConditionReason::AdoptedTemplateKept,
-            messages::with_warnings(
-                "The adopted Deployment keeps its pod template; UpdatePending lists what waits",
-                &applied.warnings,
-            ),
-        ),
+        Stage::Applied(_, applied) => {
+            let (truth, reason, sentence) = match applied.kept.as_ref().map(|kept| &kept.cause) {
+                None => (Truth::True, ConditionReason::DeploymentUpdated, UP_TO_DATE),
+                Some(KeepCause::Adopted) => (
+                    Truth::False,
+                    ConditionReason::AdoptedTemplateKept,
+                    "The adopted Deployment keeps its pod template; UpdatePending lists what waits",
+                ),
+                Some(KeepCause::Upgrade) => (
+                    Truth::True,
+                    ConditionReason::DeploymentUpdated,
+                    "Deployment is up to date with the resource; UpdatePending lists what the operator \
+                     would change",
+                ),
+                Some(KeepCause::RolledBack(back)) => (
+                    Truth::False,
+                    rolled_back_reason(back),
+                    "The Deployment runs an earlier state; RolledBack says why",
+                ),
+            };
+            (truth, reason, messages::with_warnings(sentence, &applied.warnings))
+        }
     };
     Assessment::Current(Statement::new(ConditionType::DeploymentUpdated, truth, reason, message))
 }
@@ -84,36 +96,72 @@ pub(super) fn update_pending(
     tag: &TagNow,
     before: Option<&Condition>,
 ) -> Option<Assessment> {
-    let (waiting, applied) = match stage {
+    let (kept, applied) = match stage {
         Stage::Deleting => return None,
-        Stage::Applied(_, applied) => (applied.waiting.as_slice(), true),
-        _ => (&[][..], false),
+        Stage::Applied(_, applied) => {
+            let kept = applied.kept.as_ref();
+            (kept.filter(|kept| !matches!(kept.cause, KeepCause::RolledBack(_))), true)
+        }
+        _ => (None, false),
     };
-    let kept = ConditionReason::AdoptedTemplateKept;
+    let keeping = [ConditionReason::AdoptedTemplateKept, ConditionReason::TemplateKept];
     // Where nothing was applied, what waited before still waits.
-    if !applied && before.is_some_and(|before| before.reason == kept.as_str()) {
+    if !applied
+        && before.is_some_and(|before| keeping.iter().any(|kept| before.reason == kept.as_str()))
+    {
         return Some(Assessment::AsBefore(ConditionType::UpdatePending));
     }
     let told_before =
         before.is_some_and(|before| before.reason == ConditionReason::NewerImage.as_str());
     let newer = match tag {
-        TagNow::Unknown if waiting.is_empty() && told_before => {
+        TagNow::Unknown if kept.is_none() && told_before => {
             return Some(Assessment::StillHolds(ConditionType::UpdatePending));
         }
         TagNow::Unknown | TagNow::Unmoved => String::new(),
         TagNow::Moved(digest) => format!("The image's tag points to {digest} by now; {HOW} it"),
     };
-    let (reason, message) = match (waiting.is_empty(), newer.is_empty()) {
-        (true, true) => return None,
-        (true, false) => (ConditionReason::NewerImage, newer),
-        (false, _) => {
-            let start = format!("The adopted Deployment runs as it was; {HOW} what waits: ");
+    let (reason, message) = match (kept, newer.is_empty()) {
+        (None, true) => return None,
+        (None, false) => (ConditionReason::NewerImage, newer),
+        (Some(kept), _) => {
+            let (reason, start) = match &kept.cause {
+                KeepCause::Adopted => (
+                    ConditionReason::AdoptedTemplateKept,
+                    format!("The adopted Deployment runs as it was; {HOW} what waits: "),
+                ),
+                KeepCause::Upgrade | KeepCause::RolledBack(_) => (
+                    ConditionReason::TemplateKept,
+                    format!("The server runs as it was started; {APPROVE} what waits: "),
+                ),
+            };
             let end = if newer.is_empty() { newer } else { format!(". {newer}") };
             let room = MESSAGE_BYTES.saturating_sub(start.len() + end.len());
-            let waiting = messages::listed(waiting.iter().cloned(), room);
-            (kept, format!("{start}{waiting}{end}"))
+            let waiting = messages::listed(kept.waiting.iter().cloned(), room);
+            (reason, format!("{start}{waiting}{end}"))
         }
     };
     let condition = ConditionType::UpdatePending;
     Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+}
+
+/// That an earlier state runs, why, and how to go on.
+pub(super) fn rolled_back(stage: &Stage<'_>, before: Option<&Condition>) -> Option<Assessment> {
+    let applied = match stage {
+        Stage::Deleting => return None,
+        Stage::Applied(_, applied) => applied,
+        // Where nothing was applied, what runs is what ran.
+        _ => return before.map(|_| Assessment::AsBefore(ConditionType::RolledBack)),
+    };
+    let KeepCause::RolledBack(back) = &applied.kept.as_ref()?.cause else { return None };
+    let message = messages::rolled_back(back);
+    let (condition, reason) = (ConditionType::RolledBack, rolled_back_reason(back));
+    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+}
+
+fn rolled_back_reason(back: &Return) -> ConditionReason {
+    if back.is_asked_for() {
+        ConditionReason::RollbackRequested
+    } else {
+        ConditionReason::RolledBack
+    }
 }

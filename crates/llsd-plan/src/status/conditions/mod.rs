@@ -47,6 +47,8 @@ pub(super) fn all(
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
+    let back = previous.condition(ConditionType::RolledBack);
+    assessments.extend(deployment::rolled_back(stage, back));
     assessments.extend(access::limited(observed, stage).map(Assessment::Current));
     assessments
 }

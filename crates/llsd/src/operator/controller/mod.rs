@@ -10,6 +10,7 @@ mod configuration;
 mod context;
 mod events;
 mod gather;
+mod history;
 mod memory;
 mod object;
 mod observe;
@@ -36,6 +37,7 @@ mod unwatched;
 mod watched;
 mod watches;
 
+pub use api::distribution as resources;
 pub use context::{Context, Error};
 pub use run::run;
 pub use scope::Scope;

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use llsd_plan::facts::{Facts, Served};
-use llsd_plan::fingerprint::FIELD_MANAGER;
+use llsd_plan::fingerprint::{self, FIELD_MANAGER};
+use llsd_plan::inputs::Inputs;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
-use llsd_plan::plan::Planning;
+use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, Action, Beforehand, Decision, Running, WriteFailure, retention};
+use llsd_plan::rollout::{
+    self, Action, Beforehand, Decision, Return, Running, WriteFailure, retention,
+};
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
@@ -29,7 +33,7 @@ use super::settings::Settings;
 use super::synced::Synced;
 use super::watched::Watched;
 use super::watches::KeptConfig;
-use super::{api, prune};
+use super::{api, history, prune};
 use crate::manifests::names::CONFIG_MAP;
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -116,19 +120,27 @@ impl Previewer {
             Preview { planning, facts: gathered.facts, changes: vec![], refusals: vec![] };
         let Planning::Planned(plan) = &mut preview.planning else { return Ok(preview) };
 
+        let annotations = plan.objects.deployment.metadata.annotations.as_ref();
+        preview.facts.inputs = annotations.and_then(|all| all.get(labels::INPUTS).cloned());
         let mut planned = plan.objects.in_order();
         let before = self.before(key, &planned).await?;
-        let running = running(resource, &planned, &before);
+        let mut running = running(resource, &planned, &before);
+        running.back = self.back(resource, plan, &planned, &running).await?;
         self.keep_unknown_hash(&mut planned, running.deployment.as_ref());
         let image_override = plan.image.image_override();
+        let mut before: Vec<_> = planned.iter().map(key_of_object).zip(before).collect();
         let rollout = rollout::decide(resource, planned, image_override, &running);
-        for (decision, before) in rollout.decisions.into_iter().zip(before) {
+        for decision in rollout.decisions {
+            let named = key_of_object(&decision.object);
+            let found = before.iter().position(|(known, _)| *known == named);
+            let before = found.and_then(|place| before.swap_remove(place).1);
             match self.change(resource, decision, before).await {
                 Ok(change) => preview.changes.extend(change),
                 Err(refusal) => preview.refusals.push(refusal),
             }
         }
-        let referred = retention::referred(resource, plan);
+        let mut referred = retention::referred(resource, plan);
+        referred.extend(rollout.kept.iter().flat_map(|kept| kept.needs.iter().cloned()));
         let unplanned =
             prune::unplanned(context, resource, plan, &referred, &live, &denials).await?;
         for object in unplanned {
@@ -140,6 +152,25 @@ impl Previewer {
         plan.warnings.extend(rollout.warnings);
         preview.refusals.extend(denials.into_sentences());
         Ok(preview)
+    }
+
+    /// The return to an earlier state that is due, and the template of that.
+    async fn back(
+        &self,
+        resource: &Resource,
+        plan: &Plan,
+        planned: &[PlannedObject],
+        running: &Running,
+    ) -> Result<Option<(Return, Option<Value>)>, kube::Error> {
+        let deployment = planned.iter().find(|object| object.kind == ObjectKind::Deployment);
+        let live = deployment.and_then(|deployment| running.counterpart(deployment));
+        let (Some(deployment), Some(live)) = (deployment, live) else { return Ok(None) };
+        let image_override = plan.image.image_override();
+        let back =
+            rollout::returns_to(resource, deployment, image_override, plan.rollback, Some(live));
+        let Some(back) = back else { return Ok(None) };
+        let template = history::template(&self.context, &resource.key, &live.uid, &back.to).await?;
+        Ok(Some((back, template)))
     }
 
     /// The planned objects as they are.
@@ -231,12 +262,25 @@ impl Previewer {
                 None => drop(annotations.shift_remove(labels::SECRET_HASH)),
             }
         }
+        let template = fingerprint::of_template(&deployment.json["spec"]["template"]);
+        let annotations = &mut deployment.json["metadata"]["annotations"];
+        if let Some(now) = annotations[labels::INPUTS].as_str().map(Inputs::parse) {
+            let recorded =
+                live.and_then(|live| live["metadata"]["annotations"][labels::INPUTS].as_str());
+            let recorded = recorded.map(Inputs::parse).unwrap_or_default();
+            annotations[labels::INPUTS] = now.with_secrets_of(&recorded).text().into();
+            annotations[labels::TEMPLATE_HASH] = template.to_string().into();
+        }
     }
+}
+
+fn key_of_object(object: &PlannedObject) -> (ObjectKind, String) {
+    (object.kind, object.name.clone())
 }
 
 /// Whose the objects are that have the names of planned ones.
 fn running(resource: &Resource, planned: &[PlannedObject], before: &[Option<Value>]) -> Running {
-    let mut running = Running::default();
+    let mut running = Running { now: Timestamp::now().as_second(), ..Running::default() };
     for (object, live) in planned.iter().zip(before) {
         let Some(live) = live else { continue };
         match LiveObject::owned_by(object.kind, live, resource) {

@@ -2,11 +2,10 @@
 //! once no pod needs it. Claims are never deleted here: data goes only with a resource that asks for
 //! that.
 
-use k8s_openapi::api::apps::v1::ReplicaSet;
-use kube::api::{DeleteParams, ListParams, Preconditions};
-use kube::{Api, Client};
+use kube::Client;
+use kube::api::{DeleteParams, Preconditions};
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::{ObjectKind, labels, names};
+use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::Refused;
@@ -16,6 +15,7 @@ use llsd_plan::status::Applied;
 use super::api;
 use super::api_error::{failure, safe_message};
 use super::context::Context;
+use super::history;
 use super::rights::Denials;
 
 /// Deletes what is not planned, and notes what was deleted, as `Ingress my-llama-ingress`. One that
@@ -29,7 +29,8 @@ pub async fn prune(
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
     let live = context.cache.live(key);
-    let referred = retention::referred(resource, plan);
+    let mut referred = retention::referred(resource, plan);
+    referred.extend(applied.kept.iter().flat_map(|kept| kept.needs.iter().cloned()));
     for object in unplanned(context, resource, plan, &referred, &live, denials).await? {
         match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
             Ok(()) => {
@@ -90,9 +91,7 @@ pub async fn delete_owned(context: &Context, key: &Key, object: &LiveObject) {
 
 /// The ReplicaSets of a resource's Deployment.
 async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Error> {
-    let replica_sets: Api<ReplicaSet> = Api::namespaced(context.client.clone(), &key.namespace);
-    let own = ListParams::default().labels(&labels::selector_text(&key.name));
-    let listed = replica_sets.list(&own).await?;
+    let listed = history::replica_sets(context, key).await?;
     Ok(listed.into_iter().map(PodSet::read).collect())
 }
 

@@ -117,8 +117,7 @@ async fn roll_out(
 ) -> Result<Applied, WriteFailure> {
     let planned = plan.objects.in_order();
     let image_override = plan.image.image_override();
-    let running =
-        apply::running(context, resource, &planned, image_override, live, denials).await?;
+    let running = apply::running(context, resource, plan, &planned, live, denials).await?;
     let rollout = rollout::decide(resource, planned, image_override, &running);
     apply::apply(context, resource, &rollout).await
 }

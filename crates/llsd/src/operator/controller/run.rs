@@ -135,5 +135,6 @@ async fn count(context: &Context) -> Infallible {
         tick.tick().await;
         context.metrics.queue_length(context.queue.waiting());
         context.metrics.resources(context.cache.phases());
+        context.metrics.held(&context.cache.held());
     }
 }

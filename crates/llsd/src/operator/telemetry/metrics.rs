@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::results::{Call, Generation, Look, Lookup, PHASES, Reconcile, phase_name};
+use super::results::{Call, Generation, Held, Look, Lookup, PHASES, Reconcile, phase_name};
 
 /// What [`Metrics::text`] is, for the answer's header.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -37,6 +37,7 @@ pub struct Metrics {
     broken_configuration: Family<Labels<1>, Gauge>,
     leader: Gauge,
     resources: Family<Labels<1>, Gauge>,
+    held: Family<Labels<1>, Gauge>,
     watches_out_of_sync: Family<Labels<1>, Gauge>,
     kinds_served: Family<Labels<1>, Gauge>,
     problems: Counters<1>,
@@ -61,6 +62,7 @@ impl Metrics {
             broken_configuration: Family::default(),
             leader: Gauge::default(),
             resources: Family::default(),
+            held: Family::default(),
             watches_out_of_sync: Family::default(),
             kinds_served: Family::default(),
             problems: Family::default(),
@@ -100,6 +102,8 @@ impl Metrics {
         );
         all.register("llsd_leader", "1 while this replica leads", self.leader.clone());
         all.register("llsd_resources", "Resources by phase", self.resources.clone());
+        let held = self.held.clone();
+        all.register("llsd_held", "Servers that run otherwise than is planned, by cause", held);
         let watches = self.watches_out_of_sync.clone();
         all.register("llsd_watches_out_of_sync", "Watches that do not show what is there", watches);
         let kinds = self.kinds_served.clone();
@@ -138,6 +142,7 @@ impl Metrics {
             let _ = self.webhook_lookups.get_or_create(&label("result", result.name()));
         }
         self.resources([]);
+        self.held(&[]);
     }
 
     /// One look at one resource, and how long it took.
@@ -184,6 +189,7 @@ impl Metrics {
         if !leads {
             // What a former leader has seen counts no more: another one counts the same.
             self.resources([]);
+            self.held(&[]);
             self.queue_length(0);
             self.watches_out_of_sync.clear();
             self.kinds_served.clear();
@@ -197,6 +203,14 @@ impl Metrics {
             let count = counts.iter().filter(|(named, _)| *named == phase).map(|(_, n)| n).sum();
             let phase = label("phase", phase_name(phase));
             self.resources.get_or_create(&phase).set(saturated(count));
+        }
+    }
+
+    /// The servers that run otherwise than is planned, each by its cause.
+    pub fn held(&self, held: &[Held]) {
+        for &cause in Held::ALL {
+            let count = held.iter().filter(|held| **held == cause).count();
+            self.held.get_or_create(&label("cause", cause.name())).set(saturated(count));
         }
     }
 

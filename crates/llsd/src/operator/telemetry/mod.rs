@@ -8,4 +8,4 @@ mod results;
 
 pub use api_calls::client;
 pub use metrics::Metrics;
-pub use results::{Call, Generation, Look, Lookup, Reconcile};
+pub use results::{Call, Generation, Held, Look, Lookup, Reconcile};

@@ -1,6 +1,8 @@
 //! The results that the operator's figures tell apart, and their names there.
 
 use llsd_api::v1alpha2::Phase;
+use llsd_plan::status::{ConditionReason, ConditionType};
+use serde_json::Value;
 
 /// An enum whose variants have names in the figures, and the list of all.
 macro_rules! results {
@@ -36,6 +38,38 @@ results! {
         Bug = "bug",
         /// The resource is gone.
         Deleted = "deleted",
+    }
+}
+
+results! {
+    /// Why a server runs otherwise than is planned.
+    Held {
+        /// An upgrade of the operator waits to be approved.
+        Upgrade = "upgrade",
+        /// The template of v0.9 is kept.
+        Adopted = "adopted",
+        /// A change failed, or somebody asked for an earlier state.
+        RolledBack = "rolled_back",
+    }
+}
+
+impl Held {
+    /// From the conditions of a resource.
+    pub fn read(status: &Value) -> Option<Self> {
+        let conditions = status["conditions"].as_array()?;
+        let reason = |kind: ConditionType| {
+            let mut all = conditions.iter();
+            all.find(|condition| condition["type"] == kind.as_str())?["reason"].as_str()
+        };
+        if reason(ConditionType::RolledBack).is_some() {
+            return Some(Self::RolledBack);
+        }
+        let pending = reason(ConditionType::UpdatePending)?;
+        let causes = [
+            (ConditionReason::TemplateKept, Self::Upgrade),
+            (ConditionReason::AdoptedTemplateKept, Self::Adopted),
+        ];
+        causes.into_iter().find(|(reason, _)| reason.as_str() == pending).map(|(_, held)| held)
     }
 }
 

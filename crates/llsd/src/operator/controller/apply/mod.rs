@@ -4,6 +4,7 @@
 
 mod writer;
 
+use k8s_openapi::jiff::Timestamp;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
@@ -15,6 +16,7 @@ use llsd_plan::status::Applied;
 
 use super::api_error::failure;
 use super::context::Context;
+use super::history;
 use super::rights::Denials;
 use super::unwatched::{Found, is_out_of_sync, look};
 use crate::operator::telemetry::Generation;
@@ -22,19 +24,21 @@ use writer::{Creation, Writer};
 
 /// What the cluster holds of the planned objects: what the watches have shown, and what they cannot
 /// show. Of a kind whose watch is not up to date each planned object is read. Secrets are not watched,
-/// so the one that is planned is read each time; and where a Deployment keeps an earlier
-/// operator's template, the whole of it is compared with the planned one.
+/// so the one that is planned is read each time; and where a Deployment keeps the template that it has,
+/// the whole of it is compared with the planned one.
 pub async fn running(
     context: &Context,
     resource: &Resource,
+    plan: &Plan,
     planned: &[PlannedObject],
-    image_override: Option<&str>,
     live: Vec<LiveObject>,
     denials: &Denials<'_>,
 ) -> Result<Running, WriteFailure> {
     let writer = Writer::new(context, resource);
     let key = &resource.key;
-    let mut running = Running { objects: live, ..Running::default() };
+    let image_override = plan.image.image_override();
+    let now = Timestamp::now().as_second();
+    let mut running = Running { objects: live, now, ..Running::default() };
     for PlannedObject { kind, name, .. } in planned {
         if is_out_of_sync(context, *kind, &key.namespace) {
             let found = look(context, resource, *kind, name, denials).await;
@@ -62,8 +66,18 @@ pub async fn running(
             }
             ObjectKind::Deployment => {
                 let live = running.counterpart(object);
-                if rollout::keeps_template(resource, object, image_override, live) {
+                let keeps = rollout::keeps_template(resource, object, image_override, live);
+                let back =
+                    rollout::returns_to(resource, object, image_override, plan.rollback, live);
+                let back = back.zip(live.map(|live| live.uid.clone()));
+                if keeps {
                     running.deployment = writer.read(object.kind, &object.name).await?;
+                }
+                if let Some((back, uid)) = back {
+                    let template = history::template(context, key, &uid, &back.to).await;
+                    let unread =
+                        |error| failure(&context.rights, object.kind, &object.name, &error);
+                    running.back = Some((back, template.map_err(unread)?));
                 }
             }
             _ => {}
@@ -78,11 +92,11 @@ pub async fn apply(
     resource: &Resource,
     rollout: &Rollout<'_>,
 ) -> Result<Applied, WriteFailure> {
-    let (waiting, warnings) = (rollout.waiting.clone(), rollout.warnings.clone());
+    let (kept, warnings) = (rollout.kept.clone(), rollout.warnings.clone());
     let mut application = Application {
         writer: Writer::new(context, resource),
         resource,
-        applied: Applied { waiting, warnings, ..Applied::default() },
+        applied: Applied { kept, warnings, ..Applied::default() },
     };
     let mut first_failure = None;
     let mut is_deployed = false;

@@ -13,6 +13,8 @@ use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use serde_json::Value;
 
+use crate::operator::telemetry::Held;
+
 pub use packed::Packed;
 
 /// All resources and owned objects.
@@ -74,6 +76,11 @@ impl Cache {
         let state = self.lock();
         let phases = state.resources.values().filter_map(|packed| packed.phase);
         phases.map(|phase| (phase, 1)).collect()
+    }
+
+    /// Why servers run otherwise than is planned, of each that does.
+    pub fn held(&self) -> Vec<Held> {
+        self.lock().resources.values().filter_map(|packed| packed.held).collect()
     }
 
     /// A status is about to be written; its event wakes nobody.

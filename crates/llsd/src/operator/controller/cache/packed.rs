@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::operator::telemetry::Held;
 use llsd_plan::live::version;
 
 /// One resource.
@@ -20,6 +21,8 @@ pub struct Packed {
     pub uid: Box<str>,
     pub version: u64,
     pub phase: Option<Phase>,
+    /// Why its server runs otherwise than is planned.
+    pub held: Option<Held>,
     bytes: Box<[u8]>,
     /// Of everything that a reconcile depends on.
     asked: [u8; 16],
@@ -42,6 +45,7 @@ impl Packed {
             uid: object["metadata"]["uid"].as_str().unwrap_or_default().into(),
             version,
             phase: Phase::deserialize(&object["status"]["phase"]).ok(),
+            held: Held::read(&object["status"]),
             bytes: pack(&object.to_string()),
             asked,
             status,

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::image::resolve;
-use llsd_plan::live::{LiveObject, start_program};
-use llsd_plan::objects::{ObjectKind, names};
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::plan::{Planning, plan_beside};
 use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::references::{self, References};
@@ -21,7 +21,6 @@ use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
 use llsd_plan::status::TagNow;
 
-use super::api;
 use super::context::Context;
 use super::registries::asker::Asker;
 use super::rights::Denials;
@@ -90,16 +89,6 @@ pub async fn gather(
     context.cache.set_used(key, config_maps::watched(&references, key));
 
     let held = Held::of(resource, live);
-    if let Some(sidecar) = held.sidecar_image() {
-        facts.operator.image = Some(sidecar.to_owned());
-    }
-    facts.running.generated = held.is_generated();
-    if held.keeps_start_program() {
-        let api = api::owned_in(client, &key.namespace, ObjectKind::Deployment);
-        let deployment = api.get_opt(&names::deployment(&key.name)).await?;
-        facts.running.start_program =
-            deployment.and_then(|live| start_program(&live.json).map(str::to_owned));
-    }
     // Registries first: whoever has to wait for one has read nothing in vain.
     let images =
         Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;

@@ -1,0 +1,40 @@
+//! The inputs of a resource's pod template that are its own. The operator's image, its table of images,
+//! its start program and its defaults are not among them.
+
+use std::collections::BTreeMap;
+
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+
+use crate::facts::Facts;
+use crate::image::RequestedImage;
+use crate::inputs::{self, Inputs};
+use crate::resource::Resource;
+use crate::secrets::SecretUse;
+
+/// What the record on the Deployment says of the resource as it is now.
+pub(super) fn of(
+    resource: &Resource,
+    spec: &LlamaStackDistributionSpec,
+    image: &RequestedImage,
+    references: &[SecretUse],
+    ca_bundle: Option<&str>,
+    facts: &Facts,
+) -> Inputs {
+    let mut inputs = resource.inputs();
+    inputs.set(inputs::IMAGE, image.image_override());
+    let config = spec.override_config.as_ref().map(|own| own.config_map_name.as_str());
+    let config = config.and_then(|name| facts.config_maps.get(name)).map(|found| &found.data);
+    inputs.set(inputs::CONFIG, config.map(text).as_deref());
+    inputs.set(inputs::CA_BUNDLE, ca_bundle);
+    for reference in references {
+        let (name, key) = (&reference.secret.name, &reference.secret.key);
+        if let Some(known) = facts.secrets.get(name).and_then(|secret| secret.keys.get(key)) {
+            inputs.set_secret(name, key, &known.hash);
+        }
+    }
+    inputs
+}
+
+fn text(data: &BTreeMap<String, String>) -> String {
+    serde_json::to_string(data).unwrap_or_default()
+}

@@ -1,0 +1,199 @@
+//! A running server is restarted by a change of its resource's own inputs and by nothing else. While those
+//! are as they were, its Deployment keeps the pod template that it has, whatever this operator would write.
+
+use k8s_openapi::api::core::v1::PodSpec;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::action::Action;
+use super::difference;
+use super::retention::{self, Names};
+use super::rollback::Return;
+use super::unchanged::has_its_inputs;
+use crate::fingerprint;
+use crate::live::LiveObject;
+use crate::objects::{PlannedObject, labels};
+use crate::resource::Resource;
+
+/// A template that stays although another one is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptTemplate {
+    pub cause: KeepCause,
+    /// What waits, as field paths of the Deployment.
+    pub waiting: Vec<String>,
+    /// What its pods cannot start without.
+    pub needs: Names,
+}
+
+/// Why a template stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeepCause {
+    /// It came with an earlier operator's Deployment.
+    Adopted,
+    /// This operator makes another one of the same inputs than the one before it.
+    Upgrade,
+    /// The planned one did not become available, or somebody asked for one of before.
+    RolledBack(Return),
+}
+
+/// Whether the template that a Deployment has stays, as far as its record says. The whole Deployment then
+/// shows whether that makes a difference.
+pub fn keeps_template(
+    resource: &Resource,
+    planned: &PlannedObject,
+    image_override: Option<&str>,
+    live: Option<&LiveObject>,
+) -> bool {
+    match Action::of(&planned.json, live, resource.owner()) {
+        Action::Adopt(_) => true,
+        Action::Update(live) => live.deployment().is_some_and(|deployment| {
+            let annotations = &planned.json["metadata"]["annotations"];
+            let is_planned_alike =
+                deployment.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
+            // Planned as it was applied: whatever differs in it is somebody else's doing.
+            let repairs = deployment.template.is_some() && is_planned_alike;
+            !repairs && has_its_inputs(resource, annotations, image_override, deployment)
+        }),
+        _ => false,
+    }
+}
+
+/// The planned Deployment with the template that the live one has of us, and what waits. `None` where that
+/// is the planned one.
+pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
+    let template = fingerprint::owned_template(live)?;
+    let wanted = &planned["spec"]["template"];
+    if fingerprint::of_template(&template) == fingerprint::of_template(wanted) {
+        return None;
+    }
+    let back = live["metadata"]["annotations"][labels::ROLLED_BACK].as_str();
+    let kept = KeptTemplate {
+        cause: back.map_or(KeepCause::Upgrade, |back| KeepCause::RolledBack(Return::parse(back))),
+        waiting: difference::places(wanted, &template, "spec.template"),
+        needs: needs(live),
+    };
+    let recorded = &live["metadata"]["annotations"];
+    let mut json = with_template(planned, template);
+    if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
+        for record in [labels::TEMPLATE_HASH, labels::ROLLED_BACK] {
+            replace(annotations, record, &recorded[record]);
+        }
+    }
+    Some((json, kept))
+}
+
+/// The planned Deployment with another template, which nobody plans now.
+pub(super) fn with_template(planned: &Value, template: Value) -> Value {
+    let mut json = planned.clone();
+    if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
+        for hash in labels::HASHES {
+            replace(annotations, hash, &template["metadata"]["annotations"][hash]);
+        }
+        annotations.shift_remove(labels::TEMPLATE_HASH);
+    }
+    json["spec"]["template"] = template;
+    json
+}
+
+/// What the pods of a live Deployment cannot start without.
+pub(super) fn needs(live: &Value) -> Names {
+    let pod = PodSpec::deserialize(&live["spec"]["template"]["spec"]);
+    pod.as_ref().map(retention::needs).unwrap_or_default()
+}
+
+pub(super) fn replace(annotations: &mut Map<String, Value>, name: &str, value: &Value) {
+    match value {
+        Value::Null => drop(annotations.shift_remove(name)),
+        value => drop(annotations.insert(name.to_owned(), value.clone())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::objects::ObjectKind;
+
+    fn deployment(inputs: &str, hash: &str, image: &str) -> Value {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {
+                "name": "llama", "namespace": "here",
+                "annotations": {
+                    labels::INPUTS: inputs, labels::TEMPLATE_HASH: hash, labels::CONFIG_HASH: hash,
+                },
+            },
+            "spec": {"template": {
+                "metadata": {"annotations": {labels::CONFIG_HASH: hash}},
+                "spec": {"containers": [
+                    {"name": "server", "image": image, "env": [{"name": "EMPTY", "value": ""}]},
+                ]},
+            }},
+        })
+    }
+
+    /// As the API server stores it: with its defaults, without what is empty, and with what others added.
+    fn live(inputs: &str, hash: &str, image: &str) -> Value {
+        let mut live = deployment(inputs, hash, image);
+        live["metadata"]["uid"] = json!("2");
+        live["metadata"]["managedFields"] = json!([{
+            "manager": "llama-stack-operator", "operation": "Apply",
+            "fieldsV1": {
+                "f:metadata": {"f:annotations": {
+                    "f:llamastack.io/inputs": {}, "f:llamastack.io/template-hash": {},
+                }},
+                "f:spec": {"f:template": {
+                    "f:metadata": {"f:annotations": {"f:llamastack.io/config-hash": {}}},
+                    "f:spec": {"f:containers": {"k:{\"name\":\"server\"}": {
+                        ".": {}, "f:name": {}, "f:image": {},
+                        "f:env": {"k:{\"name\":\"EMPTY\"}": {".": {}, "f:name": {}, "f:value": {}}},
+                    }}},
+                }},
+            },
+        }]);
+        let container = &mut live["spec"]["template"]["spec"]["containers"][0];
+        container["imagePullPolicy"] = json!("IfNotPresent");
+        container["env"] = json!([{"name": "EMPTY"}, {"name": "OF_OTHERS", "value": "1"}]);
+        live["spec"]["selector"] = json!({"matchLabels": {labels::INSTANCE: "llama"}});
+        live
+    }
+
+    #[test]
+    fn what_is_kept_can_be_applied_again_and_changes_nothing() {
+        let live = live("spec=1", "old", "server:1");
+        let planned = deployment("spec=1 env=-", "new", "server:2");
+        let (json, kept) = with_live_template(&planned, &live).unwrap();
+        let same = deployment("spec=1 env=-", "old", "server:1");
+        assert_eq!(fingerprint::of_desired(&json), fingerprint::of_desired(&same), "{json}");
+        assert_eq!((kept.cause, kept.waiting.len()), (KeepCause::Upgrade, 2));
+        assert!(kept.waiting[1].ends_with("containers[server].image"), "{:?}", kept.waiting);
+        let equal = deployment("spec=1", "new", "server:1");
+        let mut other_hash = equal.clone();
+        other_hash["spec"]["template"]["metadata"]["annotations"][labels::CONFIG_HASH] =
+            json!("old");
+        assert_eq!(with_live_template(&other_hash, &live), None, "the very same is planned");
+    }
+
+    #[test]
+    fn a_template_stays_unless_an_input_changed_or_somebody_meddled_with_it() {
+        let resource =
+            Resource::parse(&json!({"metadata": {"name": "llama", "namespace": "here"}}));
+        let keeps = |inputs: &str, hash: &str| {
+            let json = deployment(inputs, hash, "server:2");
+            let planned =
+                PlannedObject { kind: ObjectKind::Deployment, name: "llama".into(), json };
+            let live = live("spec=1 image=-", "old", "server:1");
+            let (_, live) = LiveObject::read(ObjectKind::Deployment, &live).unwrap();
+            keeps_template(&resource, &planned, None, Some(&live))
+        };
+        assert!(keeps("spec=1 image=-", "new"), "only the operator plans otherwise");
+        assert!(
+            keeps("spec=1 image=- env=00", "new"),
+            "what was not looked at before is no change"
+        );
+        assert!(!keeps("spec=2 image=-", "new"));
+        assert!(!keeps("spec=1 image=ff", "new"));
+        assert!(!keeps("spec=1 image=-", "old"), "planned as it was: what differs is repaired");
+    }
+}

@@ -1,0 +1,113 @@
+//! Commands that work on resources in a cluster, with the rights of whoever calls them.
+
+use std::fmt::Display;
+
+use clap::Args;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Client, Config, ResourceExt};
+use serde_json::{Value, json};
+
+use super::Printout;
+use crate::operator::controller::resources;
+use crate::operator::telemetry::{self, Metrics};
+
+/// Who changes annotations of a resource, in its `managedFields`.
+const MANAGER: &str = "llsd";
+
+/// In which namespace a resource is looked for.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// The resource's namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(super) namespace: Option<String>,
+}
+
+/// A cluster, as the current kubeconfig names it.
+#[derive(Clone)]
+pub(super) struct Cluster {
+    pub(super) client: Client,
+    /// The namespace that is meant where none is named.
+    pub(super) namespace: String,
+}
+
+/// Runs a command that asks a cluster.
+pub(super) fn run<T>(
+    command: impl AsyncFnOnce(Cluster) -> Result<T, String>,
+) -> Result<T, Printout> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Printout::unavailable(&format!("cannot start: {error}")))?;
+    let done = runtime.block_on(Box::pin(async { command(Cluster::connect().await?).await }));
+    done.map_err(|message| Printout::unavailable(&message))
+}
+
+impl Cluster {
+    async fn connect() -> Result<Self, String> {
+        let config = Config::infer().await.map_err(text)?;
+        let namespace = config.default_namespace.clone();
+        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+        Ok(Self { client: telemetry::client(config, &metrics).map_err(text)?, namespace })
+    }
+
+    /// The cluster, with another namespace where one is named.
+    pub(super) fn at(mut self, place: &Place) -> Self {
+        if let Some(namespace) = &place.namespace {
+            self.namespace.clone_from(namespace);
+        }
+        self
+    }
+
+    /// A resource.
+    pub(super) async fn resource(&self, name: &str) -> Result<Value, String> {
+        let found = self.resources(&self.namespace).get_opt(name).await.map_err(text)?;
+        let found = found.ok_or_else(|| {
+            format!("there is no LlamaStackDistribution {name} in namespace {}", self.namespace)
+        })?;
+        Ok(json(found))
+    }
+
+    /// All resources of a namespace, or of the cluster.
+    pub(super) async fn all(&self, everywhere: bool) -> Result<Vec<Value>, String> {
+        let api = if everywhere {
+            Api::all_with(self.client.clone(), &resources())
+        } else {
+            self.resources(&self.namespace)
+        };
+        let listed = api.list(&ListParams::default()).await.map_err(text)?;
+        Ok(listed.items.into_iter().map(json).collect())
+    }
+
+    /// Sets an annotation of a resource.
+    pub(super) async fn annotate(
+        &self,
+        namespace: &str,
+        name: &str,
+        annotation: &str,
+        value: &str,
+    ) -> Result<(), String> {
+        let patch = json!({"metadata": {"annotations": {annotation: value}}});
+        let parameters =
+            PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let api = self.resources(namespace);
+        api.patch(name, &parameters, &Patch::Merge(&patch)).await.map(drop).map_err(text)
+    }
+
+    fn resources(&self, namespace: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), namespace, &resources())
+    }
+}
+
+/// The moment as annotations have it: another one each time, and a person can read it.
+pub(super) fn now() -> String {
+    k8s_openapi::jiff::Timestamp::now().to_string()
+}
+
+/// An error of the API server, in its words.
+pub(super) fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+fn json(mut object: DynamicObject) -> Value {
+    object.managed_fields_mut().clear();
+    serde_json::to_value(object).unwrap_or_default()
+}

@@ -1,0 +1,48 @@
+//! `llsd rollout`: what is held back is applied, and what was rolled back is tried again.
+
+mod approve;
+mod progress;
+
+use clap::{Args, Subcommand};
+use llsd_plan::resource::RETRY;
+
+use super::Printout;
+use super::cluster::{self, Place};
+
+/// Apply what is held back, or try again what was rolled back
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Approve(approve::Arguments),
+    Retry(Retry),
+}
+
+/// Try again what was rolled back
+///
+/// Sets the annotation llamastack.io/retry of the resource.
+#[derive(Debug, Args)]
+struct Retry {
+    /// The resource
+    name: String,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    match &arguments.command {
+        Command::Approve(arguments) => approve::run(arguments),
+        Command::Retry(Retry { name, place }) => cluster::run(async |cluster| {
+            let cluster = cluster.at(place);
+            cluster.resource(name).await?;
+            cluster.annotate(&cluster.namespace, name, RETRY, &cluster::now()).await?;
+            let say = format!("{name} is tried again; `llsd status {name}` says how it goes\n");
+            Ok(Printout::fine(say))
+        }),
+    }
+}

@@ -1,0 +1,83 @@
+//! `llsd history`: the states of a server that it can go back to.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+
+use super::states::{State, of_server};
+use crate::command::Printout;
+use crate::command::cluster::{self, Place};
+
+/// List the states of a server that are kept
+///
+/// The first one runs. `llsd rollback NAME --to HASH` goes back to one of the others.
+#[derive(Debug, Args)]
+pub(in crate::command) struct Arguments {
+    /// The resource
+    name: String,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    cluster::run(async |cluster| {
+        let cluster = cluster.at(&arguments.place);
+        cluster.resource(&arguments.name).await?;
+        let (_, states) = of_server(&cluster, &arguments.name).await?;
+        if states.is_empty() {
+            return Ok(Printout::fine("no state is kept: the server was never started\n".into()));
+        }
+        Ok(Printout::fine(table(&states)))
+    })
+}
+
+fn table(states: &[State]) -> String {
+    let mut rows = vec![["HASH", "SINCE", "PODS", "IMAGE", "CONFIGURATION", ""].map(str::to_owned)];
+    rows.extend(states.iter().map(|state| {
+        [
+            state.hash.clone(),
+            state.created.clone(),
+            state.pods.to_string(),
+            state.image.clone(),
+            state.config.clone().unwrap_or_else(|| "of the image".to_owned()),
+            state.notes.join(", "),
+        ]
+    }));
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let state = State {
+            hash: "5d4f8b".into(),
+            revision: 2,
+            created: "2026-11-16T10:00:00Z".into(),
+            pods: 1,
+            ready: 1,
+            image: "r/a:1".into(),
+            config: None,
+            notes: vec!["runs", "last good"],
+        };
+        let told = table(&[state]);
+        let expected = "\
+HASH    SINCE                 PODS  IMAGE  CONFIGURATION
+5d4f8b  2026-11-16T10:00:00Z  1     r/a:1  of the image   runs, last good
+";
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,8 @@
+//! Commands about one server in a cluster: `llsd status`, `llsd history`, `llsd rollback`, `llsd logs`.
+
+pub(super) mod history;
+pub(super) mod logs;
+pub(super) mod rollback;
+mod screen;
+mod states;
+pub(super) mod status;

@@ -1,0 +1,85 @@
+//! `llsd rollback`: back to a state of before, until the spec changes.
+
+use clap::Args;
+use llsd_plan::resource::ROLLBACK_TO;
+
+use super::states::{State, of_server};
+use crate::command::cluster::{self, Place};
+use crate::command::{Exit, Printout};
+
+/// Go back to an earlier state of a server
+///
+/// Sets the annotation llamastack.io/rollback-to of the resource. The resource stays as it is, and the
+/// next change of its spec is applied as always. Values of Secrets and data are not restored.
+#[derive(Debug, Args)]
+pub(in crate::command) struct Arguments {
+    /// The resource
+    name: String,
+
+    /// The state, as `llsd history` names it; by default the one before
+    #[arg(long, value_name = "HASH")]
+    to: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    cluster::run(async |cluster| {
+        let (cluster, name) = (cluster.at(&arguments.place), &arguments.name);
+        cluster.resource(name).await?;
+        let (_, states) = of_server(&cluster, name).await?;
+        let hash = match chosen(&states, arguments.to.as_deref()) {
+            Ok(hash) => hash,
+            Err(why) => {
+                let stderr = format!("error: {why}\n");
+                return Ok(Printout { stdout: String::new(), stderr, exit: Exit::Problems });
+            }
+        };
+        // With the time, so that the same state can be asked for again.
+        let value = format!("{hash} {}", cluster::now());
+        cluster.annotate(&cluster.namespace, name, ROLLBACK_TO, &value).await?;
+        let say = format!("{name} goes back to {hash}; `llsd status {name}` says how it goes\n");
+        Ok(Printout::fine(say))
+    })
+}
+
+/// The state to go back to.
+fn chosen<'a>(states: &'a [State], named: Option<&str>) -> Result<&'a str, String> {
+    let mut earlier = states.iter().skip(1).map(|state| state.hash.as_str());
+    let Some(named) = named else {
+        return earlier.next().ok_or_else(|| "no earlier state is kept".to_owned());
+    };
+    if states.first().is_some_and(|state| state.hash == named) {
+        return Err(format!("{named} is what runs"));
+    }
+    let known = earlier.clone().collect::<Vec<_>>().join(", ");
+    earlier
+        .find(|hash| *hash == named)
+        .ok_or_else(|| format!("no state {named} is kept; kept are: {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_one_before_is_meant_unless_another_is_named() {
+        let states = ["now", "before", "long-ago"].map(|hash| State {
+            hash: hash.into(),
+            revision: 1,
+            created: String::new(),
+            pods: 0,
+            ready: 0,
+            image: String::new(),
+            config: None,
+            notes: Vec::new(),
+        });
+        assert_eq!(chosen(&states, None), Ok("before"));
+        assert_eq!(chosen(&states, Some("long-ago")), Ok("long-ago"));
+        assert!(chosen(&states, Some("now")).is_err());
+        let unknown = chosen(&states, Some("never")).unwrap_err();
+        assert_eq!(unknown, "no state never is kept; kept are: before, long-ago");
+        assert!(chosen(&states[..1], None).is_err());
+    }
+}

@@ -1,0 +1,198 @@
+//! What `llsd status` shows, from a resource, its Deployment and the states that are kept.
+
+use std::fmt::Write as _;
+
+use llsd_plan::live::DeploymentState;
+use llsd_plan::status::{ConditionReason, ConditionType};
+use serde_json::Value;
+
+use super::states::State;
+
+pub(super) struct Screen {
+    pub(super) text: String,
+    pub(super) is_ready: bool,
+}
+
+pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> Screen {
+    let (metadata, status) = (&resource["metadata"], &resource["status"]);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let ready = condition(status, ConditionType::Ready);
+    let is_current = status["observedGeneration"] == metadata["generation"];
+    let is_ready = is_current && ready.is_some_and(|ready| ready["status"] == "True");
+    let mut lines = Lines::default();
+    let name = format!("{}/{}", text(&metadata["namespace"]), text(&metadata["name"]));
+    let phase = status["phase"].as_str().unwrap_or("Unknown");
+    lines.add(&name, &format!("{phase}; {}", ready.map(sentence).unwrap_or_default()));
+    if !is_current {
+        lines.add("", "the operator has not looked at the last change of the resource yet");
+    }
+    runs(&mut lines, status, deployment, states);
+    for pending in [ConditionType::UpdatePending, ConditionType::RolledBack] {
+        if let Some(pending) = condition(status, pending) {
+            lines.add("pending", &sentence(pending));
+        }
+    }
+    for wrong in wrong(status) {
+        lines.add("wrong", &wrong);
+    }
+    for advice in advice(status, &text(&metadata["name"]), is_ready) {
+        lines.add("do", &advice);
+    }
+    Screen { text: lines.0, is_ready }
+}
+
+/// What runs, and from what.
+fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[State]) {
+    if deployment.is_null() {
+        return lines.add("runs", "nothing: there is no Deployment");
+    }
+    let pods = DeploymentState::read(deployment);
+    let image = pods.image.as_deref().unwrap_or("an unknown image");
+    lines.add("runs", &format!("{} of {} pods of {image}", pods.available, pods.wanted));
+    if let Some(version) = status["version"]["llamaStackServerVersion"].as_str() {
+        lines.add("", &format!("the server says that it is {version}"));
+    }
+    let now = states.first();
+    let config = now.and_then(|state| state.config.as_deref());
+    let from = config.map_or_else(
+        || "the configuration inside of the image".to_owned(),
+        |config| format!("the configuration in ConfigMap {config}"),
+    );
+    lines.add("from", &from);
+    if let Some(state) = now {
+        let kept = match states.len() - 1 {
+            0 => "no earlier state is kept".to_owned(),
+            more => format!("{more} earlier kept, see `llsd history`"),
+        };
+        lines.add("", &format!("state {} since {}; {kept}", state.hash, state.created));
+    }
+    if let Some(url) = status["serviceURL"].as_str() {
+        lines.add("at", url);
+    }
+    if let Some(url) = status["routeURL"].as_str().filter(|url| !url.is_empty()) {
+        lines.add("at", url);
+    }
+}
+
+/// Conditions that do not hold; those that say the same as one before are left out.
+fn wrong(status: &Value) -> Vec<String> {
+    let mut told = Vec::new();
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    for condition in conditions.filter(|condition| condition["status"] == "False") {
+        let said = sentence(condition);
+        let kind = condition["type"].as_str().unwrap_or_default();
+        let is_new = !told.iter().any(|(_, known): &(String, String)| *known == said);
+        if kind != ConditionType::Ready.as_str() && is_new {
+            told.push((kind.to_owned(), said));
+        }
+    }
+    if let Some(limited) = condition(status, ConditionType::AccessLimited) {
+        told.push((ConditionType::AccessLimited.as_str().to_owned(), sentence(limited)));
+    }
+    told.into_iter().map(|(kind, said)| format!("{kind}: {said}")).collect()
+}
+
+/// What a person can do now.
+fn advice(status: &Value, name: &str, is_ready: bool) -> Vec<String> {
+    let mut advice = Vec::new();
+    let reason = |kind: ConditionType| condition(status, kind)?["reason"].as_str();
+    let is = |kind: ConditionType, wanted: ConditionReason| reason(kind) == Some(wanted.as_str());
+    if is(ConditionType::UpdatePending, ConditionReason::TemplateKept)
+        || is(ConditionType::UpdatePending, ConditionReason::AdoptedTemplateKept)
+    {
+        advice.push(format!("llsd rollout approve {name}, to apply what waits"));
+    }
+    if is(ConditionType::UpdatePending, ConditionReason::NewerImage) {
+        advice.push("set the annotation llamastack.io/refresh, to run the newer image".to_owned());
+    }
+    if is(ConditionType::RolledBack, ConditionReason::RolledBack) {
+        advice.push(format!(
+            "change the resource, or llsd rollout retry {name} to try the same again"
+        ));
+    }
+    if is(ConditionType::RolledBack, ConditionReason::RollbackRequested) {
+        advice.push("change the spec, to leave the earlier state".to_owned());
+    }
+    if !is_ready && reason(ConditionType::Available).is_some() {
+        advice.push(format!("llsd logs {name}, to see what the server says"));
+    }
+    advice
+}
+
+fn condition(status: &Value, wanted: ConditionType) -> Option<&Value> {
+    let mut all = status["conditions"].as_array().into_iter().flatten();
+    all.find(|condition| condition["type"] == wanted.as_str())
+}
+
+fn sentence(condition: &Value) -> String {
+    condition["message"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Lines with a word at the left, which is not repeated.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, word: &str, line: &str) {
+        let _ = writeln!(self.0, "{word:<9}{}{line}", if word.len() < 9 { "" } else { "  " });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_screen_says_what_runs_what_is_pending_and_what_to_do() {
+        let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
+        let resource = json!({
+            "metadata": {"name": "llama", "namespace": "team", "generation": 3},
+            "status": {
+                "observedGeneration": 3, "phase": "Ready", "serviceURL": "http://llama:8321",
+                "version": {"llamaStackServerVersion": "0.7.3"},
+                "conditions": [
+                    condition("Ready", "True", "Ready", "The server runs as the resource asks for"),
+                    condition("HealthCheck", "False", "HealthCheckFailed", "ill"),
+                    condition("UpdatePending", "True", "TemplateKept", "spec.template waits"),
+                ],
+            },
+        });
+        let deployment = json!({
+            "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": "r/a:1"}]}}},
+            "status": {"availableReplicas": 2},
+        });
+        let state = State {
+            hash: "5d4f8b".into(),
+            revision: 1,
+            created: "2026-11-16T10:00:00Z".into(),
+            pods: 2,
+            ready: 2,
+            image: "r/a:1".into(),
+            config: Some("llama-config-1".into()),
+            notes: vec!["runs"],
+        };
+        let shown = screen(&resource, &deployment, &[state]);
+        assert!(shown.is_ready);
+        let expected = "\
+team/llama  Ready; The server runs as the resource asks for
+runs     2 of 2 pods of r/a:1
+         the server says that it is 0.7.3
+from     the configuration in ConfigMap llama-config-1
+         state 5d4f8b since 2026-11-16T10:00:00Z; no earlier state is kept
+at       http://llama:8321
+pending  spec.template waits
+wrong    HealthCheck: ill
+do       llsd rollout approve llama, to apply what waits
+";
+        assert_eq!(shown.text, expected);
+    }
+
+    #[test]
+    fn a_server_that_was_never_started_is_said_to_be_none() {
+        let resource = json!({"metadata": {"name": "llama", "namespace": "team", "generation": 1}});
+        let shown = screen(&resource, &Value::Null, &[]);
+        assert!(!shown.is_ready && shown.text.contains("nothing: there is no Deployment"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The states of a server that its Deployment's ReplicaSets keep, newest first.
+
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use kube::Api;
+use kube::api::ListParams;
+use llsd_plan::objects::{labels, names};
+use llsd_plan::rollout::Return;
+use serde_json::Value;
+
+use crate::command::cluster::{Cluster, text};
+
+/// On a ReplicaSet: which one in the order of rollouts it is.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// One state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// Kubernetes' own hash of its template, by which it is named.
+    pub(super) hash: String,
+    pub(super) revision: u64,
+    pub(super) created: String,
+    pub(super) pods: u64,
+    pub(super) ready: u64,
+    pub(super) image: String,
+    /// The ConfigMap with the server's configuration.
+    pub(super) config: Option<String>,
+    /// What is special about it.
+    pub(super) notes: Vec<&'static str>,
+}
+
+/// A server's Deployment, `null` where there is none, and its states.
+pub(super) async fn of_server(
+    cluster: &Cluster,
+    name: &str,
+) -> Result<(Value, Vec<State>), String> {
+    let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let found = deployments.get_opt(&names::deployment(name)).await.map_err(text)?;
+    let Some(found) = found else { return Ok((Value::Null, Vec::new())) };
+    let deployment = serde_json::to_value(found).unwrap_or_default();
+    let sets: Api<ReplicaSet> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let own = ListParams::default().labels(&labels::selector_text(name));
+    let listed = sets.list(&own).await.map_err(text)?;
+    let sets = listed.items.into_iter().map(|set| serde_json::to_value(set).unwrap_or_default());
+    let states = states(&deployment, &sets.collect::<Vec<_>>());
+    Ok((deployment, states))
+}
+
+fn states(deployment: &Value, sets: &[Value]) -> Vec<State> {
+    let uid = &deployment["metadata"]["uid"];
+    let is_own = |set: &&Value| {
+        let mut owners = set["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+        owners.any(|owner| owner["uid"] == *uid)
+    };
+    let mut states: Vec<State> = sets.iter().filter(is_own).filter_map(state).collect();
+    states.sort_by_key(|state| std::cmp::Reverse(state.revision));
+    let annotations = &deployment["metadata"]["annotations"];
+    let back = annotations[labels::ROLLED_BACK].as_str().map(Return::parse).unwrap_or_default();
+    for (place, state) in states.iter_mut().enumerate() {
+        if place == 0 {
+            state.notes.push("runs");
+        }
+        if annotations[labels::LAST_GOOD] == *state.hash {
+            state.notes.push("last good");
+        }
+        if !back.from.is_empty() && back.from == state.hash {
+            state.notes.push("failed");
+        }
+    }
+    states
+}
+
+fn state(set: &Value) -> Option<State> {
+    let metadata = &set["metadata"];
+    let pod = &set["spec"]["template"]["spec"];
+    let number = |value: &Value| value.as_u64().unwrap_or_default();
+    let mut volumes = pod["volumes"].as_array().into_iter().flatten();
+    let config = volumes.find(|volume| volume["name"] == "user-config");
+    Some(State {
+        hash: metadata["labels"][labels::POD_TEMPLATE_HASH].as_str()?.to_owned(),
+        revision: metadata["annotations"][REVISION].as_str()?.parse().ok()?,
+        created: metadata["creationTimestamp"].as_str().unwrap_or_default().to_owned(),
+        pods: number(&set["status"]["replicas"]),
+        ready: number(&set["status"]["readyReplicas"]),
+        image: pod["containers"][0]["image"].as_str().unwrap_or_default().to_owned(),
+        config: config.and_then(|volume| volume["configMap"]["name"].as_str()).map(str::to_owned),
+        notes: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn states_are_listed_newest_first_with_what_is_special_about_them() {
+        let deployment = json!({"metadata": {"uid": "1", "annotations": {
+            labels::LAST_GOOD: "old",
+            labels::ROLLED_BACK: r#"{"to": "old", "from": "new", "why": "timed out"}"#,
+        }}});
+        let set = |hash: &str, revision: &str, owner: &str| {
+            json!({
+                "metadata": {
+                    "labels": {labels::POD_TEMPLATE_HASH: hash},
+                    "annotations": {REVISION: revision},
+                    "ownerReferences": [{"uid": owner}],
+                },
+                "spec": {"template": {"spec": {
+                    "containers": [{"image": "r/a:1"}],
+                    "volumes": [{"name": "user-config", "configMap": {"name": "llama-config-1"}}],
+                }}},
+            })
+        };
+        let sets = [set("new", "9", "1"), set("old", "10", "1"), set("stranger", "11", "2")];
+        let states = states(&deployment, &sets);
+        let told: Vec<_> = states.iter().map(|state| (&*state.hash, &state.notes[..])).collect();
+        assert_eq!(told, [("old", &["runs", "last good"][..]), ("new", &["failed"][..])]);
+        assert_eq!(states[0].config.as_deref(), Some("llama-config-1"));
+    }
+}

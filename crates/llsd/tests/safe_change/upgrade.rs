@@ -1,0 +1,126 @@
+//! An upgrade of the operator restarts no server: what it would do otherwise waits until it is approved.
+
+use serde_json::json;
+
+use crate::server::{STUCK, ask, bed, impatient, is_new, llsd, made_before, pods_and_states, said};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+
+/// Servers that an operator before made, under one that would start them otherwise.
+async fn upgraded(bed: &mut Bed, servers: &[(&str, &str)]) -> String {
+    let name = {
+        let namespace = bed.namespace("upgrade").await;
+        for (server, stuck) in servers {
+            ask(&namespace, server, &json!({STUCK: "no"}), 2).await;
+            namespace.until_ready(server).await;
+            if *stuck == "yes" {
+                impatient(&namespace, server).await;
+            }
+        }
+        namespace.name
+    };
+    bed.operator.kill();
+    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    for (server, _) in servers {
+        made_before(&namespace, server).await;
+    }
+    let before = pods_and_states(&namespace).await;
+    bed.restart(&[]);
+    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    for (server, _) in servers {
+        let held = namespace.until_condition(server, "UpdatePending", "True", "TemplateKept").await;
+        let message = condition(&held, "UpdatePending")["message"].as_str().unwrap().to_owned();
+        assert!(
+            message.contains("spec.template.spec.containers[llama-stack].command"),
+            "{message}"
+        );
+        assert_eq!(condition(&held, "Ready")["status"], "True", "{held}");
+        let deployment = namespace.get("Deployment", server).await.unwrap();
+        assert!(!is_new(&deployment), "{deployment}");
+    }
+    assert_eq!(pods_and_states(&namespace).await, before, "a server was restarted");
+    name
+}
+
+#[tokio::test]
+async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
+    let Some(mut bed) = bed().await else { return };
+    let name = upgraded(&mut bed, &[("llama", "no")]).await;
+    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    namespace.until_event("llama", "UpdatePending", "containers[llama-stack].command").await;
+    let configs = namespace.list("ConfigMap").await;
+    let is_program = |name: &str| name.starts_with("llama-start-");
+    let programs =
+        configs.iter().filter(|map| is_program(map["metadata"]["name"].as_str().unwrap()));
+    // The one of the operator before the "operator before"; none was made for what waits.
+    assert!(programs.count() <= 1);
+    // It goes on to hold while it is restarted, and a number of pods is no change of a pod.
+    let before = pods_and_states(&namespace).await;
+    bed.restart(&[]);
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    namespace.patch(DISTRIBUTION, "llama", &json!({"spec": {"workload": {"replicas": 2}}})).await;
+    let scaled = namespace
+        .until("Deployment", "llama", "has two pods", |now| now["status"]["availableReplicas"] == 2)
+        .await;
+    assert!(!is_new(&scaled));
+    assert_eq!(pods_and_states(&namespace).await.1, before.1, "another template was made");
+    // The screen says what waits and what to do.
+    let shown = said(&llsd(&namespace, &["status", "llama"]).await);
+    assert!(shown.contains("llsd rollout approve llama"), "{shown}");
+    let approved = llsd(&namespace, &["rollout", "approve", "llama"]).await;
+    assert!(approved.status.success(), "{}", said(&approved));
+    let now = namespace.until_ready("llama").await;
+    assert!(condition(&now, "UpdatePending").is_null(), "{now}");
+    assert!(is_new(&namespace.get("Deployment", "llama").await.unwrap()));
+    let again = llsd(&namespace, &["rollout", "approve", "llama"]).await;
+    assert!(said(&again).contains("nothing is held back"), "{}", said(&again));
+    // Both states are kept, and the server can go back.
+    let history = said(&llsd(&namespace, &["history", "llama"]).await);
+    assert!(history.contains("runs"), "{history}");
+    let back = llsd(&namespace, &["rollback", "llama"]).await;
+    assert!(back.status.success(), "{}", said(&back));
+    let asked = namespace.until_condition("llama", "RolledBack", "True", "RollbackRequested").await;
+    assert!(!is_new(&namespace.get("Deployment", "llama").await.unwrap()), "{asked}");
+    namespace.until_ready("llama").await;
+    // Until the spec changes.
+    ask(&namespace, "llama", &json!({STUCK: "no"}), 3).await;
+    namespace.until("Deployment", "llama", "is as planned", is_new).await;
+    let now = namespace.until_ready("llama").await;
+    assert!(condition(&now, "RolledBack").is_null(), "{now}");
+}
+
+#[tokio::test]
+async fn approval_of_all_stops_at_the_first_server_that_does_not_come_back() {
+    let Some(mut bed) = bed().await else { return };
+    let servers = [("a", "no"), ("b", "yes"), ("c", "no")];
+    let name = upgraded(&mut bed, &servers).await;
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    // From now on new pods of b do not become ready.
+    bed.kubelet.decide(|pod| {
+        let of_b = pod
+            .metadata
+            .labels
+            .iter()
+            .flatten()
+            .any(|(label, value)| label == "app.kubernetes.io/instance" && value == "b");
+        let mut volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+        let is_new = volumes.any(|volume| volume.name == "start-program");
+        if of_b && is_new {
+            llsd_testkit::PodState::NeverReady
+        } else {
+            llsd_testkit::PodState::Ready
+        }
+    });
+    let approved = llsd(&namespace, &["rollout", "approve", "--all"]).await;
+    let told = said(&approved);
+    assert_eq!(approved.status.code(), Some(1), "{told}");
+    // Either in the Deployment's words, or as rolled back where the old one had run for a minute.
+    assert!(told.contains(&format!("{}/b: ", namespace.name)), "{told}");
+    assert!(told.contains("has timed out progressing"), "{told}");
+    assert!(told.contains(&format!("not approved: {}/c", namespace.name)), "{told}");
+    assert!(is_new(&namespace.get("Deployment", "a").await.unwrap()));
+    let untouched = namespace.get("Deployment", "c").await.unwrap();
+    assert!(!is_new(&untouched), "{untouched}");
+    let b = namespace.get("Deployment", "b").await.unwrap();
+    assert_eq!(b["status"]["availableReplicas"], 1, "the old pod of b serves on: {b}");
+}
