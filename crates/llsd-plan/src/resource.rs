@@ -16,6 +16,9 @@ use crate::validate::validate_stored;
 /// On the resource: when its value changes, the image is resolved again and what waited is applied.
 pub const REFRESH: &str = "llamastack.io/refresh";
 
+/// On the resource: while it is `true`, nothing is written for it but its status.
+pub const PAUSED: &str = "llamastack.io/paused";
+
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
 
@@ -40,6 +43,8 @@ pub struct Resource {
     pub generation: Option<i64>,
     /// The value of [`REFRESH`].
     refresh: Option<String>,
+    /// [`PAUSED`] is `true`.
+    pub paused: bool,
     /// It is being deleted.
     pub deleting: bool,
     /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
@@ -76,6 +81,7 @@ impl Resource {
             version: text("resourceVersion"),
             generation,
             refresh: annotations.remove(REFRESH),
+            paused: annotations.get(PAUSED).is_some_and(|value| value == "true"),
             deleting: text("deletionTimestamp").is_some(),
             container_name: carried_container_name(json),
             findings: validate_stored(json),

@@ -8,6 +8,7 @@ mod moved;
 mod planning;
 mod secret_references;
 mod server;
+mod user_variables;
 
 pub use collision::plan_beside;
 pub use moved::moved;

@@ -4,7 +4,7 @@ use llsd_api::secret_ref::SecretKey;
 use serde_json::Value;
 
 use super::config_source::external_installs;
-use super::{config_source, moved, secret_references, server};
+use super::{config_source, moved, secret_references, server, user_variables};
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
@@ -86,6 +86,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     }
     let references = secret_references::of(spec, generated.as_ref());
     secrets::check(&references, facts, namespace, &mut findings);
+    user_variables::check(spec, facts, namespace, &mut findings);
     let database = generated
         .as_ref()
         .and_then(|generated| generated.database)
@@ -117,6 +118,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
         database,
         secret_hash: secrets::hash(&references, facts),
+        variables_hash: user_variables::hash(spec, facts),
         ca_bundle,
         external_providers: external_installs(spec),
         planned_for: resource.state().or_else(|| facts.planned_for.clone()),

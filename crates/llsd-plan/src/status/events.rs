@@ -46,6 +46,7 @@ vocabulary! {
         ObjectRefused,
         ApplyFailed,
         UpdatePending,
+        Paused,
         AccessLimited,
         KindNotServed,
         ServerFailing,
@@ -57,9 +58,11 @@ vocabulary! {
 impl EventReason {
     fn kind(self) -> EventKind {
         match self {
-            Self::ConfigGenerated | Self::DeploymentUpdated | Self::UpdatePending | Self::Ready => {
-                EventKind::Normal
-            }
+            Self::ConfigGenerated
+            | Self::DeploymentUpdated
+            | Self::UpdatePending
+            | Self::Paused
+            | Self::Ready => EventKind::Normal,
             _ => EventKind::Warning,
         }
     }
@@ -78,6 +81,7 @@ impl EventReason {
             | Self::ApplyFailed
             | Self::AccessLimited
             | Self::KindNotServed
+            | Self::Paused
             | Self::UpdatePending => "Apply",
             Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
         }
@@ -117,6 +121,7 @@ impl Change<'_> {
         events.extend(self.applied());
         events.extend(self.not_written());
         events.extend(self.update_pending());
+        events.extend(self.paused());
         events.extend(self.access_limited());
         events.extend(self.kind_not_served());
         events.extend(self.server_failing());
@@ -204,6 +209,11 @@ impl Change<'_> {
     fn update_pending(&self) -> Option<Event> {
         let pending = self.changed(ConditionType::UpdatePending)?;
         Some(EventReason::UpdatePending.event(&pending.message))
+    }
+
+    fn paused(&self) -> Option<Event> {
+        let paused = self.changed(ConditionType::Paused)?;
+        Some(EventReason::Paused.event(&paused.message))
     }
 
     fn access_limited(&self) -> Option<Event> {

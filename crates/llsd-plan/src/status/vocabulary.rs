@@ -43,6 +43,8 @@ vocabulary! {
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
+        /// Present only while the resource is paused.
+        Paused,
         /// Present only while the operator cannot read, watch or write something that the resource needs.
         AccessLimited,
     }
@@ -82,6 +84,8 @@ vocabulary! {
         MissingConfigLabels,
         UnsupportedConfigVersion,
         ConfigMapNotFound,
+        /// A volume claim of the user's own is not there.
+        ClaimNotFound,
         RegistryUnavailable,
         WaitingForSecrets,
 
@@ -142,6 +146,9 @@ vocabulary! {
         AdoptedTemplateKept,
         /// The image's tag points to another digest by now.
         NewerImage,
+
+        /// An annotation asks that nothing is written.
+        Paused,
     }
 }
 

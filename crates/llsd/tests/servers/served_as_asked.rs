@@ -157,7 +157,7 @@ def create_app():
         .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
         .with_program(LAUNCH)
-            .unwrap();
+        .unwrap();
     Some(Release::newest().boot(boot).unwrap())
 }
 

@@ -2,7 +2,6 @@
 
 use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
-
 use super::image::{Env, Image, stderr};
 
 const APP: &str = "uvicorn llama_stack.core.server.server:create_app --factory";

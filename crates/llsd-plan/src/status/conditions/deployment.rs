@@ -16,7 +16,7 @@ const UP_TO_DATE: &str = "Deployment is up to date";
 
 pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting | Stage::Hindered(_) => {
+        Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::DeploymentUpdated);
         }
         Stage::Unreadable(_) | Stage::Refused(_) | Stage::Unavailable(_) => {
@@ -86,6 +86,7 @@ pub(super) fn update_pending(
 ) -> Option<Assessment> {
     let (waiting, applied) = match stage {
         Stage::Deleting => return None,
+        Stage::Paused { .. } => return Some(Assessment::AsBefore(ConditionType::UpdatePending)),
         Stage::Applied(_, applied) => (applied.waiting.as_slice(), true),
         _ => (&[][..], false),
     };

@@ -4,6 +4,7 @@
 mod access;
 mod deployment;
 mod inputs;
+mod paused;
 mod ready;
 mod server;
 mod statement;
@@ -47,6 +48,7 @@ pub(super) fn all(
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
+    assessments.extend(paused::paused(stage).map(Assessment::Current));
     assessments.extend(access::limited(observed, stage).map(Assessment::Current));
     assessments
 }
