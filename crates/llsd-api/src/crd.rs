@@ -60,7 +60,14 @@ pub fn manifest() -> Value {
                     "name": "v1alpha2",
                     "served": true,
                     "storage": true,
-                    "subresources": {"status": {}},
+                    "subresources": {
+                        "status": {},
+                        "scale": {
+                            "specReplicasPath": ".spec.workload.replicas",
+                            "statusReplicasPath": ".status.replicas",
+                            "labelSelectorPath": ".status.selector",
+                        },
+                    },
                     "additionalPrinterColumns": [
                         {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
                         {"name": "Providers", "type": "integer", "jsonPath": ".status.configGeneration.providerCount"},

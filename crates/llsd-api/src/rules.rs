@@ -116,6 +116,56 @@ pub const ONE_DISRUPTION_BOUND: Rule = Rule {
     remedy: "keep the one you need",
 };
 
+/// What a claim of the user's own has already, and so cannot be asked of it.
+pub const EXISTING_CLAIM_EXCLUDES: [(&str, Rule); 4] = [
+    (
+        "size",
+        Rule {
+            cel: "!(has(self.existingClaim) && has(self.size))",
+            message: "existingClaim and size are mutually exclusive",
+            remedy: "remove size; the claim has one of its own",
+        },
+    ),
+    (
+        "storageClassName",
+        Rule {
+            cel: "!(has(self.existingClaim) && has(self.storageClassName))",
+            message: "existingClaim and storageClassName are mutually exclusive",
+            remedy: "remove storageClassName; the claim has one of its own",
+        },
+    ),
+    (
+        "accessModes",
+        Rule {
+            cel: "!(has(self.existingClaim) && has(self.accessModes))",
+            message: "existingClaim and accessModes are mutually exclusive",
+            remedy: "remove accessModes; the claim has its own",
+        },
+    ),
+    (
+        "deletionPolicy",
+        Rule {
+            // Retain is the schema's default, and so always there.
+            cel: "!(has(self.existingClaim) && has(self.deletionPolicy) && self.deletionPolicy == 'Delete')",
+            message: "deletionPolicy Delete is not for existingClaim",
+            remedy: "remove deletionPolicy; a claim of your own is yours to delete",
+        },
+    ),
+];
+
+pub const DRAIN_WITHIN_GRACE: Rule = Rule {
+    cel: "!has(self.drainSeconds) || !has(self.terminationGracePeriodSeconds) || \
+          self.drainSeconds == 0 || self.drainSeconds < self.terminationGracePeriodSeconds",
+    message: "drainSeconds must be below terminationGracePeriodSeconds, which includes it",
+    remedy: "raise terminationGracePeriodSeconds or lower drainSeconds",
+};
+pub const READY_WITHIN_DEADLINE: Rule = Rule {
+    cel: "!has(self.minReadySeconds) || !has(self.progressDeadlineSeconds) || \
+          self.minReadySeconds < self.progressDeadlineSeconds",
+    message: "minReadySeconds must be below progressDeadlineSeconds",
+    remedy: "raise progressDeadlineSeconds or lower minReadySeconds",
+};
+
 pub const MAX_NOT_BELOW_MIN: Rule = Rule {
     cel: "!has(self.minReplicas) || self.maxReplicas >= self.minReplicas",
     message: "maxReplicas must not be below minReplicas",

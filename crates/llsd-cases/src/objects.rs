@@ -8,7 +8,7 @@ use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
-use llsd_plan::objects::{Blueprint, ConfigSource, Objects, ca_bundle, objects};
+use llsd_plan::objects::{Blueprint, ConfigCopy, ConfigSource, Objects, ca_bundle, objects};
 use llsd_plan::problem::{Findings, Problem};
 use llsd_plan::releases::Server;
 use llsd_plan::wiring::{Database, ExternalInstall, RedisSidecar, Variable, VariableValue};
@@ -41,6 +41,7 @@ pub struct ObjectCase {
     /// A connection string, or `unknown`.
     pub database: Option<String>,
     pub secret_hash: Option<String>,
+    pub variables_hash: Option<String>,
     #[serde(default)]
     pub external_providers: Vec<External>,
     /// As `path: message`.
@@ -129,6 +130,7 @@ impl ObjectCase {
                 config_map: spec.config_map_name.clone(),
                 key: by.key.clone(),
                 hash: by.hash.clone(),
+                copy: self.facts.config_maps.get(&spec.config_map_name).map(ConfigCopy::of),
             },
             (None, None) => ConfigSource::Default,
         };
@@ -154,6 +156,7 @@ impl ObjectCase {
                 }
             }),
             secret_hash: self.secret_hash.clone(),
+            variables_hash: self.variables_hash.clone(),
             ca_bundle,
             external_providers: self.external_providers.iter().map(install).collect(),
             planned_for: None,

@@ -100,6 +100,7 @@ pub(crate) fn of_editors() -> Vec<Value> {
     let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
     vec![
         rule("llamastack.io", &["llamastackdistributions"], &verbs),
+        rule("llamastack.io", &["llamastackdistributions/scale"], &["get", "update", "patch"]),
         rule("llamastack.io", &["llamastackdistributions/status"], &["get"]),
     ]
 }

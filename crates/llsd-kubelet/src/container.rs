@@ -22,6 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// One that has run for so long has not crashed at its start.
 const LONG_RUN: Duration = Duration::from_mins(1);
+/// What a kubelet leaves a container when its hook has used up all of the grace.
+const AFTER_THE_HOOK: Duration = Duration::from_secs(2);
 /// The policy by which the end of the log becomes a part of the pod's status.
 const FALLBACK_TO_LOGS: &str = "FallbackToLogsOnError";
 
@@ -43,19 +45,29 @@ impl Restart {
     }
 }
 
-/// Ends a process; a pod that is deleted once more, or abandoned, has no longer the time that it
-/// had.
-async fn bring_to_end(process: &mut Process, mut stop: Stop, stopping: &mut Stopping) -> i32 {
+/// Ends a process within the time that is left of its grace; a pod that is deleted once more, or
+/// abandoned, has no longer the time that it had.
+async fn bring_to_end(
+    process: &mut Process,
+    mut stop: Stop,
+    mut left: Duration,
+    stopping: &mut Stopping,
+) -> i32 {
     loop {
-        let hurried = async {
-            let hurried = stopping.wait_for(|now| *now != Some(stop)).await.map(|now| *now);
-            hurried.ok().flatten().unwrap_or(Stop::Abandoned)
-        };
         tokio::select! {
-            code = process.stop(stop.grace()) => return code,
-            hurry = hurried, if stop.grace() > Duration::ZERO => stop = hurry,
+            code = process.stop(left) => return code,
+            hurry = another(stop, stopping), if left > Duration::ZERO => {
+                stop = hurry;
+                left = stop.grace();
+            }
         }
     }
+}
+
+/// Waits for another end to be called for than this one.
+async fn another(stop: Stop, stopping: &mut Stopping) -> Stop {
+    let other = stopping.wait_for(|now| *now != Some(stop)).await.map(|now| *now);
+    other.ok().flatten().unwrap_or(Stop::Abandoned)
 }
 
 /// A container in its pod.
@@ -90,15 +102,25 @@ impl Life<'_> {
                 why = self.probe(&spec) => End::Unhealthy(why),
                 stop = stopped(&mut stopping) => End::Stopped(stop),
             };
-            self.update(|snapshot| snapshot.ready = false);
             let (code, message) = match &end {
                 End::Itself(code) => (*code, self.message(*code, &process)),
-                End::Unhealthy(why) => (process.stop(self.pod.grace()).await, why.clone()),
+                End::Unhealthy(why) => {
+                    self.update(|snapshot| snapshot.ready = false);
+                    let left = self.hook_before_stop(&mut process, self.grace_of_probes()).await;
+                    (process.stop(left).await, why.clone())
+                }
                 End::Stopped(stop) => {
-                    let code = bring_to_end(&mut process, *stop, &mut stopping).await;
+                    let stop = *stop;
+                    let left = tokio::select! {
+                        left = self.hook_before_stop(&mut process, stop.grace()) => left,
+                        hurry = another(stop, &mut stopping) => hurry.grace(),
+                    };
+                    self.update(|snapshot| snapshot.ready = false);
+                    let code = bring_to_end(&mut process, stop, left, &mut stopping).await;
                     (code, self.message(code, &process))
                 }
             };
+            self.update(|snapshot| snapshot.ready = false);
             let ended = Ended { code, message, started: since, finished: Timestamp::now() };
             self.update(|snapshot| {
                 snapshot.started = false;
@@ -127,6 +149,34 @@ impl Life<'_> {
             }
             pause = LONGEST_PAUSE.min(pause * 2);
         }
+    }
+
+    /// Waits as long as the container's `preStop` hook says, or until it has ended by itself; how much
+    /// is left of its grace then. Other hooks than `sleep` are not known here.
+    async fn hook_before_stop(&self, process: &mut Process, grace: Duration) -> Duration {
+        let lifecycle = self.container.lifecycle.as_ref();
+        let sleeps = lifecycle.and_then(|hooks| hooks.pre_stop.as_ref()?.sleep.as_ref());
+        let seconds = sleeps.and_then(|action| u64::try_from(action.seconds).ok()).unwrap_or(0);
+        let Some(pause) = Some(Duration::from_secs(seconds).min(grace)).filter(|it| !it.is_zero())
+        else {
+            return grace;
+        };
+        let begun = Instant::now();
+        tokio::select! {
+            () = sleep(pause) => {}
+            _ = process.wait() => {}
+        }
+        // A hook that has used up the grace costs the container no more than a kubelet lets it.
+        grace.saturating_sub(begun.elapsed()).max(AFTER_THE_HOOK)
+    }
+
+    /// How long a container has to end whose probe failed.
+    fn grace_of_probes(&self) -> Duration {
+        let probes = [&self.container.liveness_probe, &self.container.startup_probe];
+        let mut given =
+            probes.into_iter().filter_map(|probe| probe.as_ref()?.termination_grace_period_seconds);
+        let given = given.next().and_then(|seconds| u64::try_from(seconds).ok());
+        given.map_or_else(|| self.pod.grace(), Duration::from_secs)
     }
 
     /// What the pod's status shows of the container's output: the reason why it could not be

@@ -9,7 +9,7 @@
 //! time.
 //!
 //! Not stood in for: limits on memory and CPU, DNS, Services between pods, volumes that change
-//! while they are mounted, mount points below `/usr` that are not there, gRPC probes, hooks.
+//! while they are mounted, mount points below `/usr` that are not there, gRPC probes, hooks other than a `preStop` that sleeps.
 //!
 //! Here with the real server:
 //!
@@ -44,6 +44,7 @@ mod probe;
 mod process;
 mod record;
 mod refusal;
+mod routing;
 mod sandbox;
 mod services;
 mod snapshot;

@@ -5,7 +5,10 @@ use std::{
     collections::BTreeMap,
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use k8s_openapi::{
@@ -29,6 +32,8 @@ pub(crate) struct Record {
     labels: BTreeMap<String, String>,
     spec: PodSpec,
     network: Mutex<Option<Arc<Network>>>,
+    /// Connections of its Services are made to it.
+    routed: AtomicBool,
 }
 
 impl Record {
@@ -43,6 +48,7 @@ impl Record {
             labels: pod.labels().clone(),
             spec: pod.spec.clone().unwrap_or_default(),
             network: Mutex::default(),
+            routed: AtomicBool::new(false),
         }
     }
 
@@ -53,6 +59,14 @@ impl Record {
 
     pub(crate) fn set_network(&self, network: Option<Arc<Network>>) {
         *self.network.lock().unwrap_or_else(PoisonError::into_inner) = network;
+    }
+
+    pub(crate) fn is_routed(&self) -> bool {
+        self.routed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_routed(&self, routed: bool) {
+        self.routed.store(routed, Ordering::SeqCst);
     }
 
     pub(crate) fn log_file(&self, container: &str) -> PathBuf {

@@ -1,11 +1,14 @@
-//! Services on loopback: each connection goes to a pod that is ready at that moment. One HTTP
-//! server for all of them besides, for programs that know a single address.
+//! Services on loopback: each connection goes to one of the pods that connections are made to at that
+//! moment, in turn. One HTTP server for all of them besides, for programs that know a single address.
 
 use std::{
     collections::BTreeMap,
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use anyhow::Context;
@@ -30,6 +33,9 @@ const LONGEST_BODY: usize = 64 << 20;
 /// They belong to one connection, and here are two.
 const OF_THE_CONNECTION: [HeaderName; 4] =
     [header::HOST, header::CONNECTION, header::TRANSFER_ENCODING, header::CONTENT_LENGTH];
+
+/// Whose turn it is, over all Services.
+static TURN: AtomicUsize = AtomicUsize::new(0);
 
 /// The addresses of Services, each opened when it is first asked for.
 #[derive(Debug, Default)]
@@ -84,12 +90,17 @@ async fn find(kubelet: &KubeletContext, namespace: &str, name: &str) -> anyhow::
     let services: Api<Service> = Api::namespaced(kubelet.client.clone(), namespace);
     let service = services.get_opt(name).await?;
     let service = service.with_context(|| format!("there is no Service {name} in {namespace}"))?;
-    let ready = kubelet.records().into_iter().find_map(|record| {
-        let port = record.serves(namespace, &service)?;
-        let network = record.network().filter(|_| record.snapshot.borrow().ready())?;
-        Some((network, port))
-    });
-    let (network, port) = ready.with_context(|| format!("no pod of {name} is ready"))?;
+    let pods = kubelet.records().into_iter();
+    let pods: Vec<_> =
+        pods.filter_map(|pod| Some((pod.serves(namespace, &service)?, pod))).collect();
+    let routed: Vec<_> = pods.iter().filter(|(_, pod)| pod.is_routed()).collect();
+    // Where nobody else is left, a pod that is about to end still gets connections.
+    let serving = || pods.iter().filter(|(_, pod)| pod.snapshot.borrow().ready()).collect();
+    let pods: Vec<_> = if routed.is_empty() { serving() } else { routed };
+    let turn = TURN.fetch_add(1, Ordering::Relaxed) % pods.len().max(1);
+    let (port, pod) = pods.get(turn).with_context(|| format!("no pod of {name} is ready"))?;
+    let network = pod.network().with_context(|| format!("pod {} refuses connections", pod.name))?;
+    let port = *port;
     let first = service.spec.as_ref().and_then(|spec| spec.ports.as_ref()?.first());
     let https = first.and_then(|port| port.app_protocol.as_deref()) == Some("https");
     Ok(Backend { network, port, https })

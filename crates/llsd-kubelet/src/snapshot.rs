@@ -47,6 +47,8 @@ pub(crate) struct Ended {
 #[derive(Debug, Clone)]
 pub(crate) struct PodSnapshot {
     pub(crate) containers: Vec<ContainerSnapshot>,
+    /// The pod was deleted, and is about to end.
+    pub(crate) terminating: bool,
     init: usize,
     ip: String,
     since: Timestamp,
@@ -68,6 +70,7 @@ impl PodSnapshot {
             }));
         Self {
             containers: snapshots.collect(),
+            terminating: false,
             init,
             ip: ip.to_owned(),
             since: Timestamp::now(),

@@ -24,7 +24,9 @@ use llsd_testkit::node::{NODE, bind, may_be_scheduled, register};
 
 use crate::{
     context::{KubeletContext, Start},
-    pod, services,
+    pod,
+    record::Record,
+    routing, services,
     stop::Stop,
 };
 
@@ -35,6 +37,7 @@ type Ready = oneshot::Sender<anyhow::Result<(Arc<KubeletContext>, SocketAddr)>>;
 
 /// A pod that runs here.
 struct FollowedPod {
+    record: Arc<Record>,
     stop: watch::Sender<Option<Stop>>,
     task: JoinHandle<()>,
 }
@@ -42,6 +45,9 @@ struct FollowedPod {
 impl FollowedPod {
     /// Deleted again, a pod has less time left, never more.
     fn stop_within(&self, grace: Duration) {
+        self.record
+            .snapshot
+            .send_if_modified(|snapshot| !std::mem::replace(&mut snapshot.terminating, true));
         self.stop.send_if_modified(|stop| {
             let shorter = stop.is_none_or(|stop| stop.grace() > grace);
             if shorter {
@@ -132,8 +138,10 @@ async fn follow(
         let begun = deleted.then_some(Stop::Deleted(Duration::ZERO));
         let Ok(record) = kubelet.record(pod) else { return };
         let (stop, stopping) = watch::channel(begun);
-        let task = tokio::spawn(pod::run(Arc::clone(kubelet), record, pod.clone(), stopping));
-        followed.insert(uid, FollowedPod { stop, task });
+        let (context, known) = (Arc::clone(kubelet), Arc::clone(&record));
+        let task = tokio::spawn(pod::run(context, known, pod.clone(), stopping));
+        tokio::spawn(routing::follow(Arc::clone(&record)));
+        followed.insert(uid, FollowedPod { record, stop, task });
     } else if node.is_none() && !deleted && may_be_scheduled(pod) {
         // An error is left to the next event: the pod changed meanwhile, or is gone.
         let _ = bind(&kubelet.client, pod).await;

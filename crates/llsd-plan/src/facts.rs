@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_api::v1alpha2::RollbackPolicy;
+use k8s_openapi::ByteString;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
@@ -25,6 +26,8 @@ pub struct Facts {
     pub secrets: BTreeMap<String, SecretFacts>,
     /// ConfigMaps: by name in the resource's namespace, by `namespace/name` elsewhere.
     pub config_maps: BTreeMap<String, ConfigMapFacts>,
+    /// Volume claims of the resource's namespace that it names itself, by name.
+    pub claims: BTreeMap<String, ClaimFacts>,
     /// What the images of external providers say of themselves, by image.
     pub external_providers: BTreeMap<String, ExternalProviderFacts>,
     /// The resource's uid; without it owner references are left out.
@@ -177,6 +180,17 @@ pub struct ConfigMapFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forbidden: Option<String>,
     pub data: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub binary_data: BTreeMap<String, ByteString>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ClaimFacts {
+    /// A claim that was looked for in vain is mentioned with `true` here.
+    pub missing: bool,
+    /// How its volume can be mounted.
+    pub access_modes: Vec<String>,
 }
 
 /// What an external provider's image says of itself; empty where it does not say it.

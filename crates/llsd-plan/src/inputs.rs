@@ -12,6 +12,8 @@ pub const SPEC: &str = "spec";
 pub const IMAGE: &str = "image";
 /// The user's own configuration.
 pub const CONFIG: &str = "config";
+/// What the user's own variables refer to.
+pub const VARIABLES: &str = "env";
 /// Certificates that the server trusts.
 pub const CA_BUNDLE: &str = "ca-bundle";
 /// The annotations of the resource that ask for something.
@@ -80,10 +82,11 @@ impl Inputs {
         self
     }
 
-    /// The same with what another record says of Secrets, for who cannot tell whether they changed.
+    /// The same with what another record says of Secrets, and of what may be made from them, for who
+    /// cannot tell whether they changed.
     #[must_use]
     pub fn with_secrets_of(mut self, recorded: &Self) -> Self {
-        let is_secret = |part: &String| part.starts_with(SECRET);
+        let is_secret = |part: &String| part.starts_with(SECRET) || part == VARIABLES;
         self.0.retain(|part, _| !is_secret(part));
         let secrets = recorded.0.iter().filter(|(part, _)| is_secret(part));
         self.0.extend(secrets.map(|(part, hash)| (part.clone(), hash.clone())));

@@ -45,6 +45,8 @@ pub enum Reason {
     /// A secret value that the server would refuse to start with.
     SecretValueRejected,
     ConfigMapNotFound,
+    /// A volume claim of the user's own that is not there.
+    ClaimNotFound,
     /// A ConfigMap that the operator may not read.
     ConfigMapForbidden,
     /// What only a cluster or a registry could tell, and did not.

@@ -43,8 +43,23 @@ pub enum Purpose {
     OverrideConfig,
     ServiceAccount,
     PullSecret,
-    /// A variable that the user sets; only the kubelet reads it.
+    /// A variable that the user sets, or all keys of an object as variables; no pod starts without it.
     Variable,
+    /// The same, where a pod also starts without it.
+    OptionalVariable,
+    /// A volume claim of the user's own.
+    Claim,
+}
+
+impl Purpose {
+    fn of_variable(optional: Option<bool>) -> Self {
+        if optional == Some(true) { Self::OptionalVariable } else { Self::Variable }
+    }
+
+    /// Whether the server's pods cannot start without it, or were not meant to.
+    pub fn is_needed(self) -> bool {
+        self != Self::OptionalVariable
+    }
 }
 
 impl Reference {
@@ -76,8 +91,13 @@ pub fn walk(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
         let path = path.key("overrideConfig").key("configMapName");
         walk.add(Purpose::OverrideConfig, ObjectKind::ConfigMap, &own.config_map_name, None, path);
     }
-    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
-    if let Some(overrides) = overrides {
+    let workload = spec.workload.as_ref();
+    let storage = workload.and_then(|workload| workload.storage.as_ref());
+    if let Some(claim) = storage.and_then(|storage| storage.existing_claim.as_ref()) {
+        let path = path.key("workload").key("storage").key("existingClaim");
+        walk.add(Purpose::Claim, ObjectKind::VolumeClaim, claim, None, path);
+    }
+    if let Some(overrides) = workload.and_then(|workload| workload.overrides.as_ref()) {
         walk.overrides(overrides, &path.key("workload").key("overrides"));
     }
     walk.0
@@ -162,26 +182,26 @@ impl Walk {
 
     fn variable(&mut self, variable: &EnvVar, path: &FieldPath) {
         let Some(source) = &variable.value_from else { return };
-        if let Some(secret) = source.secret_key_ref.as_ref().filter(|it| it.optional != Some(true))
-        {
+        if let Some(secret) = &source.secret_key_ref {
             let (path, key) = (path.key("secretKeyRef"), Some(secret.key.as_str()));
-            self.add(Purpose::Variable, ObjectKind::Secret, &secret.name, key, path);
+            let purpose = Purpose::of_variable(secret.optional);
+            self.add(purpose, ObjectKind::Secret, &secret.name, key, path);
         }
-        if let Some(map) = source.config_map_key_ref.as_ref().filter(|it| it.optional != Some(true))
-        {
+        if let Some(map) = &source.config_map_key_ref {
             let (path, key) = (path.key("configMapKeyRef"), Some(map.key.as_str()));
-            self.add(Purpose::Variable, ObjectKind::ConfigMap, &map.name, key, path);
+            let purpose = Purpose::of_variable(map.optional);
+            self.add(purpose, ObjectKind::ConfigMap, &map.name, key, path);
         }
     }
 
     fn variables(&mut self, source: &EnvFromSource, path: &FieldPath) {
-        if let Some(secret) = source.secret_ref.as_ref().filter(|it| it.optional != Some(true)) {
-            let path = path.key("secretRef");
-            self.add(Purpose::Variable, ObjectKind::Secret, &secret.name, None, path);
+        if let Some(secret) = &source.secret_ref {
+            let (path, purpose) = (path.key("secretRef"), Purpose::of_variable(secret.optional));
+            self.add(purpose, ObjectKind::Secret, &secret.name, None, path);
         }
-        if let Some(map) = source.config_map_ref.as_ref().filter(|it| it.optional != Some(true)) {
-            let path = path.key("configMapRef");
-            self.add(Purpose::Variable, ObjectKind::ConfigMap, &map.name, None, path);
+        if let Some(map) = &source.config_map_ref {
+            let (path, purpose) = (path.key("configMapRef"), Purpose::of_variable(map.optional));
+            self.add(purpose, ObjectKind::ConfigMap, &map.name, None, path);
         }
     }
 
@@ -213,10 +233,14 @@ impl Walk {
 pub struct References {
     /// Keys of Secrets that the server reads, in the resource's own namespace.
     pub secrets: BTreeSet<(String, String)>,
+    /// Secrets of which every key counts.
+    pub whole_secrets: BTreeSet<String>,
     /// The key that holds a database's connection string; it is one of `secrets`.
     pub connection_string: Option<(String, String)>,
     /// ConfigMaps as [`Facts`](crate::facts::Facts) name them: `name`, or `namespace/name`.
     pub config_maps: BTreeSet<String>,
+    /// Volume claims of the user's own.
+    pub claims: BTreeSet<String>,
     /// Secrets by which images are pulled.
     pub pull_secrets: Vec<String>,
     /// The ServiceAccount, where the resource names one.
@@ -252,7 +276,14 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
             }
             Purpose::PullSecret => found.pull_secrets.push(reference.name),
             Purpose::ServiceAccount => found.service_account = Some(reference.name),
-            Purpose::Variable => {}
+            Purpose::Claim => drop(found.claims.insert(reference.name)),
+            Purpose::Variable | Purpose::OptionalVariable => match reference.kind {
+                ObjectKind::Secret if reference.key.is_none() => {
+                    found.whole_secrets.insert(reference.name);
+                }
+                ObjectKind::Secret => found.secrets.extend(keys),
+                _ => drop(found.config_maps.insert(reference.name)),
+            },
         }
     }
     found
@@ -282,14 +313,14 @@ mod tests {
             "networking": {"tls": {"enabled": true, "secretName": "six",
                 "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"}}},
             "overrideConfig": {"configMapName": "mine"},
-            "workload": {"overrides": {
+            "workload": {"storage": {"existingClaim": "disk"}, "overrides": {
                 "imagePullSecrets": [{"name": "pull"}], "serviceAccountName": "robot",
                 "env": [
                     {"name": "A", "valueFrom": {"secretKeyRef": {"name": "seven", "key": "k"}}},
                     {"name": "B", "valueFrom": {"configMapKeyRef":
                         {"name": "perhaps", "key": "k", "optional": true}}},
                 ],
-                "envFrom": [{"configMapRef": {"name": "many"}}],
+                "envFrom": [{"configMapRef": {"name": "many"}}, {"secretRef": {"name": "all"}}],
             }},
             "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1"}]},
         });
@@ -303,8 +334,22 @@ mod tests {
             found.secrets.iter().map(|(name, key)| format!("{name}/{key}")).collect();
         assert_eq!(
             secrets,
-            ["five/url", "four/p", "one/k", "six/tls.crt", "six/tls.key", "three/host", "two/k"]
+            [
+                "five/url",
+                "four/p",
+                "one/k",
+                "seven/k",
+                "six/tls.crt",
+                "six/tls.key",
+                "three/host",
+                "two/k"
+            ]
         );
+        assert!(found.whole_secrets.contains("all"));
+        assert!(found.claims.contains("disk"));
+        for variables in ["perhaps", "many"] {
+            assert!(found.config_maps.contains(variables), "{variables}");
+        }
         assert_eq!(found.connection_string, Some(("five".into(), "url".into())));
         assert!(found.config_maps.contains("elsewhere/roots"));
         assert!(found.config_maps.contains(OPENSHIFT_AI_BUNDLE));
@@ -335,10 +380,13 @@ mod tests {
                 "Secret six at spec.networking.tls.secretName",
                 "ConfigMap elsewhere/roots at spec.networking.tls.caBundle.configMapName",
                 "ConfigMap mine at spec.overrideConfig.configMapName",
+                "VolumeClaim disk at spec.workload.storage.existingClaim",
                 "ServiceAccount robot at spec.workload.overrides.serviceAccountName",
                 "Secret pull at spec.workload.overrides.imagePullSecrets[0].name",
                 "Secret seven[k] at spec.workload.overrides.env[0].valueFrom.secretKeyRef",
+                "ConfigMap perhaps[k] at spec.workload.overrides.env[1].valueFrom.configMapKeyRef",
                 "ConfigMap many at spec.workload.overrides.envFrom[0].configMapRef",
+                "Secret all at spec.workload.overrides.envFrom[1].secretRef",
             ]
         );
     }

@@ -26,6 +26,9 @@ pub const RETRY: &str = "llamastack.io/retry";
 /// first word, and stays there until the spec changes.
 pub const ROLLBACK_TO: &str = "llamastack.io/rollback-to";
 
+/// On the resource: while it is `true`, nothing is written for it but its status.
+pub const PAUSED: &str = "llamastack.io/paused";
+
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
 
@@ -56,6 +59,8 @@ pub struct Resource {
     approve: Option<String>,
     retry: Option<String>,
     pub rollback_to: Option<String>,
+    /// [`PAUSED`] is `true`.
+    pub paused: bool,
     /// It is being deleted.
     pub deleting: bool,
     /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
@@ -95,6 +100,7 @@ impl Resource {
             approve: annotations.remove(APPROVE),
             retry: annotations.remove(RETRY),
             rollback_to: annotations.remove(ROLLBACK_TO),
+            paused: annotations.get(PAUSED).is_some_and(|value| value == "true"),
             deleting: text("deletionTimestamp").is_some(),
             container_name: carried_container_name(json),
             findings: validate_stored(json),

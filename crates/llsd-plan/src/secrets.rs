@@ -3,7 +3,7 @@
 
 use llsd_api::secret_ref::SecretKey;
 
-use crate::facts::{Facts, SecretKeyFacts};
+use crate::facts::{Facts, SecretFacts, SecretKeyFacts};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::sha256;
 
@@ -36,25 +36,11 @@ pub(crate) fn check(
 ) {
     for reference in references {
         let SecretKey { name, key } = &reference.secret;
-        let Some(secret) = facts.secrets.get(name) else {
-            if facts.complete {
-                missing(name, namespace, &reference.path, findings);
-            }
-            continue;
-        };
-        if let Some(why) = &secret.forbidden {
-            findings.problem(
-                &reference.path,
-                Reason::SecretForbidden,
-                format!("Secret {name} cannot be read: {why}"),
-                "grant it as the install files do, or name another Secret",
-            );
-            continue;
-        }
-        if secret.missing {
+        if is_missing(name, facts) {
             missing(name, namespace, &reference.path, findings);
             continue;
         }
+        let Some(secret) = readable(name, &reference.path, facts, findings) else { continue };
         match secret.keys.get(key) {
             Some(value) => check_value(value, reference, findings),
             None if facts.complete || !secret.keys.is_empty() => findings.problem(
@@ -68,7 +54,30 @@ pub(crate) fn check(
     }
 }
 
-fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Findings) {
+/// Whether a Secret is known not to be there.
+pub(crate) fn is_missing(name: &str, facts: &Facts) -> bool {
+    facts.secrets.get(name).map_or(facts.complete, |secret| secret.missing)
+}
+
+/// What is known of a Secret, if the operator may read it.
+pub(crate) fn readable<'f>(
+    name: &str,
+    path: &FieldPath,
+    facts: &'f Facts,
+    findings: &mut Findings,
+) -> Option<&'f SecretFacts> {
+    let secret = facts.secrets.get(name)?;
+    let Some(why) = &secret.forbidden else { return Some(secret) };
+    findings.problem(
+        path,
+        Reason::SecretForbidden,
+        format!("Secret {name} cannot be read: {why}"),
+        "grant it as the install files do, or name another Secret",
+    );
+    None
+}
+
+pub(crate) fn missing(name: &str, namespace: &str, path: &FieldPath, findings: &mut Findings) {
     findings.problem(
         path,
         Reason::SecretNotFound,

@@ -2,20 +2,24 @@
 //! and remembers who asked for what.
 
 use std::{
+    convert::Infallible,
     net::Ipv4Addr,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use axum::{
     Json, Router,
+    body::Body,
     extract::{Request, State},
     http::{StatusCode, header::AUTHORIZATION, header::CONTENT_TYPE},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use futures::stream::{self, StreamExt};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, task::JoinHandle, time::sleep};
 
 /// The whole of every chat completion.
 const REPLY: [&str; 2] = ["stub", " reply"];
@@ -29,6 +33,8 @@ pub struct StubRequest {
     pub path: String,
     /// Whether it carried the key; always true when none is asked for.
     pub authorised: bool,
+    /// The key that it carried.
+    pub key: Option<String>,
 }
 
 /// A running stub: `/health`, `/v1/models`, `/v1/chat/completions` (also as a stream),
@@ -44,23 +50,30 @@ pub struct OpenAiStub {
 struct Shared {
     models: Vec<String>,
     key: Option<String>,
+    /// Before each part of a stream.
+    pause: Duration,
     requests: Mutex<Vec<StubRequest>>,
 }
 
 impl OpenAiStub {
     /// A stub that serves `models` to everybody.
     pub async fn start(models: &[&str]) -> anyhow::Result<Self> {
-        Self::launch(models, None).await
+        Self::launch(models, None, Duration::ZERO).await
+    }
+
+    /// The same, but each part of a stream lets one wait.
+    pub async fn start_slow(models: &[&str], pause: Duration) -> anyhow::Result<Self> {
+        Self::launch(models, None, pause).await
     }
 
     /// A stub that answers 401 below `/v1` to everybody without `Authorization: Bearer <key>`.
     pub async fn start_with_key(models: &[&str], key: &str) -> anyhow::Result<Self> {
-        Self::launch(models, Some(key.to_owned())).await
+        Self::launch(models, Some(key.to_owned()), Duration::ZERO).await
     }
 
-    async fn launch(models: &[&str], key: Option<String>) -> anyhow::Result<Self> {
+    async fn launch(models: &[&str], key: Option<String>, pause: Duration) -> anyhow::Result<Self> {
         let models = models.iter().map(ToString::to_string).collect();
-        let shared = Arc::new(Shared { models, key, requests: Mutex::default() });
+        let shared = Arc::new(Shared { models, key, pause, requests: Mutex::default() });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let app = Router::new()
@@ -101,12 +114,15 @@ async fn check_and_remember(
     next: Next,
 ) -> Response {
     let path = request.uri().path().to_owned();
-    let authorised = shared.key.as_ref().is_none_or(|key| {
-        let shown = request.headers().get(AUTHORIZATION);
-        shown.is_some_and(|shown| shown.as_bytes() == format!("Bearer {key}").as_bytes())
-    });
-    let remembered =
-        StubRequest { method: request.method().to_string(), path: path.clone(), authorised };
+    let shown = request.headers().get(AUTHORIZATION).and_then(|shown| shown.to_str().ok());
+    let shown = shown.and_then(|shown| shown.strip_prefix("Bearer ")).map(str::to_owned);
+    let authorised = shared.key.is_none() || shared.key == shown;
+    let remembered = StubRequest {
+        method: request.method().to_string(),
+        path: path.clone(),
+        authorised,
+        key: shown,
+    };
     shared.requests.lock().unwrap_or_else(PoisonError::into_inner).push(remembered);
     if !authorised && path.starts_with("/v1/") {
         let error = json!({ "message": "wrong key", "type": "invalid_request_error" });
@@ -121,7 +137,7 @@ async fn list_models(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({ "object": "list", "data": models }))
 }
 
-async fn chat(Json(asked): Json<Value>) -> Response {
+async fn chat(State(shared): State<Arc<Shared>>, Json(asked): Json<Value>) -> Response {
     let part = |object: &str, choice: Value| {
         json!({
             "id": "chatcmpl-stub", "object": object, "created": 0,
@@ -140,10 +156,15 @@ async fn chat(Json(asked): Json<Value>) -> Response {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
         format!("data: {}\n\n", part("chat.completion.chunk", choice))
     };
-    let mut events: String =
+    let mut events: Vec<String> =
         said.into_iter().chain([(json!({}), json!("stop"))]).map(event).collect();
-    events.push_str("data: [DONE]\n\n");
-    ([(CONTENT_TYPE, "text/event-stream")], events).into_response()
+    events.push("data: [DONE]\n\n".to_owned());
+    let pause = shared.pause;
+    let events = stream::iter(events).then(move |event| async move {
+        sleep(pause).await;
+        Ok::<_, Infallible>(event)
+    });
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
 async fn complete(Json(asked): Json<Value>) -> Json<Value> {

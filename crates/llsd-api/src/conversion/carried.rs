@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::paths::{at, at_mut, open, split};
 use super::table::{
-    EXPOSE, GENERATED_CONFIG, OVERRIDE_CONFIG, SECTIONS, default_at, is_container, presence_counts,
+    EXPOSE, GENERATED_CONFIG, OVERRIDE_CONFIG, SECTIONS, default_at, is_container, longer_name,
+    presence_counts,
 };
 use super::version::Version;
 
@@ -23,8 +24,8 @@ pub(super) struct Entry {
     pub(super) was: Option<Value>,
     /// What belongs here.
     pub(super) is: Option<Value>,
-    /// The `overrideConfig` that stood beside a section it excludes, so that a stored object that
-    /// has both comes back as it was, and none is made that has both.
+    /// What stood beside the field in the place on which it depends (see [`neighbour`]): an
+    /// `overrideConfig` beside a section that it excludes, the longer spelling beside the shorter one.
     pub(super) beside: Option<Value>,
 }
 
@@ -40,7 +41,7 @@ enum Fate {
 
 /// The entries that turn `plain` into `actual`, in the order in which they must be applied.
 pub(super) fn difference(version: Version, plain: &Value, actual: &Value) -> Vec<Entry> {
-    let mut walk = Walk { version, beside: at(plain, OVERRIDE_CONFIG), entries: Vec::new() };
+    let mut walk = Walk { version, plain, entries: Vec::new() };
     for section in SECTIONS {
         walk.compare(&format!("/{section}"), plain.get(section), actual.get(section));
     }
@@ -49,7 +50,7 @@ pub(super) fn difference(version: Version, plain: &Value, actual: &Value) -> Vec
 
 struct Walk<'v> {
     version: Version,
-    beside: Option<&'v Value>,
+    plain: &'v Value,
     entries: Vec<Entry>,
 }
 
@@ -84,7 +85,7 @@ impl Walk<'_> {
     }
 
     fn note(&mut self, path: &str, was: Option<Value>, is: Option<Value>) {
-        let beside = self.beside.filter(|_| excluded_by_override(path)).cloned();
+        let beside = neighbour(path).and_then(|place| at(self.plain, place)).cloned();
         self.entries.push(Entry { path: path.to_owned(), was, is, beside });
     }
 }
@@ -117,12 +118,19 @@ fn excluded_by_override(path: &str) -> bool {
     GENERATED_CONFIG.contains(&path)
 }
 
+/// The place of v1alpha2 on whose value it depends whether an entry for `path` can be put back. A
+/// stored object that has both comes back as it was, and none is made that has both.
+fn neighbour(path: &str) -> Option<&'static str> {
+    if excluded_by_override(path) { Some(OVERRIDE_CONFIG) } else { longer_name(path) }
+}
+
 /// Puts the entries back into an object whose fields were just moved, and returns those that wait.
 pub(super) fn restore(version: Version, target: &mut Value, entries: Vec<Entry>) -> Vec<Entry> {
-    let override_config = at(target, OVERRIDE_CONFIG).cloned();
+    let neighbours: Vec<Option<Value>> =
+        entries.iter().map(|entry| at(target, neighbour(&entry.path)?).cloned()).collect();
     let mut waiting = Vec::new();
-    for entry in entries {
-        match entry.fate(version, target, override_config.as_ref()) {
+    for (entry, neighbour) in entries.into_iter().zip(neighbours) {
+        match entry.fate(version, target, neighbour.as_ref()) {
             Fate::Applies => entry.apply(target),
             Fate::Waits => waiting.push(entry),
             Fate::Stale => {}
@@ -139,8 +147,10 @@ pub(super) fn still_waiting(
     plain: &Value,
     actual: &Value,
 ) -> Vec<Entry> {
-    let override_config = at(plain, OVERRIDE_CONFIG);
-    entries.retain(|entry| entry.fate(version, actual, override_config) == Fate::Waits);
+    entries.retain(|entry| {
+        let neighbour = neighbour(&entry.path).and_then(|place| at(plain, place));
+        entry.fate(version, actual, neighbour) == Fate::Waits
+    });
     entries
 }
 
@@ -155,7 +165,7 @@ impl Entry {
         is_container(version, split(&self.path).0)
     }
 
-    fn fate(&self, version: Version, object: &Value, override_config: Option<&Value>) -> Fate {
+    fn fate(&self, version: Version, object: &Value, neighbour: Option<&Value>) -> Fate {
         // Server-side apply asks for conversions of objects that have lost their spec for a
         // moment; what they carry is still needed.
         if self.path.starts_with("/spec/") && !object.get("spec").is_some_and(Value::is_object) {
@@ -174,13 +184,14 @@ impl Entry {
         if !self.fits(version, now) || (holder.is_none() && presence_counts(version, container)) {
             return Fate::Stale;
         }
-        if excluded_by_override(&self.path)
-            && override_config.is_some()
-            && override_config != self.beside.as_ref()
-        {
-            return Fate::Waits;
+        if neighbour == self.beside.as_ref() {
+            Fate::Applies
+        } else if excluded_by_override(&self.path) {
+            // What excluded it is gone, or another one.
+            if neighbour.is_some() { Fate::Waits } else { Fate::Applies }
+        } else {
+            Fate::Stale
         }
-        Fate::Applies
     }
 
     /// Whether the field is as it was. Absent and the schema's default are the same here: which of

@@ -55,11 +55,13 @@ pub fn dropped(old: &Value, new: &Value) -> Vec<String> {
     let mut dropped = Vec::new();
     let mut rest = vec![("/spec".to_owned(), old.get("spec"), new.get("spec"))];
     while let Some((path, old, new)) = rest.pop() {
-        if old == new || v1alpha1_field(&path).is_some() {
+        let is_container = is_container(Version::V1Alpha2, &path);
+        // What v1alpha1 has a field for was taken away on purpose, and what it held with it.
+        if old == new || (v1alpha1_field(&path).is_some() && (new.is_none() || !is_container)) {
             continue;
         }
         match old {
-            Some(Value::Object(fields)) if is_container(Version::V1Alpha2, &path) => {
+            Some(Value::Object(fields)) if is_container => {
                 for (field, value) in fields {
                     let now = new.and_then(|new| new.get(field));
                     rest.push((format!("{path}/{field}"), Some(value), now));

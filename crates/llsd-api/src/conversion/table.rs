@@ -1,9 +1,9 @@
 //! Which field of one version is which field of the other: the whole mapping, as data.
 //! The algorithm that reads it knows no field by name.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use self::Form::{Autoscaling, ConfigMapName, DisruptionBudget, Exposure, Presence, Same};
+use self::Form::{ConfigMapName, DisruptionBudget, Exposure, Presence, Same, ShortName};
 use super::paths::split;
 use super::version::Version;
 
@@ -21,8 +21,10 @@ enum Form {
     Presence,
     /// A boolean in v1alpha1, a boolean or an object in v1alpha2.
     Exposure,
-    /// v1alpha2 has two spellings of the targets, v1alpha1 only the longer one.
-    Autoscaling,
+    /// The shorter of v1alpha2's two spellings of a target; v1alpha1 has only the longer one. Where
+    /// both are set the longer one stands, which comes after this: if they disagree, that is for
+    /// validation to say.
+    ShortName,
     /// Operator v0.9 takes an empty budget for one pod at a time; v1alpha2 wants it said.
     DisruptionBudget,
     /// The reference to a `ConfigMap`, whose namespace only v1alpha1 can name.
@@ -45,7 +47,13 @@ pub(super) const ROWS: &[Row] = &[
     Row(Same,          "/spec/server/podOverrides/volumeMounts",                   "/spec/workload/overrides/volumeMounts"),
     Row(DisruptionBudget, "/spec/server/podDisruptionBudget",                      "/spec/workload/podDisruptionBudget"),
     Row(Same,          "/spec/server/topologySpreadConstraints",                   "/spec/workload/topologySpreadConstraints"),
-    Row(Autoscaling,   "/spec/server/autoscaling",                                 "/spec/workload/autoscaling"),
+    Row(Presence,      "/spec/server/autoscaling",                                 "/spec/workload/autoscaling"),
+    Row(Same,          "/spec/server/autoscaling/minReplicas",                     "/spec/workload/autoscaling/minReplicas"),
+    Row(Same,          "/spec/server/autoscaling/maxReplicas",                     "/spec/workload/autoscaling/maxReplicas"),
+    Row(ShortName,     "/spec/server/autoscaling/targetCPUUtilizationPercentage",  "/spec/workload/autoscaling/targetCPUUtilization"),
+    Row(Same,          "/spec/server/autoscaling/targetCPUUtilizationPercentage",  "/spec/workload/autoscaling/targetCPUUtilizationPercentage"),
+    Row(ShortName,     "/spec/server/autoscaling/targetMemoryUtilizationPercentage", "/spec/workload/autoscaling/targetMemoryUtilization"),
+    Row(Same,          "/spec/server/autoscaling/targetMemoryUtilizationPercentage", "/spec/workload/autoscaling/targetMemoryUtilizationPercentage"),
     Row(Presence,      "/spec/server/storage",                                     "/spec/workload/storage"),
     Row(Same,          "/spec/server/storage/size",                                "/spec/workload/storage/size"),
     Row(Same,          "/spec/server/storage/mountPath",                           "/spec/workload/storage/mountPath"),
@@ -67,6 +75,12 @@ pub(super) const ROWS: &[Row] = &[
 pub fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| row.path(Version::V1Alpha2) == v1alpha2)?;
     Some(row.path(Version::V1Alpha1))
+}
+
+/// The longer spelling of the v1alpha2 field at `path`, where that is the shorter of two.
+pub(super) fn longer_name(path: &str) -> Option<&'static str> {
+    let Row(_, v1alpha1, _) = ROWS.iter().find(|row| row.0 == ShortName && row.2 == path)?;
+    ROWS.iter().find(|row| row.0 == Same && row.1 == *v1alpha1).map(|row| row.2)
 }
 
 /// The parts of an object that differ between the versions. Present in both or in neither, and
@@ -163,14 +177,6 @@ impl Row {
                 }
                 _ => None,
             },
-            Autoscaling => {
-                let mut autoscaling = value.as_object()?.clone();
-                if to == Version::V1Alpha1 {
-                    lengthen(&mut autoscaling, "targetCPUUtilization");
-                    lengthen(&mut autoscaling, "targetMemoryUtilization");
-                }
-                Some(Value::Object(autoscaling))
-            }
             DisruptionBudget if *value == json!({}) && to == Version::V1Alpha2 => {
                 Some(json!({"maxUnavailable": 1}))
             }
@@ -179,19 +185,10 @@ impl Row {
                 reference.retain(|key, _| key == "configMapName");
                 Some(Value::Object(reference))
             }
-            Same | DisruptionBudget => Some(value).filter(|value| !value.is_null()).cloned(),
-        }
-    }
-}
-
-/// Gives a target its v1alpha1 name. Where both spellings are set, v1alpha1's own stands: if they
-/// disagree, that is for validation to say.
-fn lengthen(autoscaling: &mut Map<String, Value>, short: &str) {
-    if let Some(target) = autoscaling.shift_remove(short) {
-        let long = autoscaling.entry(format!("{short}Percentage"));
-        let long = long.or_insert(Value::Null);
-        if long.is_null() {
-            *long = target;
+            ShortName if to == Version::V1Alpha2 => None,
+            Same | ShortName | DisruptionBudget => {
+                Some(value).filter(|value| !value.is_null()).cloned()
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 mod distribution;
 mod external_providers;
 mod networking;
+mod overrides;
 mod provider_apis;
 mod providers;
 mod resources;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
 pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
+pub use overrides::{OverridesSpec, ProbesSpec, StrategyType};
 pub use provider_apis::PROVIDER_APIS;
 pub use providers::{ProviderEntry, ProvidersSpec};
 pub use resources::{McpEndpoint, ModelEntry, ModelType, ResourcesSpec, ShieldEntry, ToolEntry};
@@ -27,7 +29,7 @@ pub use status::{
 };
 pub use storage::{KvStorageSpec, KvType, SqlStorageSpec, SqlType, StateStorageSpec};
 pub use workload::{
-    AutoscalingSpec, DeletionPolicy, OverridesSpec, PodDisruptionBudgetSpec, RollbackPolicy,
+    AccessMode, AutoscalingSpec, DeletionPolicy, PodDisruptionBudgetSpec, RollbackPolicy,
     VolumeSpec, WorkloadSpec,
 };
 

@@ -33,6 +33,12 @@ pub struct LlamaStackDistributionStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
+    /// How many pods there are, ready or not; what the scale subresource reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// The labels of the pods as a query, by which autoscalers find them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
     /// How many pods are ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,

@@ -1,25 +1,24 @@
 //! `spec.workload`: how the server runs in the cluster.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::api::core::v1::{
-    Affinity, EnvFromSource, EnvVar, LocalObjectReference, PodSecurityContext,
-    ResourceRequirements, Toleration, TopologySpreadConstraint, Volume, VolumeMount,
-};
+use k8s_openapi::api::autoscaling::v2::{HorizontalPodAutoscalerBehavior, MetricSpec};
+use k8s_openapi::api::core::v1::{ResourceRequirements, TopologySpreadConstraint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::overrides::OverridesSpec;
 use crate::rules::{
-    MAX_NOT_BELOW_MIN, ONE_CPU_TARGET, ONE_DISRUPTION_BOUND, ONE_MEMORY_TARGET, validations,
+    EXISTING_CLAIM_EXCLUDES, MAX_NOT_BELOW_MIN, ONE_CPU_TARGET, ONE_DISRUPTION_BOUND,
+    ONE_MEMORY_TARGET, validations,
 };
 
 /// Replicas, resources, volume, scaling and pod settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadSpec {
-    /// How many pods run. Default: 1. With `autoscaling` this is the lower bound.
+    /// How many pods run. Left out, nobody owns the number: it begins with 1, and an autoscaler of
+    /// your own on the Deployment may change it. With `autoscaling` this is the lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub replicas: Option<i32>,
@@ -68,7 +67,7 @@ pub enum RollbackPolicy {
 }
 
 /// A HorizontalPodAutoscaler.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[MAX_NOT_BELOW_MIN, ONE_CPU_TARGET, ONE_MEMORY_TARGET])))]
 pub struct AutoscalingSpec {
@@ -95,24 +94,68 @@ pub struct AutoscalingSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization_percentage: Option<i32>,
+    /// Further metrics to scale by, as a HorizontalPodAutoscaler has them. With them and without a
+    /// target above, the CPU is not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32))]
+    pub metrics: Option<Vec<MetricSpec>>,
+    /// How fast it scales up and down, as a HorizontalPodAutoscaler has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behavior: Option<HorizontalPodAutoscalerBehavior>,
 }
 
 /// A PersistentVolumeClaim for the server's state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = validations(&EXISTING_CLAIM_EXCLUDES.map(|(_, rule)| rule))))]
 pub struct VolumeSpec {
-    /// The volume's size. Default: 10Gi. It can grow, not shrink.
+    /// A claim of your own, by name, in the resource's namespace. The operator neither changes nor
+    /// deletes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub existing_claim: Option<String>,
+    /// The volume's size. Default: 10Gi. It can grow, where the storage class allows it, not shrink.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Quantity>,
     /// Where the volume is mounted. Default: `/.llama`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024), regex(pattern = "^(/.+)?$"))]
     pub mount_path: Option<String>,
+    /// The storage class. Default: the cluster's. It cannot be changed once the volume is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    pub storage_class_name: Option<String>,
+    /// How the volume can be mounted. Default: `ReadWriteOnce`. It cannot be changed once the volume
+    /// is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
+    pub access_modes: Option<Vec<AccessMode>>,
     /// What becomes of the volume when the resource is deleted. `Retain` keeps it, and a new
     /// resource of the same name takes it up again.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "Retain"))]
     pub deletion_policy: Option<DeletionPolicy>,
+}
+
+/// How a volume can be mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum AccessMode {
+    ReadWriteOnce,
+    ReadOnlyMany,
+    ReadWriteMany,
+    ReadWriteOncePod,
+}
+
+impl AccessMode {
+    /// As a claim has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadWriteOnce => "ReadWriteOnce",
+            Self::ReadOnlyMany => "ReadOnlyMany",
+            Self::ReadWriteMany => "ReadWriteMany",
+            Self::ReadWriteOncePod => "ReadWriteOncePod",
+        }
+    }
 }
 
 /// What becomes of the volume when the resource is deleted.
@@ -134,61 +177,4 @@ pub struct PodDisruptionBudgetSpec {
     /// The pods that may go, as a number or a percentage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
-}
-
-/// Settings of the pod and its container that win over the operator's own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OverridesSpec {
-    /// The ServiceAccount of the pods. Default: one of the operator's making.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 253))]
-    pub service_account_name: Option<String>,
-    /// Environment variables of the server; they win over the operator's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
-    pub env: Option<Vec<EnvVar>>,
-    /// ConfigMaps and Secrets whose keys become environment variables.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub env_from: Option<Vec<EnvFromSource>>,
-    /// The container's command instead of the operator's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<String>>,
-    /// The container's arguments instead of the operator's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub args: Option<Vec<String>>,
-    /// Further volumes of the pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
-    pub volumes: Option<Vec<Volume>>,
-    /// Further mounts of the container.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["mountPath"]))]
-    pub volume_mounts: Option<Vec<VolumeMount>>,
-    /// How long a pod may take to stop, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub termination_grace_period_seconds: Option<i64>,
-    /// Secrets with which images are pulled.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
-    pub image_pull_secrets: Option<Vec<LocalObjectReference>>,
-    /// Labels that a node must carry.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_selector: Option<BTreeMap<String, String>>,
-    /// Taints of nodes that the pods tolerate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerations: Option<Vec<Toleration>>,
-    /// Affinity of the pods to nodes and to other pods.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub affinity: Option<Affinity>,
-    /// Further labels of the pods. Those of the Deployment's selector cannot be changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pod_labels: Option<BTreeMap<String, String>>,
-    /// Further annotations of the pods.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pod_annotations: Option<BTreeMap<String, String>>,
-    /// The pods' security context, field by field over the operator's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub security_context: Option<PodSecurityContext>,
 }

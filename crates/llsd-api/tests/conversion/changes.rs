@@ -81,6 +81,30 @@ fn a_changed_target_does_not_come_back_beside_the_stale_one() {
 }
 
 #[test]
+fn what_only_v1alpha2_says_of_scaling_and_volumes_stays_while_other_fields_change() {
+    let metrics = json!([{"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "4"},
+    }}]);
+    let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 900}});
+    let spec = json!({"workload": {
+        "autoscaling": {"maxReplicas": 4, "targetCPUUtilization": 70, "metrics": metrics, "behavior": behavior},
+        "storage": {"size": "1Gi", "storageClassName": "fast", "deletionPolicy": "Retain"},
+    }});
+    let after = edited_as_v1alpha1(spec, |spec| {
+        spec["server"]["autoscaling"]["maxReplicas"] = json!(8);
+        spec["server"]["storage"]["size"] = json!("2Gi");
+    });
+    assert_eq!(
+        after["workload"]["autoscaling"],
+        json!({"maxReplicas": 8, "targetCPUUtilization": 70, "metrics": metrics, "behavior": behavior})
+    );
+    assert_eq!(
+        after["workload"]["storage"],
+        json!({"size": "2Gi", "storageClassName": "fast", "deletionPolicy": "Retain"})
+    );
+}
+
+#[test]
 fn the_hostname_stays_while_other_fields_change() {
     let spec = json!({"networking": {"port": 8321, "expose": {"hostname": "h"}}});
     let after = edited_as_v1alpha1(spec, |spec| {

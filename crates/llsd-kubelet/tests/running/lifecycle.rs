@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::{
     Api,
     api::{DeleteParams, ListParams},
@@ -112,6 +112,67 @@ async fn a_sidecar_starts_first_and_a_failing_liveness_probe_restarts() {
     let status = pods.get("two").await.unwrap().status.unwrap();
     let sidecar = status.init_container_statuses.unwrap().pop().unwrap();
     assert_eq!((sidecar.started, sidecar.restart_count), (Some(true), 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_that_is_to_stop_serves_until_its_hook_ends_and_connections_leave_it_late() {
+    let Some((cluster, kubelet, namespace)) = running().await else { return };
+    let client = cluster.client();
+    let labels = json!({ "app": "web" });
+    let sleeps = |seconds: u32| json!({ "preStop": { "sleep": { "seconds": seconds } } });
+    for (name, lifecycle) in [("kept", sleeps(1)), ("drained", sleeps(6)), ("cut", json!({}))] {
+        let container = json!({ "command": ["python3", "-c", SERVER], "lifecycle": lifecycle });
+        let mut pod = bare_pod(name, &container);
+        pod["metadata"]["labels"] = labels.clone();
+        create::<Pod>(&client, &namespace, pod).await;
+    }
+    let service = json!({
+        "metadata": { "name": "web" }, "spec": { "selector": labels, "ports": [{ "port": 8321 }] },
+    });
+    create::<Service>(&client, &namespace, service).await;
+    for name in ["kept", "drained", "cut"] {
+        ready(&client, &namespace, name).await;
+    }
+    let url = format!("http://{}", kubelet.service(&namespace, "web").unwrap());
+    let client_without_pool = reqwest::Client::builder().pool_max_idle_per_host(0).build().unwrap();
+    let asked = async || {
+        let answer = client_without_pool.get(&url).send().await.ok()?.text().await.ok()?;
+        let answer: serde_json::Value = serde_json::from_str(&answer).ok()?;
+        Some(answer["hostname"].as_str()?.to_owned())
+    };
+    until(&client, &namespace, "connections are made to all of them", async || {
+        let mut names = Vec::new();
+        for _ in 0..6 {
+            names.extend(asked().await);
+        }
+        names.sort();
+        names.dedup();
+        (names == ["cut", "drained", "kept"]).then_some(())
+    })
+    .await;
+
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
+    pods.delete("drained", &DeleteParams::default()).await.unwrap();
+    until(&client, &namespace, "the drained pod is gone", async || {
+        let gone = pods.get_opt("drained").await.unwrap().is_none();
+        let answered = asked().await;
+        assert!(answered.is_some(), "a connection failed although the pod drained");
+        gone.then_some(())
+    })
+    .await;
+    pods.delete("cut", &DeleteParams::default()).await.unwrap();
+    until(&client, &namespace, "a connection meets a pod that has ended", async || {
+        asked().await.is_none().then_some(())
+    })
+    .await;
+    until(&client, &namespace, "one pod is left", async || {
+        let mut answers = Vec::new();
+        for _ in 0..4 {
+            answers.push(asked().await);
+        }
+        answers.iter().all(|answer| answer.as_deref() == Some("kept")).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

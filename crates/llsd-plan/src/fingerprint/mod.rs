@@ -63,6 +63,15 @@ impl fmt::Display for Fingerprint {
     }
 }
 
+/// Whether we applied the field at this path, as `managedFields` spells it.
+pub fn is_applied(live: &Value, path: &[&str]) -> bool {
+    let mut fields = live::applied(live);
+    for step in path {
+        fields = fields.and_then(|fields| fields.get(*step)?.as_object());
+    }
+    fields.is_some()
+}
+
 impl fmt::Debug for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))

@@ -38,7 +38,14 @@ pub enum Detail {
     Deployment(Box<DeploymentDetail>),
     Claim {
         phase: Box<str>,
+        /// What is asked for.
         size: Box<str>,
+        /// What the volume has; empty before it is bound.
+        capacity: Box<str>,
+        class: Option<Box<str>>,
+        /// The class is what we applied, and not the cluster's default.
+        class_is_applied: bool,
+        access_modes: Vec<Box<str>>,
         /// The uids of all its owners, controllers or not.
         owners: Vec<Box<str>>,
     },
@@ -149,6 +156,15 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
         ObjectKind::VolumeClaim => Detail::Claim {
             phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
             size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
+            capacity: text(&object["status"]["capacity"]["storage"]).unwrap_or_default(),
+            class: text(&object["spec"]["storageClassName"]),
+            class_is_applied: fingerprint::is_applied(object, &["f:spec", "f:storageClassName"]),
+            access_modes: object["spec"]["accessModes"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(text)
+                .collect(),
             owners: object["metadata"]["ownerReferences"]
                 .as_array()
                 .into_iter()

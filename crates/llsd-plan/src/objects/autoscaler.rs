@@ -39,7 +39,7 @@ pub(super) fn autoscaler(
             min_replicas: Some(blueprint.fewest_scaled(autoscaling)),
             max_replicas: autoscaling.max_replicas,
             metrics: Some(metrics(autoscaling)),
-            ..Default::default()
+            behavior: autoscaling.behavior.clone(),
         }),
         ..Default::default()
     })
@@ -49,10 +49,12 @@ fn metrics(autoscaling: &AutoscalingSpec) -> Vec<MetricSpec> {
     let cpu = autoscaling.target_cpu_utilization.or(autoscaling.target_cpu_utilization_percentage);
     let memory =
         autoscaling.target_memory_utilization.or(autoscaling.target_memory_utilization_percentage);
-    let cpu = cpu.or(memory.is_none().then_some(DEFAULT_CPU));
+    let further = autoscaling.metrics.as_deref().unwrap_or_default();
+    let cpu = cpu.or((memory.is_none() && further.is_empty()).then_some(DEFAULT_CPU));
     [("cpu", cpu), ("memory", memory)]
         .into_iter()
         .filter_map(|(name, target)| Some(utilization(name, target?)))
+        .chain(further.iter().cloned())
         .collect()
 }
 

@@ -1,15 +1,17 @@
 //! What the objects are made from, and what the spec says, with its defaults, where several objects
 //! must agree on it.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use llsd_api::v1alpha2::{
     AutoscalingSpec, LlamaStackDistributionSpec, NetworkingSpec, OverridesSpec, WorkloadSpec,
 };
 
-use super::labels;
-use crate::facts::{Api, Facts, Served};
+use super::{labels, names};
+use crate::facts::{Api, ConfigMapFacts, Facts, Served};
 use crate::paths::DEFAULT_MOUNT_PATH;
 use crate::releases::Server;
 use crate::sha256;
@@ -37,6 +39,8 @@ pub struct Blueprint<'a> {
     pub database: Option<Database>,
     /// A hash over the referenced secrets' hashes; it changes when one of them does.
     pub secret_hash: Option<String>,
+    /// A hash over what variables of the user's own refer to.
+    pub variables_hash: Option<String>,
     /// Certificates that the server trusts, as one PEM text.
     pub ca_bundle: Option<String>,
     pub external_providers: Vec<ExternalInstall>,
@@ -52,9 +56,33 @@ pub enum ConfigSource {
     /// A file of ours in an immutable ConfigMap, whose name and whose pods carry its hash.
     Generated { text: String, hash: String },
     /// The user's own ConfigMap; `hash` is of the key's content, where that is known.
-    Override { config_map: String, key: String, hash: Option<String> },
+    Override {
+        config_map: String,
+        key: String,
+        hash: Option<String>,
+        /// What the pods mount in its place, so that one that starts again by itself never picks up an
+        /// edit that nobody has judged. Without it, where its content is not known, the ConfigMap itself.
+        copy: Option<ConfigCopy>,
+    },
     /// The file inside the image.
     Default,
+}
+
+/// Everything that a ConfigMap of the user's holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigCopy {
+    pub data: BTreeMap<String, String>,
+    pub binary_data: BTreeMap<String, ByteString>,
+    /// Of all keys and values.
+    pub hash: String,
+}
+
+impl ConfigCopy {
+    pub fn of(found: &ConfigMapFacts) -> Self {
+        let ConfigMapFacts { data, binary_data, .. } = found;
+        let text = serde_json::json!([data, binary_data]).to_string();
+        Self { data: data.clone(), binary_data: binary_data.clone(), hash: sha256::hex(&text) }
+    }
 }
 
 impl ConfigSource {
@@ -119,10 +147,38 @@ impl<'a> Blueprint<'a> {
         fewest.clamp(1, autoscaling.max_replicas.max(1))
     }
 
-    /// Whether more than one pod is meant to run, so that they are spread and drained one by one.
+    /// Whether more than one pod can run, so that they are spread and drained one by one.
     pub(super) fn runs_several(&self) -> bool {
-        let scaled = self.autoscaling().is_some_and(|scaling| self.fewest_scaled(scaling) > 1);
+        let scaled = self.autoscaling().is_some_and(|scaling| scaling.max_replicas > 1);
         self.replicas() > 1 || scaled
+    }
+
+    /// The claim of the volume that `workload.storage` asks for: the user's own, or ours.
+    pub(super) fn claim_name(&self) -> Option<String> {
+        let storage = self.workload().storage.as_ref()?;
+        Some(storage.existing_claim.clone().unwrap_or_else(|| names::volume_claim(self.name)))
+    }
+
+    /// Whether the server's state lies on a claim that it writes to, by `workload.storage` or by a
+    /// volume of the user's in its place.
+    pub(super) fn keeps_state(&self) -> bool {
+        let overrides = self.overrides();
+        let is_claim = |name: &str| {
+            let mut volumes = overrides.volumes.iter().flatten();
+            volumes.any(|volume| {
+                let claim = volume.persistent_volume_claim.as_ref();
+                volume.name == name && claim.is_some_and(|claim| claim.read_only != Some(true))
+            })
+        };
+        let state = self.mount_path().trim_end_matches('/');
+        let mut mounts = overrides.volume_mounts.iter().flatten();
+        self.workload().storage.is_some()
+            || mounts.any(|mount| {
+                let below = mount.mount_path.trim_end_matches('/').strip_prefix(state);
+                below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    && mount.read_only != Some(true)
+                    && is_claim(&mount.name)
+            })
     }
 
     /// Whether the cluster is known to serve something.

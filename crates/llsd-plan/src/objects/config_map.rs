@@ -1,7 +1,10 @@
-//! The ConfigMap with the generated configuration. Its name carries a hash of the content, and it
-//! never changes: a new configuration is a new object, so that pods of an older one can still
-//! start while the newer one rolls out.
+//! The ConfigMap with the generated configuration, or with a copy of the user's own. Its name carries a
+//! hash of the content, and it never changes: a new configuration is a new object, so that pods of an
+//! older one can still start while the newer one rolls out.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::blueprint::{Blueprint, ConfigSource};
@@ -24,19 +27,42 @@ pub fn name_for(resource: &str, hash: &str, taken: impl Fn(&str) -> bool) -> Str
     SUFFIX_LENGTHS.map(name).into_iter().find(|name| !taken(name)).unwrap_or_else(|| name(64))
 }
 
-/// The name of the generated ConfigMap, if the configuration is generated.
-pub fn generated_name(blueprint: &Blueprint) -> Option<String> {
-    let ConfigSource::Generated { text, hash } = &blueprint.config else { return None };
+/// What the ConfigMap of ours holds.
+struct Content<'a> {
+    data: BTreeMap<String, String>,
+    binary_data: Option<&'a BTreeMap<String, ByteString>>,
+    hash: &'a str,
+}
+
+fn content<'a>(blueprint: &'a Blueprint) -> Option<Content<'a>> {
+    Some(match &blueprint.config {
+        ConfigSource::Generated { text, hash } => {
+            Content { data: [(CONFIG_KEY.into(), text.clone())].into(), binary_data: None, hash }
+        }
+        ConfigSource::Override { copy: Some(copy), .. } => Content {
+            data: copy.data.clone(),
+            binary_data: Some(&copy.binary_data).filter(|data| !data.is_empty()),
+            hash: &copy.hash,
+        },
+        ConfigSource::Override { copy: None, .. } | ConfigSource::Default => return None,
+    })
+}
+
+/// The name of the ConfigMap of ours, if the configuration is in one.
+pub fn own_name(blueprint: &Blueprint) -> Option<String> {
+    let Content { data, hash, .. } = content(blueprint)?;
     let taken = |name: &str| {
         let known = blueprint.facts.config_maps.get(name);
-        known.is_some_and(|known| !known.missing && known.data.get(CONFIG_KEY) != Some(text))
+        known.is_some_and(|known| !known.missing && known.data != data)
     };
     Some(name_for(blueprint.name, hash, taken))
 }
 
 pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Option<ConfigMap> {
-    let ConfigSource::Generated { text, hash } = &blueprint.config else { return None };
-    if text.len() > MAX_BYTES {
+    let Content { data, binary_data, hash } = content(blueprint)?;
+    if let ConfigSource::Generated { text, .. } = &blueprint.config
+        && text.len() > MAX_BYTES
+    {
         findings.problem(
             &FieldPath::spec(),
             Reason::Invalid,
@@ -47,14 +73,14 @@ pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Opti
             "register fewer resources, or shorten the settings",
         );
     }
-    let mut metadata = blueprint.owned(generated_name(blueprint)?);
+    let mut metadata = blueprint.owned(own_name(blueprint)?);
     metadata.labels = Some(labels::of_component(blueprint.name, "config"));
-    metadata.annotations = Some([(labels::CONFIG_HASH.into(), hash.clone())].into());
+    metadata.annotations = Some([(labels::CONFIG_HASH.into(), hash.to_owned())].into());
     Some(ConfigMap {
         metadata,
-        data: Some([(CONFIG_KEY.into(), text.clone())].into()),
+        data: Some(data),
+        binary_data: binary_data.cloned(),
         immutable: Some(true),
-        ..Default::default()
     })
 }
 

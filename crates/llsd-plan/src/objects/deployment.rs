@@ -1,13 +1,10 @@
 //! The Deployment that runs the server.
 
-use k8s_openapi::api::apps::v1::{
-    Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
-};
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::blueprint::Blueprint;
-use super::{labels, names, pod};
+use super::{labels, names, pod, replacement};
 use crate::fingerprint;
 use crate::problem::Findings;
 
@@ -30,10 +27,15 @@ pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Depl
     Deployment {
         metadata,
         spec: Some(DeploymentSpec {
-            // An autoscaler owns the number; two owners would pull it back and forth.
-            replicas: blueprint.autoscaling().is_none().then(|| blueprint.replicas()),
+            // An autoscaler owns the number, ours or somebody's; two owners would pull it back and forth.
+            replicas: blueprint.workload().replicas.filter(|_| blueprint.autoscaling().is_none()),
             selector: labels::selecting_pods(blueprint.name),
-            strategy: Some(strategy(blueprint)),
+            strategy: Some(replacement::strategy(blueprint)),
+            min_ready_seconds: replacement::min_ready_seconds(blueprint),
+            progress_deadline_seconds: Some(replacement::progress_deadline_seconds(
+                blueprint,
+                pod::startup_seconds(blueprint),
+            )),
             template,
             revision_history_limit: Some(
                 blueprint.workload().history_limit.unwrap_or(HISTORY_LIMIT),
@@ -47,23 +49,4 @@ pub(super) fn deployment(blueprint: &Blueprint, findings: &mut Findings) -> Depl
 fn hash(template: &PodTemplateSpec) -> String {
     let template = serde_json::to_value(template).unwrap_or_default();
     fingerprint::of_template(&template).to_string()
-}
-
-/// With a volume the old pod goes first: it holds the volume, and the files on it are locked.
-///
-/// Without one, Kubernetes' defaults are spelt out. It would set them anyway, as fields of nobody,
-/// and then refuse them beside `Recreate` when the server is given a volume; fields of ours go
-/// when we no longer apply them.
-fn strategy(blueprint: &Blueprint) -> DeploymentStrategy {
-    if blueprint.workload().storage.is_some() {
-        return DeploymentStrategy { type_: Some("Recreate".into()), rolling_update: None };
-    }
-    let quarter = || Some(IntOrString::String("25%".into()));
-    DeploymentStrategy {
-        type_: Some("RollingUpdate".into()),
-        rolling_update: Some(RollingUpdateDeployment {
-            max_surge: quarter(),
-            max_unavailable: quarter(),
-        }),
-    }
 }

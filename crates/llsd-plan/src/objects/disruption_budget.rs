@@ -1,4 +1,4 @@
-//! The PodDisruptionBudget: what the resource asks for, else one pod at a time where several run.
+//! The PodDisruptionBudget: what the resource asks for, else one pod at a time where several can run.
 
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -33,7 +33,8 @@ pub(super) fn disruption_budget(
             min_available: given.min_available,
             max_unavailable: given.max_unavailable.or(one_at_a_time),
             selector: Some(labels::selecting_pods(blueprint.name)),
-            ..Default::default()
+            // A pod that does not serve must not keep a node from being drained.
+            unhealthy_pod_eviction_policy: Some("AlwaysAllow".into()),
         }),
         ..Default::default()
     })

@@ -22,6 +22,8 @@ pub const CONFIG_HASH: &str = "llamastack.io/config-hash";
 pub const IMAGES_HASH: &str = "llamastack.io/images-hash";
 /// Hash over the hashes of all secrets that the server reads.
 pub const SECRET_HASH: &str = "llamastack.io/secret-hash";
+/// Hash over everything that variables of the user's own are made from.
+pub const VARIABLES_HASH: &str = "llamastack.io/variables-hash";
 /// On a Deployment: the state of the resource that it was planned for. As long as the two agree, an
 /// image keeps its digest and an adopted Deployment its template.
 pub const PLANNED_FOR: &str = "llamastack.io/planned-for";

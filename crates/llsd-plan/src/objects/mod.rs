@@ -16,13 +16,14 @@ pub mod names;
 mod network_policy;
 mod planned;
 mod pod;
+mod replacement;
 pub mod service;
 mod service_account;
 pub mod start_program;
 mod storage_secret;
 mod volume_claim;
 
-pub use blueprint::{Blueprint, ConfigSource, DEFAULT_PORT};
+pub use blueprint::{Blueprint, ConfigCopy, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects, withheld};

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use llsd_api::v1alpha2::DeletionPolicy;
+use llsd_api::v1alpha2::{AccessMode, DeletionPolicy};
 
 use super::blueprint::Blueprint;
 use super::names;
@@ -18,7 +18,13 @@ pub(super) fn volume_claim(
     findings: &mut Findings,
 ) -> Option<PersistentVolumeClaim> {
     let volume = blueprint.workload().storage.as_ref()?;
-    warn_of_shared_use(blueprint, findings);
+    if let Some(claim) = &volume.existing_claim {
+        check_existing(blueprint, claim, findings);
+        return None;
+    }
+    let modes = volume.access_modes.as_deref().unwrap_or(&[AccessMode::ReadWriteOnce]);
+    let modes: Vec<String> = modes.iter().map(|mode| mode.as_str().to_owned()).collect();
+    warn_of_shared_use(blueprint, &modes, findings);
     let name = names::volume_claim(blueprint.name);
     let metadata = match volume.deletion_policy.unwrap_or_default() {
         DeletionPolicy::Retain => blueprint.lasting(name),
@@ -29,7 +35,8 @@ pub(super) fn volume_claim(
     Some(PersistentVolumeClaim {
         metadata,
         spec: Some(PersistentVolumeClaimSpec {
-            access_modes: Some(vec!["ReadWriteOnce".into()]),
+            access_modes: Some(modes),
+            storage_class_name: volume.storage_class_name.clone(),
             resources: Some(VolumeResourceRequirements {
                 requests: Some([("storage".into(), size)].into()),
                 ..Default::default()
@@ -40,7 +47,28 @@ pub(super) fn volume_claim(
     })
 }
 
-fn warn_of_shared_use(blueprint: &Blueprint, findings: &mut Findings) {
+/// A claim of the user's own must be there: pods without it never start, and the old ones are gone by
+/// then.
+fn check_existing(blueprint: &Blueprint, claim: &str, findings: &mut Findings) {
+    let facts = blueprint.facts;
+    let path = FieldPath::spec().key("workload").key("storage").key("existingClaim");
+    let found = facts.claims.get(claim);
+    if found.is_some_and(|found| found.missing) || (found.is_none() && facts.complete) {
+        findings.problem(
+            &path,
+            Reason::ClaimNotFound,
+            format!("PersistentVolumeClaim not found: {claim}"),
+            "create the claim, or name one that exists",
+        );
+    } else if let Some(found) = found {
+        warn_of_shared_use(blueprint, &found.access_modes, findings);
+    }
+}
+
+fn warn_of_shared_use(blueprint: &Blueprint, modes: &[String], findings: &mut Findings) {
+    if modes.iter().any(|mode| mode == AccessMode::ReadWriteMany.as_str()) {
+        return;
+    }
     let path = FieldPath::spec().key("workload");
     let path = match blueprint.autoscaling() {
         Some(autoscaling) if autoscaling.max_replicas > 1 => {

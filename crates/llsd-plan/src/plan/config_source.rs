@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpe
 use super::listening;
 use crate::facts::{BaseFacts, Facts};
 use crate::image::RequestedImage;
-use crate::objects::ConfigSource;
+use crate::objects::{ConfigCopy, ConfigSource};
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::sha256;
 use crate::wiring::ExternalInstall;
@@ -95,7 +95,7 @@ fn override_config(
     }
     let Some(found) = found else {
         let key = "config.yaml".to_owned();
-        return Some(ConfigSource::Override { config_map: name, key, hash: None });
+        return Some(ConfigSource::Override { config_map: name, key, hash: None, copy: None });
     };
     let Some(key) =
         ["config.yaml", "run.yaml"].into_iter().find(|key| found.data.contains_key(*key))
@@ -110,6 +110,7 @@ fn override_config(
     };
     Some(ConfigSource::Override {
         hash: Some(sha256::hex(&found.data[key])),
+        copy: Some(ConfigCopy::of(found)),
         config_map: name,
         key: key.to_owned(),
     })

@@ -9,6 +9,7 @@ mod own_inputs;
 mod planning;
 mod secret_references;
 mod server;
+mod user_variables;
 
 pub use collision::plan_beside;
 pub use moved::moved;

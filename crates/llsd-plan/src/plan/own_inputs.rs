@@ -1,11 +1,10 @@
 //! The inputs of a resource's pod template that are its own. The operator's image, its table of images,
 //! its start program and its defaults are not among them.
 
-use std::collections::BTreeMap;
-
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use crate::facts::Facts;
+use super::user_variables;
+use crate::facts::{ConfigMapFacts, Facts};
 use crate::image::RequestedImage;
 use crate::inputs::{self, Inputs};
 use crate::resource::Resource;
@@ -23,8 +22,9 @@ pub(super) fn of(
     let mut inputs = resource.inputs();
     inputs.set(inputs::IMAGE, image.image_override());
     let config = spec.override_config.as_ref().map(|own| own.config_map_name.as_str());
-    let config = config.and_then(|name| facts.config_maps.get(name)).map(|found| &found.data);
+    let config = config.and_then(|name| facts.config_maps.get(name));
     inputs.set(inputs::CONFIG, config.map(text).as_deref());
+    inputs.set(inputs::VARIABLES, user_variables::hash(spec, facts).as_deref());
     inputs.set(inputs::CA_BUNDLE, ca_bundle);
     for reference in references {
         let (name, key) = (&reference.secret.name, &reference.secret.key);
@@ -35,6 +35,6 @@ pub(super) fn of(
     inputs
 }
 
-fn text(data: &BTreeMap<String, String>) -> String {
-    serde_json::to_string(data).unwrap_or_default()
+fn text(config: &ConfigMapFacts) -> String {
+    serde_json::to_string(&(&config.data, &config.binary_data)).unwrap_or_default()
 }

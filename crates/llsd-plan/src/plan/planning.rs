@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::RollbackPolicy;
 use serde_json::Value;
 
 use super::config_source::external_installs;
-use super::{config_source, moved, own_inputs, secret_references, server};
+use super::{config_source, moved, own_inputs, secret_references, server, user_variables};
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
@@ -89,6 +89,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     }
     let references = secret_references::of(spec, generated.as_ref());
     secrets::check(&references, facts, namespace, &mut findings);
+    user_variables::check(spec, facts, namespace, &mut findings);
     let database = generated
         .as_ref()
         .and_then(|generated| generated.database)
@@ -123,6 +124,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
         database,
         secret_hash: secrets::hash(&references, facts),
+        variables_hash: user_variables::hash(spec, facts),
         ca_bundle,
         external_providers: external_installs(spec),
         planned_for: resource.state().or_else(|| facts.planned_for.clone()),

@@ -1,5 +1,6 @@
-//! A volume claim can grow and never shrink, and only where its storage class allows it. Neither is
-//! a reason to leave a server without the rest of what was asked for.
+//! A volume claim can grow and never shrink, and only where its storage class allows it; its class and
+//! its access modes cannot change at all. None of that is a reason to leave a server without the rest
+//! of what was asked for.
 
 use serde_json::{Value, json};
 
@@ -26,6 +27,55 @@ pub(super) fn without_shrinking(
         remedy: format!("set it to {has} or more"),
     };
     (with_its_size(desired, live), Some(problem))
+}
+
+/// The claim with the class and the access modes that the live one has, which the API server would
+/// refuse to change; with a remark on each that the resource asks for in vain.
+pub(super) fn with_its_kind(
+    resource: &Resource,
+    mut desired: Value,
+    live: Option<&LiveObject>,
+) -> (Value, Vec<Problem>) {
+    let mut remarks = Vec::new();
+    let Some(Detail::Claim { class, class_is_applied, access_modes, .. }) =
+        live.map(|live| &live.detail)
+    else {
+        return (desired, remarks);
+    };
+    let spec = &mut desired["spec"];
+    let has = class.as_deref();
+    let asked = spec.get("storageClassName").and_then(Value::as_str).map(str::to_owned);
+    if asked.is_some() && asked.as_deref() != has {
+        remarks.push(unchangeable("storageClassName", has.unwrap_or("none")));
+        spec.as_object_mut().map(|spec| spec.shift_remove("storageClassName"));
+    }
+    if *class_is_applied {
+        spec["storageClassName"] = json!(has);
+    }
+    let modes = json!(access_modes);
+    if !access_modes.is_empty() && spec["accessModes"] != modes {
+        if asks_for_modes(resource) {
+            remarks.push(unchangeable("accessModes", &access_modes.join(", ")));
+        }
+        spec["accessModes"] = modes;
+    }
+    (desired, remarks)
+}
+
+fn asks_for_modes(resource: &Resource) -> bool {
+    let workload = resource.spec.as_ref().and_then(|spec| spec.workload.as_ref());
+    let storage = workload.and_then(|workload| workload.storage.as_ref());
+    storage.is_some_and(|storage| storage.access_modes.is_some())
+}
+
+fn unchangeable(field: &str, has: &str) -> Problem {
+    Problem {
+        path: FieldPath::spec().key("workload").key("storage").key(field),
+        reason: Reason::Ignored,
+        message: format!("a volume that is there cannot change it: it has {has}"),
+        remedy: "make a claim as you want it, copy the data, and name it in existingClaim"
+            .to_owned(),
+    }
 }
 
 /// A claim that is there and cannot grow: a remark, where it was that which the API server refused.
@@ -81,4 +131,53 @@ fn sizes<'a>(desired: &Value, live: Option<&'a LiveObject>) -> Option<(String, &
 
 fn path() -> FieldPath {
     FieldPath::spec().key("workload").key("storage").key("size")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::ObjectKind;
+
+    fn live(applied: bool) -> LiveObject {
+        let fields = json!({"f:spec": {"f:storageClassName": {}}});
+        let entry = json!({
+            "manager": "llama-stack-operator", "operation": "Apply", "fieldsV1": fields,
+        });
+        let managed = if applied { json!([entry]) } else { json!([]) };
+        let claim = json!({
+            "metadata": {"name": "llama-pvc", "namespace": "here", "managedFields": managed},
+            "spec": {"storageClassName": "slow", "accessModes": ["ReadWriteOnce"]},
+        });
+        LiveObject::read(ObjectKind::VolumeClaim, &claim).unwrap().1
+    }
+
+    fn resource(storage: &Value) -> Resource {
+        Resource::parse(&json!({
+            "metadata": {"name": "llama", "namespace": "here"},
+            "spec": {"distribution": {"name": "starter"}, "workload": {"storage": storage}},
+        }))
+    }
+
+    #[test]
+    fn a_volume_that_is_there_keeps_its_class_and_its_modes_and_says_so() {
+        let asked = json!({"storageClassName": "fast", "accessModes": ["ReadWriteMany"]});
+        let desired = json!({"spec": asked});
+        let (kept, remarks) = with_its_kind(&resource(&asked), desired.clone(), Some(&live(true)));
+        let class = json!({"storageClassName": "slow", "accessModes": ["ReadWriteOnce"]});
+        assert_eq!(kept["spec"], class);
+        let paths: Vec<String> = remarks.iter().map(|remark| remark.path.to_string()).collect();
+        assert_eq!(
+            paths,
+            ["spec.workload.storage.storageClassName", "spec.workload.storage.accessModes"]
+        );
+        // A class that the cluster chose is not ours to apply, nor is one that nobody asks for.
+        let plain = json!({"spec": {"accessModes": ["ReadWriteOnce"]}});
+        let (kept, remarks) =
+            with_its_kind(&resource(&json!({})), plain.clone(), Some(&live(false)));
+        assert_eq!((kept, remarks.len()), (plain.clone(), 0));
+        let (kept, remarks) = with_its_kind(&resource(&json!({})), plain, Some(&live(true)));
+        assert_eq!((&kept["spec"]["storageClassName"], remarks.len()), (&json!("slow"), 0));
+        let (made, _) = with_its_kind(&resource(&json!({})), desired.clone(), None);
+        assert_eq!(made, desired);
+    }
 }

@@ -51,7 +51,7 @@ pub struct Decision<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beforehand {
     Nothing,
-    /// A Deployment that leaves the number of pods to an autoscaler keeps this one until then.
+    /// A Deployment that leaves the number of pods to somebody else keeps this one until then.
     LeavePods(i32),
     /// A Deployment without pods is given this many: an autoscaler never wakes one at zero.
     WakePods(i32),
@@ -237,11 +237,13 @@ impl<'a> Rollout<'a> {
         else {
             return decision;
         };
+        let leaves_number = decision.object.json["spec"].get("replicas").is_none();
         let beforehand = match (fewest, deployment.state.wanted) {
+            _ if !leaves_number => Beforehand::Nothing,
             // One is what the API server puts where nobody says a number.
-            (None, _) | (Some(_), 1) => Beforehand::Nothing,
+            (None, 0 | 1) | (Some(_), 1) => Beforehand::Nothing,
             (Some(fewest), 0) => Beforehand::WakePods(fewest),
-            (Some(_), wanted) => Beforehand::LeavePods(wanted),
+            (_, wanted) => Beforehand::LeavePods(wanted),
         };
         let action = match decision.action {
             Action::Update(live) if deployment.adopted => Action::Adopt(live),
@@ -265,6 +267,8 @@ impl<'a> Rollout<'a> {
         }
         let (json, shrinking) = claim::without_shrinking(object.json, live);
         self.warnings.extend(shrinking);
+        let (json, unchangeable) = claim::with_its_kind(resource, json, live);
+        self.warnings.extend(unchangeable);
         let decision = Decision::of(resource, PlannedObject { json, ..object }, live);
         match (live, decision.action) {
             (Some(live), Action::Leave | Action::Update(_) | Action::Adopt(_))

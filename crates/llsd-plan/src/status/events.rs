@@ -47,6 +47,7 @@ vocabulary! {
         ApplyFailed,
         UpdatePending,
         RolledBack,
+        Paused,
         AccessLimited,
         KindNotServed,
         ServerFailing,
@@ -58,9 +59,11 @@ vocabulary! {
 impl EventReason {
     fn kind(self) -> EventKind {
         match self {
-            Self::ConfigGenerated | Self::DeploymentUpdated | Self::UpdatePending | Self::Ready => {
-                EventKind::Normal
-            }
+            Self::ConfigGenerated
+            | Self::DeploymentUpdated
+            | Self::UpdatePending
+            | Self::Paused
+            | Self::Ready => EventKind::Normal,
             _ => EventKind::Warning,
         }
     }
@@ -79,6 +82,7 @@ impl EventReason {
             | Self::ApplyFailed
             | Self::AccessLimited
             | Self::KindNotServed
+            | Self::Paused
             | Self::UpdatePending
             | Self::RolledBack => "Apply",
             Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
@@ -120,6 +124,7 @@ impl Change<'_> {
         events.extend(self.not_written());
         events.extend(self.update_pending());
         events.extend(self.rolled_back());
+        events.extend(self.paused());
         events.extend(self.access_limited());
         events.extend(self.kind_not_served());
         events.extend(self.server_failing());
@@ -212,6 +217,11 @@ impl Change<'_> {
     fn rolled_back(&self) -> Option<Event> {
         let back = self.changed(ConditionType::RolledBack)?;
         Some(EventReason::RolledBack.event(&back.message))
+    }
+
+    fn paused(&self) -> Option<Event> {
+        let paused = self.changed(ConditionType::Paused)?;
+        Some(EventReason::Paused.event(&paused.message))
     }
 
     fn access_limited(&self) -> Option<Event> {

@@ -8,6 +8,7 @@
 //! | what was found | `Ready` | beside it | phase |
 //! |---|---|---|---|
 //! | the resource is being deleted | False | | Terminating |
+//! | it is paused, and a change of it waits for that | False | Stalled | as the rows below, but Initializing for Ready |
 //! | it is refused or unreadable, or an object is somebody else's or refused | False | Stalled | Failed |
 //! | the operator lacks a right to plan, write or delete, or the cluster does not serve a kind | False | Stalled | Failed |
 //! | the registry or the API server does not answer | False | Reconciling | as the rows below, but Initializing for Ready |
@@ -41,6 +42,7 @@ use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 use serde::Deserialize;
 
+use crate::objects::labels;
 use obstacle::Obstacle;
 use previous::Previous;
 use rollout::Rollout;
@@ -85,6 +87,8 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
         resolved_distribution: distribution::resolved(observed, &stage, &previous),
         config_generation: distribution::config_generation(&stage, &previous, now),
         conditions: Some(conditions::dated(assessments, &previous, generation, now)),
+        replicas: Some(rollout.replicas),
+        selector: Some(labels::selector_text(&observed.resource.key.name)),
         available_replicas: Some(rollout.ready),
         service_url: url.filter(|_| observed.live.service),
         route_url: observed.live.outside_url.clone(),

@@ -57,6 +57,8 @@ pub enum Limitation {
 pub enum Pass<'a> {
     /// The resource is being deleted, and nothing is planned for it.
     Deleting,
+    /// The resource is paused: nothing is read or planned for it, and everything is left as it is.
+    Paused,
     /// What must be known before anything is planned could not be read, as the limitations say.
     /// Everything is left as it is.
     Hindered,
@@ -98,6 +100,8 @@ pub struct Live {
     pub service: bool,
     /// `None` without a claim; else its phase, `Pending`, `Bound` or `Lost`.
     pub claim: Option<String>,
+    /// The claim's volume is to grow: its size, and the one that is asked for.
+    pub claim_grows: Option<(String, String)>,
     /// Where the server is reached from outside: `None` while it is not exposed, empty while no
     /// address is known.
     pub outside_url: Option<String>,

@@ -9,6 +9,7 @@ use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
 use crate::problem::Reason;
+use crate::resource::PAUSED;
 use crate::rollout::{KeepCause, Refused};
 
 /// The one thing that is in the way.
@@ -28,6 +29,8 @@ pub(super) enum Cause {
     Deletion,
     /// The user, on the resource or on an object in its way.
     Input,
+    /// The user, who paused the resource.
+    Paused,
     /// The user, on what keeps the pods from running.
     StuckRollout,
     /// The user, on what keeps the server from being reached from outside.
@@ -56,6 +59,11 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             Cause::Deletion,
             ConditionReason::Terminating,
             "The resource is being deleted",
+        ),
+        Stage::Paused { change_waits: true } => Obstacle::new(
+            Cause::Paused,
+            ConditionReason::Paused,
+            format!("The resource is paused; remove the annotation {PAUSED} to carry it out"),
         ),
         Stage::Hindered(limitations) => of_limitations(limitations),
         Stage::Unreadable(why) => {
@@ -90,7 +98,7 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
         }
-        Stage::Applied(..) => return None,
+        Stage::Paused { change_waits: false } | Stage::Applied(..) => return None,
     };
     Some(obstacle)
 }

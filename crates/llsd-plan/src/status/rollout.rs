@@ -23,6 +23,7 @@ pub(super) struct Rollout {
     /// What is in the way of a rollout that is not complete; each begins with a word and a colon.
     pub(super) troubles: Vec<String>,
     pub(super) wanted: i32,
+    pub(super) replicas: i32,
     pub(super) ready: i32,
     pub(super) available: i32,
     /// How far it is, in a sentence that begins with `Deployment is`.
@@ -37,6 +38,7 @@ impl Rollout {
                 progress: Progress::Missing,
                 troubles: Vec::new(),
                 wanted: 0,
+                replicas: 0,
                 ready: 0,
                 available: 0,
                 sentence: "Deployment is pending".to_owned(),
@@ -51,6 +53,7 @@ impl Rollout {
             progress,
             troubles,
             wanted: deployment.wanted,
+            replicas: deployment.replicas,
             ready: deployment.ready,
             available: deployment.available,
             sentence: sentence(deployment, progress),

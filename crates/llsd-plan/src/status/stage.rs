@@ -12,6 +12,10 @@ use crate::rollout::{KeepCause, Refused, WriteFailure};
 #[derive(Clone, Debug)]
 pub(super) enum Stage<'a> {
     Deleting,
+    /// Nothing is done. Whether a change of the resource waits for that.
+    Paused {
+        change_waits: bool,
+    },
     /// Nothing could be decided.
     Hindered(&'a [Limitation]),
     Unreadable(&'a str),
@@ -44,6 +48,9 @@ impl<'a> Stage<'a> {
     pub(super) fn of(observed: &Observed<'a>) -> Self {
         let (planning, applying) = match observed.pass {
             Pass::Deleting => return Self::Deleting,
+            Pass::Paused => {
+                return Self::Paused { change_waits: !observed.resource.was_carried_out() };
+            }
             Pass::Hindered => return Self::Hindered(observed.limitations),
             Pass::Reconciled { planning, applying } => (planning, applying),
         };
@@ -112,6 +119,7 @@ impl<'a> Refusal<'a> {
             Reason::UnsupportedConfigVersion => Some(ConditionReason::UnsupportedConfigVersion),
             Reason::ConfigMapNotFound => Some(ConditionReason::ConfigMapNotFound),
             Reason::ConfigMapForbidden => Some(ConditionReason::Forbidden),
+            Reason::ClaimNotFound => Some(ConditionReason::ClaimNotFound),
             _ => None,
         });
         named.unwrap_or(ConditionReason::ConfigGenerationFailed)

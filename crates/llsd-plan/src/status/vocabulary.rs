@@ -45,6 +45,8 @@ vocabulary! {
         UpdatePending,
         /// Present only while the server runs as it did before the last change.
         RolledBack,
+        /// Present only while the resource is paused.
+        Paused,
         /// Present only while the operator cannot read, watch or write something that the resource needs.
         AccessLimited,
     }
@@ -85,6 +87,8 @@ vocabulary! {
         MissingConfigLabels,
         UnsupportedConfigVersion,
         ConfigMapNotFound,
+        /// A volume claim of the user's own is not there.
+        ClaimNotFound,
         RegistryUnavailable,
         WaitingForSecrets,
 
@@ -151,6 +155,9 @@ vocabulary! {
         RollbackRequested,
         /// The image's tag points to another digest by now.
         NewerImage,
+
+        /// An annotation asks that nothing is written.
+        Paused,
     }
 }
 

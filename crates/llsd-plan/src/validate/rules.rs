@@ -1,7 +1,7 @@
 //! The rules that tie fields of the spec together, one function for each that the CRD has as CEL.
 //! The words are those of `llsd_api::rules`.
 
-use llsd_api::rules::{self, OVERRIDE_EXCLUDES, Rule};
+use llsd_api::rules::{self, EXISTING_CLAIM_EXCLUDES, OVERRIDE_EXCLUDES, Rule};
 use serde_json::Value;
 
 use super::value::present;
@@ -135,6 +135,8 @@ fn workload(spec: &Value, findings: &mut Findings) {
             findings,
         );
     }
+    volume(workload, &path.key("storage"), findings);
+    overrides(workload, &path.key("overrides"), findings);
     let Some(autoscaling) = present(workload, "autoscaling") else {
         return;
     };
@@ -155,5 +157,41 @@ fn workload(spec: &Value, findings: &mut Findings) {
         {
             broken(&rule, &path.key(long), Reason::Conflict, findings);
         }
+    }
+}
+
+fn volume(workload: &Value, path: &FieldPath, findings: &mut Findings) {
+    let Some(volume) = present(workload, "storage") else { return };
+    if present(volume, "existingClaim").is_none() {
+        return;
+    }
+    for (field, rule) in EXISTING_CLAIM_EXCLUDES {
+        let given = present(volume, field);
+        let clashes = match field {
+            "deletionPolicy" => given.is_some_and(|policy| policy == "Delete"),
+            _ => given.is_some(),
+        };
+        if clashes {
+            broken(&rule, &path.key(field), Reason::Conflict, findings);
+        }
+    }
+}
+
+fn overrides(workload: &Value, path: &FieldPath, findings: &mut Findings) {
+    let Some(overrides) = present(workload, "overrides") else { return };
+    let number = |field: &str| present(overrides, field).and_then(Value::as_i64);
+    if let (Some(drain), Some(grace)) =
+        (number("drainSeconds"), number("terminationGracePeriodSeconds"))
+        && drain > 0
+        && drain >= grace
+    {
+        broken(&rules::DRAIN_WITHIN_GRACE, &path.key("drainSeconds"), Reason::Conflict, findings);
+    }
+    if let (Some(settled), Some(deadline)) =
+        (number("minReadySeconds"), number("progressDeadlineSeconds"))
+        && settled >= deadline
+    {
+        let path = path.key("minReadySeconds");
+        broken(&rules::READY_WITHIN_DEADLINE, &path, Reason::Conflict, findings);
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod events;
 mod fields;
 mod inputs;
+mod paused;
 mod previous;
 mod rest;
 mod rollouts;

@@ -139,6 +139,8 @@ impl Scene {
         };
         let pass = if resource.deleting {
             Pass::Deleting
+        } else if resource.paused {
+            Pass::Paused
         } else if self.hindered {
             Pass::Hindered
         } else {

@@ -40,9 +40,14 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 }
 
 /// Fields of Kubernetes' own types, whose inner fields are not ours to describe.
-const EMBEDDED: [&str; 10] = [
+const EMBEDDED: [&str; 15] = [
     "spec.workload.resources",
     "spec.workload.topologySpreadConstraints",
+    "spec.workload.autoscaling.metrics",
+    "spec.workload.autoscaling.behavior",
+    "spec.workload.overrides.probes.startup",
+    "spec.workload.overrides.probes.readiness",
+    "spec.workload.overrides.probes.liveness",
     "spec.workload.overrides.env",
     "spec.workload.overrides.envFrom",
     "spec.workload.overrides.volumes",

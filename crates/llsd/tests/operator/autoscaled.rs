@@ -89,3 +89,41 @@ async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
     let resource = namespace.get(RESOURCE, "llama").await.unwrap();
     assert_eq!(resource["status"]["phase"], "Ready");
 }
+
+#[tokio::test]
+async fn a_number_that_the_resource_leaves_out_is_whoever_s_scales_the_deployment() {
+    let Some(bed) = Bed::shared().await else { return };
+    let namespace = bed.namespace("unowned").await;
+    workload(&namespace, json!({"replicas": 3})).await;
+    let seen = Seen::start(&namespace);
+    workload(&namespace, json!({"workers": 1})).await;
+    assert_eq!(replicas(&namespace).await, 3, "nobody owns it, and nobody changes it");
+    scale(&namespace, 4).await;
+    let changed = json!({"overrides": {"env": [{"name": "NEW", "value": "1"}]}});
+    workload(&namespace, changed).await;
+    assert_eq!(replicas(&namespace).await, 4, "somebody else's number");
+    assert_eq!(seen.all(), [3, 4]);
+
+    let other = bed.namespace("unowned").await;
+    workload(&other, json!({})).await;
+    assert_eq!(replicas(&other).await, 1, "the API server's own");
+}
+
+#[tokio::test]
+async fn kubectl_scales_the_resource_itself() {
+    let Some(bed) = Bed::shared().await else { return };
+    let namespace = bed.namespace("scale").await;
+    workload(&namespace, json!({"replicas": 1})).await;
+    let args = ["scale", "llsd/llama", "--replicas=2", "-n", &namespace.name];
+    bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
+    let ready = namespace
+        .until(RESOURCE, "llama", "has two pods", |now| now["status"]["replicas"] == 2)
+        .await;
+    assert_eq!(ready["spec"]["workload"]["replicas"], 2);
+    assert_eq!(replicas(&namespace).await, 2);
+    let scale = namespace.api(RESOURCE).get_scale("llama").await.unwrap();
+    let status = scale.status.unwrap();
+    assert_eq!(status.replicas, 2);
+    let selector = "app=llama-stack,app.kubernetes.io/instance=llama";
+    assert_eq!(status.selector.as_deref(), Some(selector));
+}

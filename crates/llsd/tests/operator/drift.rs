@@ -253,7 +253,8 @@ async fn what_a_resource_no_longer_says_goes_from_its_objects() {
 async fn somebody_who_only_scales_the_deployment_is_overruled() {
     let Some(bed) = bed().await else { return };
     let namespace = bed.namespace("scaled").await;
-    namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
+    let spec = json!({"distribution": {"name": "starter"}, "workload": {"replicas": 1}});
+    namespace.distribution("llama", spec).await;
     namespace.until_ready("llama").await;
     set(&namespace, "Deployment", "llama", "/spec/replicas", json!(4)).await;
     namespace

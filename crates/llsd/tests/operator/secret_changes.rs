@@ -98,14 +98,70 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
-    let labelled = json!({"metadata": {"labels": {"team": "a"}}, "data": {"readme": "x"}});
+    let mounted = |running: &Running| {
+        let volumes = running.template["spec"]["volumes"].as_array().unwrap().iter();
+        let mut names = volumes.filter(|volume| volume["name"] == "user-config");
+        names.next().unwrap()["configMap"]["name"].as_str().unwrap().to_owned()
+    };
+    let copy = namespace.get("ConfigMap", &mounted(&before)).await.unwrap();
+    assert_eq!(
+        (&copy["immutable"], &copy["data"]),
+        (&json!(true), &json!({"config.yaml": "version: 2\n"}))
+    );
+    let labelled = json!({"metadata": {"labels": {"team": "a"}}});
     namespace.patch("ConfigMap", "my-config", &labelled).await;
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(namespace.running("demo").await, before);
     let begun = Instant::now();
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\napis: []\n"})).await;
-    until_rolled(&namespace, "demo", &before).await;
+    let now = until_rolled(&namespace, "demo", &before).await;
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    // What a pod of before would start with again is still what was judged.
+    let copy = namespace.get("ConfigMap", &mounted(&before)).await.unwrap();
+    assert_eq!(copy["data"], json!({"config.yaml": "version: 2\n"}));
+    // The configuration may name other files of the ConfigMap.
+    let data = json!({"config.yaml": "version: 2\napis: []\n", "prompt.txt": "hello"});
+    namespace.config_map("my-config", data.clone()).await;
+    let last = until_rolled(&namespace, "demo", &now).await;
+    let copy = namespace.get("ConfigMap", &mounted(&last)).await.unwrap();
+    assert_eq!(copy["data"], data);
+}
+
+/// What becomes a variable is read when a pod starts, like everything else of a Secret.
+#[tokio::test]
+async fn what_variables_of_the_users_own_refer_to_rolls_the_pods_by_its_content() {
+    let Some(namespace) = namespace().await else { return };
+    namespace.secret("creds", json!({"token": "sk-first", "other": "x"})).await;
+    namespace.config_map("settings", json!({"LEVEL": "info"})).await;
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "workload": {"overrides": {
+            "env": [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "creds", "key": "token"}}}],
+            "envFrom": [{"configMapRef": {"name": "settings"}}],
+        }},
+    });
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let first = namespace.running("demo").await;
+    // A key that nothing reads is no news.
+    namespace.secret("creds", json!({"token": "sk-first", "other": "y"})).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(namespace.running("demo").await, first);
+    namespace.secret("creds", json!({"token": "sk-second", "other": "y"})).await;
+    let second = until_rolled(&namespace, "demo", &first).await;
+    namespace.config_map("settings", json!({"LEVEL": "debug"})).await;
+    let third = until_rolled(&namespace, "demo", &second).await;
+
+    // A pod could not start without it, so those that run are left alone.
+    namespace.delete("Secret", "creds").await;
+    let told =
+        namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
+    assert!(told.to_string().contains("Secret not found: creds"), "{told}");
+    namespace.until_event("demo", "SecretResolutionFailed", "creds").await;
+    assert_eq!(namespace.running("demo").await, third);
+    namespace.secret("creds", json!({"token": "sk-second"})).await;
+    namespace.until_ready("demo").await;
+    assert_eq!(namespace.running("demo").await, third, "the same value is no news");
 }
 
 /// The password of a database stands in a Secret of the operator's own as well.

@@ -99,9 +99,21 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
                     ("targetCPUUtilizationPercentage", Count),
                     ("targetMemoryUtilization", Count),
                     ("targetMemoryUtilizationPercentage", Count),
+                    ("metrics", Whole),
+                    ("behavior", Whole),
                 ]),
             ),
-            ("storage", Fields(&[("size", Text), ("mountPath", Text), ("deletionPolicy", Text)])),
+            (
+                "storage",
+                Fields(&[
+                    ("size", Text),
+                    ("mountPath", Text),
+                    ("deletionPolicy", Text),
+                    ("existingClaim", Text),
+                    ("storageClassName", Text),
+                    ("accessModes", Whole),
+                ]),
+            ),
             ("podDisruptionBudget", Whole),
             ("topologySpreadConstraints", Whole),
             (
@@ -122,6 +134,12 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
                     ("podLabels", Whole),
                     ("podAnnotations", Whole),
                     ("securityContext", Whole),
+                    ("drainSeconds", Count),
+                    ("startupSeconds", Count),
+                    ("minReadySeconds", Count),
+                    ("progressDeadlineSeconds", Count),
+                    ("probes", Whole),
+                    ("strategy", Text),
                 ]),
             ),
         ]),
@@ -153,6 +171,8 @@ pub(crate) const V1ALPHA2_STATUS: Shape = Fields(&[
     ("availableReplicas", Count),
     ("serviceURL", Text),
     ("routeURL", Text),
+    ("replicas", Count),
+    ("selector", Text),
     ("observedGeneration", Count),
     ("resolvedDistribution", Whole),
     ("configGeneration", Whole),
@@ -167,6 +187,7 @@ pub(crate) const HOLDERS: [&[&str]; 2] = [
         "/spec/server/containerSpec",
         "/spec/server/podOverrides",
         "/spec/server/storage",
+        "/spec/server/autoscaling",
         "/spec/server/tlsConfig",
         "/spec/network",
         "/status",
@@ -177,6 +198,7 @@ pub(crate) const HOLDERS: [&[&str]; 2] = [
         "/spec/networking/tls",
         "/spec/workload",
         "/spec/workload/storage",
+        "/spec/workload/autoscaling",
         "/spec/workload/overrides",
         "/status",
     ],
@@ -184,7 +206,7 @@ pub(crate) const HOLDERS: [&[&str]; 2] = [
 
 /// The migration guide's tables: a field's place in v1alpha1 and in v1alpha2.
 #[rustfmt::skip]
-pub(crate) const PAIRS: [Pair; 26] = [
+pub(crate) const PAIRS: [Pair; 28] = [
     ("/spec/replicas", "/spec/workload/replicas"),
     ("/spec/server/distribution", "/spec/distribution"),
     ("/spec/server/containerSpec/port", "/spec/networking/port"),
@@ -201,6 +223,8 @@ pub(crate) const PAIRS: [Pair; 26] = [
     ("/spec/server/podOverrides/volumes", "/spec/workload/overrides/volumes"),
     ("/spec/server/podOverrides/volumeMounts", "/spec/workload/overrides/volumeMounts"),
     ("/spec/server/autoscaling", "/spec/workload/autoscaling"),
+    ("/spec/server/autoscaling/minReplicas", "/spec/workload/autoscaling/minReplicas"),
+    ("/spec/server/autoscaling/maxReplicas", "/spec/workload/autoscaling/maxReplicas"),
     ("/spec/server/podDisruptionBudget", "/spec/workload/podDisruptionBudget"),
     ("/spec/server/topologySpreadConstraints", "/spec/workload/topologySpreadConstraints"),
     ("/spec/network/exposeRoute", "/spec/networking/expose"),

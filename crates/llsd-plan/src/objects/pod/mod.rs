@@ -5,6 +5,7 @@ mod command;
 mod environment;
 mod external_providers;
 mod init_containers;
+mod probes;
 mod resources;
 mod scheduling;
 mod security;
@@ -12,6 +13,7 @@ mod server;
 mod volumes;
 
 pub use init_containers::{DEFAULT_OPERATOR_IMAGE, TRUST};
+pub(super) use probes::startup_seconds;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,7 @@ use k8s_openapi::api::core::v1::{PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::blueprint::{Blueprint, ConfigSource};
-use super::{labels, service_account};
+use super::{labels, replacement, service_account};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::sha256;
 
@@ -44,7 +46,7 @@ pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTem
                 .filter(|containers| !containers.is_empty()),
             containers: vec![server::container(blueprint, findings)],
             volumes: Some(volumes::of_pod(blueprint, findings)),
-            termination_grace_period_seconds: overrides.termination_grace_period_seconds,
+            termination_grace_period_seconds: Some(replacement::grace_seconds(blueprint)),
             topology_spread_constraints: scheduling::spread(blueprint),
             affinity: scheduling::affinity(blueprint),
             node_selector: overrides.node_selector.clone(),
@@ -65,6 +67,7 @@ pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
         (labels::CONFIG_HASH, config),
         (labels::USER_CONFIG_HASH, user_config),
         (labels::SECRET_HASH, blueprint.secret_hash.clone()),
+        (labels::VARIABLES_HASH, blueprint.variables_hash.clone()),
         (labels::CA_BUNDLE_HASH, blueprint.ca_bundle.as_deref().map(sha256::hex)),
     ];
     hashes.into_iter().filter_map(|(key, hash)| Some((key.to_owned(), hash?))).collect()

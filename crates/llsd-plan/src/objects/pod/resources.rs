@@ -1,4 +1,4 @@
-//! CPU and memory of the containers. The server's defaults are v0.9's.
+//! CPU and memory of the containers. With one worker the server's defaults are v0.9's.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,18 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::objects::blueprint::Blueprint;
 use crate::quantity::nanos;
 
-/// Memory that a server asks for unless the resource says otherwise.
-const DEFAULT_MEMORY: &str = "1Gi";
-
-/// One core for each worker and 1Gi of memory, unless the resource says otherwise; limits alike
-/// where it sets `workers`.
+/// One core and 1Gi of memory for each worker, each of which is a server of its own, unless the
+/// resource says otherwise; limits alike where it sets `workers`.
 pub(super) fn of_server(blueprint: &Blueprint) -> ResourceRequirements {
     let mut resources = blueprint.workload().resources.clone().unwrap_or_default();
     let mut limits = resources.limits.take().unwrap_or_default();
     let mut requests = resources.requests.take().unwrap_or_default();
-    let cpu = blueprint.workers().to_string();
-    for (name, default) in [("cpu", cpu.as_str()), ("memory", DEFAULT_MEMORY)] {
+    let workers = blueprint.workers();
+    for (name, default) in [("cpu", workers.to_string()), ("memory", format!("{workers}Gi"))] {
         let request = requests.entry(name.into()).or_insert_with(|| {
             // A request above its limit is refused.
-            let limit = limits.get(name).filter(|limit| nanos(&limit.0) < nanos(default));
-            limit.cloned().unwrap_or_else(|| Quantity(default.into()))
+            let limit = limits.get(name).filter(|limit| nanos(&limit.0) < nanos(&default));
+            limit.cloned().unwrap_or(Quantity(default))
         });
         if blueprint.workload().workers.is_some() {
             limits.entry(name.into()).or_insert_with(|| request.clone());

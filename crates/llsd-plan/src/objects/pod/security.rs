@@ -53,6 +53,8 @@ fn ours(blueprint: &Blueprint) -> PodSecurityContext {
         run_as_user: ids.map(|(user, _, _)| user),
         run_as_group: ids.map(|(_, group, _)| group),
         fs_group: ids.map(|(_, _, volume_group)| volume_group),
+        // A large volume whose files have the right group already is not walked over at each start.
+        fs_group_change_policy: Some("OnRootMismatch".into()),
         seccomp_profile: Some(SeccompProfile {
             type_: "RuntimeDefault".into(),
             localhost_profile: None,

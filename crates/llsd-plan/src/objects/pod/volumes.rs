@@ -138,30 +138,24 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
 
 /// The volume of `workload.storage`, or one that goes with the pod.
 fn state(blueprint: &Blueprint) -> Volume {
-    if blueprint.workload().storage.is_none() {
-        return empty(STATE);
-    }
-    Volume {
-        persistent_volume_claim: Some(PersistentVolumeClaimVolumeSource {
-            claim_name: names::volume_claim(blueprint.name),
-            read_only: None,
-        }),
-        ..named(STATE)
-    }
+    let Some(claim_name) = blueprint.claim_name() else { return empty(STATE) };
+    let claim = PersistentVolumeClaimVolumeSource { claim_name, read_only: None };
+    Volume { persistent_volume_claim: Some(claim), ..named(STATE) }
 }
 
 fn config(blueprint: &Blueprint) -> Option<ConfigMapVolumeSource> {
-    let (name, items) = match &blueprint.config {
-        ConfigSource::Generated { .. } => (config_map::generated_name(blueprint)?, None),
+    let (theirs, items) = match &blueprint.config {
+        ConfigSource::Generated { .. } => (None, None),
         // The whole ConfigMap, as v0.9 mounts it: the configuration may name other files in it.
         ConfigSource::Override { config_map, key, .. } if key == CONFIG_KEY => {
-            (config_map.clone(), None)
+            (Some(config_map), None)
         }
         ConfigSource::Override { config_map, key, .. } => {
-            (config_map.clone(), Some(vec![item(key, CONFIG_KEY)]))
+            (Some(config_map), Some(vec![item(key, CONFIG_KEY)]))
         }
         ConfigSource::Default => return None,
     };
+    let name = config_map::own_name(blueprint).or_else(|| theirs.cloned())?;
     Some(ConfigMapVolumeSource { name, items, ..Default::default() })
 }
 

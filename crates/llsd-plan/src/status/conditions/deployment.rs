@@ -19,7 +19,7 @@ const UP_TO_DATE: &str = "Deployment is up to date";
 
 pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting | Stage::Hindered(_) => {
+        Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::DeploymentUpdated);
         }
         Stage::Unreadable(_) | Stage::Refused(_) | Stage::Unavailable(_) => {
@@ -98,6 +98,7 @@ pub(super) fn update_pending(
 ) -> Option<Assessment> {
     let (kept, applied) = match stage {
         Stage::Deleting => return None,
+        Stage::Paused { .. } => return Some(Assessment::AsBefore(ConditionType::UpdatePending)),
         Stage::Applied(_, applied) => {
             let kept = applied.kept.as_ref();
             (kept.filter(|kept| !matches!(kept.cause, KeepCause::RolledBack(_))), true)

@@ -4,6 +4,7 @@
 mod access;
 mod deployment;
 mod inputs;
+mod paused;
 mod ready;
 mod server;
 mod statement;
@@ -49,6 +50,7 @@ pub(super) fn all(
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
+    assessments.extend(paused::paused(stage).map(Assessment::Current));
     assessments.extend(access::limited(observed, stage).map(Assessment::Current));
     assessments
 }

@@ -24,7 +24,7 @@ pub(super) fn reconciling(obstacle: Option<&Obstacle>) -> Option<Statement> {
 
 pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Statement> {
     let waits_for_somebody = |obstacle: &&Obstacle| match obstacle.cause {
-        Cause::Input | Cause::StuckRollout | Cause::Exposure => true,
+        Cause::Input | Cause::Paused | Cause::StuckRollout | Cause::Exposure => true,
         Cause::Deletion | Cause::UnderWay => false,
     };
     Some(from_obstacle(ConditionType::Stalled, Truth::True, obstacle.filter(waits_for_somebody)?))

@@ -38,7 +38,10 @@ pub(super) fn health(server: &Server, before: Option<&Condition>) -> Assessment 
 pub(super) fn storage(live: &Live) -> Option<Statement> {
     let phase = live.claim.as_deref()?;
     let (truth, reason, message) = if phase == "Bound" {
-        (Truth::True, ConditionReason::StorageReady, "Storage is ready".to_owned())
+        let grows = live.claim_grows.as_ref();
+        let grows = grows.map(|(from, to)| format!("; it grows from {from} to {to}"));
+        let message = format!("Storage is ready{}", grows.unwrap_or_default());
+        (Truth::True, ConditionReason::StorageReady, message)
     } else {
         (Truth::False, ConditionReason::StorageFailed, format!("PVC is not bound: {phase}"))
     };

@@ -9,6 +9,7 @@ use kube::{Api, Client};
 use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
+use llsd_plan::quantity::nanos;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::status::{self, Live, Server};
 
@@ -95,10 +96,21 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
             Detail::Claim { phase, .. } => Some(phase.to_string()),
             _ => None,
         }),
+        claim_grows: alive().find_map(|object| match &object.detail {
+            Detail::Claim { size, capacity, .. } if grows(capacity, size) => {
+                Some((capacity.to_string(), size.to_string()))
+            }
+            _ => None,
+        }),
         outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
         not_admitted: not_admitted.next().filter(|_| exposed),
         pod_trouble: None,
     }
+}
+
+/// Whether more is asked for than a volume has; one that is not bound yet has nothing.
+fn grows(has: &str, asked: &str) -> bool {
+    nanos(has).zip(nanos(asked)).is_some_and(|(has, asked)| asked > has)
 }
 
 fn is_ready(live: &Live) -> bool {

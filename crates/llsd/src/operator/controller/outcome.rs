@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use llsd_plan::plan::Planning;
+use llsd_plan::problem::{Findings, Reason};
 use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::Applied;
 
@@ -33,6 +34,10 @@ pub fn outcome(
             Refused::Invalid => (Reconcile::Refused, settings.at_rest()),
             Refused::Forbidden | Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),
         },
+        // Claims of others are not watched.
+        (Planning::Refused(findings), _) if lacks_a_claim(findings) => {
+            (Reconcile::Refused, Next::After(IN_THE_WAY))
+        }
         (Planning::Refused(_), _) => (Reconcile::Refused, settings.at_rest()),
         (Planning::Planned(_), Some(Ok(applied))) if !applied.undeleted.is_empty() => {
             (Reconcile::Unavailable, Next::Retry)
@@ -40,10 +45,16 @@ pub fn outcome(
         (Planning::Planned(plan), _) if !plan.withheld.is_empty() => {
             (Reconcile::Planned, Next::After(IN_THE_WAY))
         }
-        (Planning::Planned(_), _) => {
-            let next = now.next_look().map_or_else(|| settings.at_rest(), Next::After);
-            (Reconcile::Planned, next)
-        }
+        (Planning::Planned(_), _) => (Reconcile::Planned, next_look(settings, now)),
     };
     (result, if is_denied { Next::Retry } else { next })
+}
+
+/// When a resource is looked at again that nothing more can be done for now.
+pub fn next_look(settings: &Settings, now: &Observation) -> Next {
+    now.next_look().map_or_else(|| settings.at_rest(), Next::After)
+}
+
+fn lacks_a_claim(findings: &Findings) -> bool {
+    findings.problems.iter().any(|problem| problem.reason == Reason::ClaimNotFound)
 }

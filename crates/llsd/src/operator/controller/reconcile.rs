@@ -14,7 +14,7 @@ use super::api_error::safe_message;
 use super::context::Context;
 use super::gather::{Gathering, gather};
 use super::observe::{self, observe};
-use super::outcome::{CarriedOut, outcome};
+use super::outcome::{self, CarriedOut, outcome};
 use super::queue::Next;
 use super::report::report;
 use super::rights::Denials;
@@ -40,6 +40,12 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
         let now = observe::of_objects(resource, &context.cache.live(key));
         report(context, resource, Pass::Deleting, &now, &TagNow::Unknown, &[]).await?;
         return Ok((Reconcile::Deleted, Next::Rest));
+    }
+    if resource.paused {
+        let now = observe(context, resource, None, &denials).await?;
+        let limits = denials.limitations();
+        report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &limits).await?;
+        return Ok((Reconcile::Paused, outcome::next_look(&context.settings, &now)));
     }
     // References and gather.
     if !unwatched::can_be_planned(context, resource, &denials).await? {

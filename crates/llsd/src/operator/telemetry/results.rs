@@ -36,6 +36,8 @@ results! {
         /// A registry is being asked; its answer brings the resource back.
         Awaiting = "awaiting",
         Bug = "bug",
+        /// The resource is paused, and nothing is done for it.
+        Paused = "paused",
         /// The resource is gone.
         Deleted = "deleted",
     }

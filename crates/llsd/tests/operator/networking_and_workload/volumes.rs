@@ -160,3 +160,59 @@ async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
     let ready = ask(&namespace, &with(1)).await;
     assert!(!condition_message(&ready, "DeploymentUpdated").contains("volume"), "{ready}");
 }
+
+#[tokio::test]
+async fn a_claim_of_the_users_own_is_waited_for_mounted_and_never_touched() {
+    let Some(bed) = Bed::shared().await else { return };
+    let namespace = bed.namespace("existing").await;
+    ask(&namespace, &json!({"workload": {"replicas": 1}})).await;
+    let before = namespace.running("llama").await;
+    let spec = json!({"workload": {"replicas": 1, "storage": {"existingClaim": "mine"}}});
+    asked(&namespace, &spec).await;
+    let told =
+        namespace.until_condition("llama", "ConfigGenerated", "False", "ClaimNotFound").await;
+    assert!(told.to_string().contains("PersistentVolumeClaim not found: mine"), "{told}");
+    assert_eq!(namespace.running("llama").await, before, "the server goes on");
+
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "mine"},
+        "spec": {
+            "accessModes": ["ReadWriteMany"], "storageClassName": "theirs",
+            "resources": {"requests": {"storage": "7Gi"}},
+        },
+    });
+    namespace.apply(&claim.to_string()).await;
+    let made = namespace.get(CLAIM.0, "mine").await.unwrap();
+    namespace.until_ready("llama").await;
+    let deployment = namespace.get("Deployment", "llama").await.unwrap();
+    assert!(deployment.to_string().contains(r#""claimName":"mine""#), "{deployment}");
+    assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
+    assert!(namespace.get(CLAIM.0, CLAIM.1).await.is_none(), "none is made beside it");
+    let now = namespace.get(CLAIM.0, "mine").await.unwrap();
+    assert_eq!(now["metadata"]["managedFields"], made["metadata"]["managedFields"]);
+}
+
+#[tokio::test]
+async fn a_volume_that_is_there_keeps_its_class_and_says_so() {
+    let Some(bed) = Bed::shared().await else { return };
+    let namespace = bed.namespace("class").await;
+    let class = storage_class(&namespace, true).await;
+    let with = |class: Option<&str>, variable: &str| {
+        let mut spec = volume("2Gi", variable);
+        spec["workload"]["storage"]["accessModes"] = json!(["ReadWriteOnce"]);
+        spec["workload"]["storage"]["storageClassName"] = json!(class);
+        spec
+    };
+    ask(&namespace, &with(Some(&class), "a")).await;
+    let claim = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    assert_eq!(claim["spec"]["storageClassName"], *class);
+    asked(&namespace, &with(Some("another"), "b")).await;
+    let said = until_applied(&namespace, "b").await;
+    assert!(said.contains("spec.workload.storage.storageClassName"), "{said}");
+    assert!(said.contains(&class), "{said}");
+    asked(&namespace, &with(None, "c")).await;
+    let said = until_applied(&namespace, "c").await;
+    assert!(!said.contains("storageClassName"), "{said}");
+    let claim = namespace.get(CLAIM.0, CLAIM.1).await.unwrap();
+    assert_eq!(claim["spec"]["storageClassName"], *class);
+}

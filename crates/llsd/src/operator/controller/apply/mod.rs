@@ -113,7 +113,7 @@ pub async fn apply(
 
 /// Counts and logs what was applied.
 pub fn record(context: &Context, key: &Key, plan: &Plan, applied: &Applied) {
-    if let Some(config) = &plan.objects.config_map {
+    if let Some(config) = plan.objects.config_map.as_ref().filter(|_| plan.generated.is_some()) {
         let name = config.metadata.name.as_deref().unwrap_or_default();
         let is_written = applied.written.contains(&format!("ConfigMap {name}"));
         let result = if is_written { Generation::Written } else { Generation::Unchanged };

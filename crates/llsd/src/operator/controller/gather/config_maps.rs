@@ -44,7 +44,8 @@ pub async fn facts(
         let found = match config_maps.get_opt(name).await {
             Ok(Some(found)) => {
                 let data = found.data.unwrap_or_default();
-                ConfigMapFacts { data, ..ConfigMapFacts::default() }
+                let binary_data = found.binary_data.unwrap_or_default();
+                ConfigMapFacts { data, binary_data, ..ConfigMapFacts::default() }
             }
             Ok(None) => ConfigMapFacts { missing: true, ..ConfigMapFacts::default() },
             Err(error) => {

@@ -2,6 +2,7 @@
 //! are the facts that planning needs, complete, so that what they lack does not exist.
 
 mod ca_bundle_grant;
+mod claims;
 mod config_maps;
 mod image_lookup;
 mod recorded_image;
@@ -96,15 +97,17 @@ pub async fn gather(
         Ok(images) => images,
         Err(awaited) => return Ok(awaiting(resource, awaited)),
     };
-    let (secrets, config_maps) = futures::join!(
+    let (secrets, config_maps, claims) = futures::join!(
         context.secrets.facts(client, key, &references),
         config_maps::facts(context, key, &references, denials),
+        claims::facts(client, key, &references),
     );
     let secrets = secrets?;
     secrets.forbidden().for_each(|why| denials.add(why.to_owned()));
     secrets.woken.iter().for_each(|key| context.queue.add(key));
     facts.secrets = secrets.facts;
     facts.config_maps = config_maps?;
+    facts.claims = claims?;
     facts.image = image.facts;
     facts.external_providers = external_providers;
     let gathered = Gathered { facts, tag: image.tag, image_is_new: image.is_new, late: None };

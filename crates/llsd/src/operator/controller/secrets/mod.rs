@@ -61,8 +61,9 @@ impl Secrets {
         key: &Key,
         references: &References,
     ) -> Result<SecretsRead, kube::Error> {
+        let whole = references.whole_secrets.iter().map(String::as_str);
         let names: HashSet<&str> =
-            references.secrets.iter().map(|(name, _)| name.as_str()).collect();
+            references.secrets.iter().map(|(name, _)| name.as_str()).chain(whole).collect();
         let own = names::storage_secret(&key.name);
         let own = references.connection_string.as_ref().map(|_| own.as_str());
         self.forget_other_uses(key, &names.iter().copied().chain(own).collect());
@@ -89,9 +90,11 @@ impl Secrets {
                     }
                 },
             };
-            let wanted = references.secrets.iter().filter(|(secret, _)| secret == name);
-            let wanted: Vec<&String> = wanted.map(|(_, key)| key).collect();
-            all.facts.insert(name.to_owned(), wanted_keys(found, &wanted));
+            let is_whole = references.whole_secrets.contains(name);
+            let is_wanted = |key: &String| {
+                is_whole || references.secrets.contains(&(name.to_owned(), key.clone()))
+            };
+            all.facts.insert(name.to_owned(), wanted_keys(found, is_wanted));
         }
         Ok(all)
     }

@@ -55,11 +55,11 @@ pub(super) fn add_connection(keys: &mut Keys, secret: &Secret, field: &str) {
     }
 }
 
-pub(super) fn wanted_keys(found: Option<Keys>, wanted: &[&String]) -> SecretFacts {
+pub(super) fn wanted_keys(found: Option<Keys>, is_wanted: impl Fn(&String) -> bool) -> SecretFacts {
     match found {
         None => SecretFacts { missing: true, ..SecretFacts::default() },
         Some(mut keys) => {
-            keys.retain(|key, _| wanted.contains(&key));
+            keys.retain(|key, _| is_wanted(key));
             SecretFacts { keys, ..SecretFacts::default() }
         }
     }

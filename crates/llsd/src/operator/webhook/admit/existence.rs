@@ -37,7 +37,8 @@ type Address<'m> = (ObjectKind, &'m str, &'m str);
 pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
     let version = Version::of(&resource);
     let spec = spec_of(&convert(resource, Version::V1Alpha2));
-    let references = spec.as_ref().map(references::walk).unwrap_or_default();
+    let mut references = spec.as_ref().map(references::walk).unwrap_or_default();
+    references.retain(|reference| reference.purpose.is_needed());
     let addresses = references.iter().filter_map(|reference| address(reference, namespace));
     let addresses: BTreeSet<Address<'_>> = addresses.take(AT_MOST).collect();
     let asked =
@@ -106,6 +107,7 @@ fn missing(reference: &Reference, found: &Keys) -> Option<Problem> {
             match kind {
                 ObjectKind::Secret => Reason::SecretNotFound,
                 ObjectKind::ConfigMap => Reason::ConfigMapNotFound,
+                ObjectKind::VolumeClaim => Reason::ClaimNotFound,
                 _ => Reason::NotFound,
             },
             format!("{what} not found: {name}"),
