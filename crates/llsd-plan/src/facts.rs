@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use llsd_api::v1alpha2::RollbackPolicy;
 use k8s_openapi::ByteString;
+use llsd_api::v1alpha2::RollbackPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;

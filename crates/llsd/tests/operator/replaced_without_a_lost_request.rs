@@ -165,7 +165,6 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
         assert!(said.contains("[DONE]"), "{said}");
     }
     ask(server, false).await.unwrap();
-    let last =
-        stub.requests().into_iter().filter(|request| request.path.contains("chat")).next_back();
+    let last = stub.requests().into_iter().rfind(|request| request.path.contains("chat"));
     assert_eq!(last.and_then(|request| request.key).as_deref(), Some("sk-second"));
 }
