@@ -14,6 +14,11 @@ pub(super) fn has_its_inputs(
     image_override: Option<&str>,
     deployment: &DeploymentDetail,
 ) -> bool {
+    // Of an adopted Deployment nothing but its metadata is ours, so any change of the spec takes it over:
+    // also another number of pods.
+    if deployment.adopted && !deployment.is_for(resource) {
+        return false;
+    }
     if let Some(recorded) = &deployment.inputs {
         let now = planned[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
         return !now.differ_from(&Inputs::parse(recorded));
