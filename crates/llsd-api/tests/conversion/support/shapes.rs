@@ -115,6 +115,8 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
                 ]),
             ),
             ("podDisruptionBudget", Whole),
+            ("rollback", Text),
+            ("historyLimit", Count),
             ("topologySpreadConstraints", Whole),
             (
                 "overrides",
