@@ -200,7 +200,9 @@ async fn a_volume_that_is_there_keeps_its_class_and_says_so() {
     let with = |class: Option<&str>, variable: &str| {
         let mut spec = volume("2Gi", variable);
         spec["workload"]["storage"]["accessModes"] = json!(["ReadWriteOnce"]);
-        spec["workload"]["storage"]["storageClassName"] = json!(class);
+        if let Some(class) = class {
+            spec["workload"]["storage"]["storageClassName"] = json!(class);
+        }
         spec
     };
     ask(&namespace, &with(Some(&class), "a")).await;
