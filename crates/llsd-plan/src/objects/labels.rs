@@ -51,7 +51,8 @@ pub const USER_CONFIG_HASH: &str = "configmap.hash/user-config";
 pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
 
 /// What pods carry of what their server reads only when it starts; their Deployment carries the same.
-pub const HASHES: [&str; 4] = [CONFIG_HASH, USER_CONFIG_HASH, SECRET_HASH, CA_BUNDLE_HASH];
+pub const HASHES: [&str; 5] =
+    [CONFIG_HASH, USER_CONFIG_HASH, SECRET_HASH, VARIABLES_HASH, CA_BUNDLE_HASH];
 
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::server::{STUCK, ask, bed, impatient, llsd, pods_and_states, said};
+use crate::server::{STUCK, ask, bed, llsd, pods_and_states, said};
 use llsd_testbed::namespace::{Namespace, condition};
 
 /// So long a server must have been available for its state to be a good one.
@@ -23,7 +23,6 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
         let namespace = bed.namespace("rollback").await;
         ask(&namespace, "llama", &json!({STUCK: "no"}), 2).await;
         namespace.until_ready("llama").await;
-        impatient(&namespace, "llama").await;
         tokio::time::sleep(GOOD_AFTER).await;
         namespace.name
     };
@@ -92,7 +91,9 @@ async fn who_switches_it_off_keeps_what_was_asked_for() {
             "distribution": {"name": "starter"},
             "workload": {
                 "workers": 2, "rollback": "Off", "historyLimit": 3,
-                "overrides": {"podLabels": {STUCK: stuck}},
+                "overrides": {
+                    "podLabels": {STUCK: stuck}, "progressDeadlineSeconds": 20, "minReadySeconds": 0,
+                },
             },
         })
     };
@@ -100,7 +101,6 @@ async fn who_switches_it_off_keeps_what_was_asked_for() {
     namespace.until_ready("llama").await;
     let deployment = namespace.get("Deployment", "llama").await.unwrap();
     assert_eq!(deployment["spec"]["revisionHistoryLimit"], 3);
-    impatient(&namespace, "llama").await;
     tokio::time::sleep(GOOD_AFTER).await;
     namespace.distribution("llama", spec("yes")).await;
     let stuck = namespace.until_condition("llama", "Stalled", "True", "RolloutStuck").await;

@@ -31,14 +31,12 @@ pub async fn bed() -> Option<Bed> {
 
 /// Asks for a server that the start program starts.
 pub async fn ask(namespace: &Namespace<'_>, name: &str, labels: &Value, workers: u8) {
-    let workload = json!({"workers": workers, "overrides": {"podLabels": labels}});
+    // Kubernetes gives up on its rollouts after some seconds.
+    let overrides =
+        json!({"podLabels": labels, "progressDeadlineSeconds": 20, "minReadySeconds": 0});
+    let workload = json!({"workers": workers, "overrides": overrides});
     let spec = json!({"distribution": {"name": "starter"}, "workload": workload});
     namespace.distribution(name, spec).await;
-}
-
-/// Kubernetes gives up on the server's rollouts after some seconds.
-pub async fn impatient(namespace: &Namespace<'_>, name: &str) {
-    namespace.patch("Deployment", name, &json!({"spec": {"progressDeadlineSeconds": 5}})).await;
 }
 
 /// Writes the Deployment as an operator had that put the start program into the command and recorded no

@@ -2,32 +2,29 @@
 
 use serde_json::json;
 
-use crate::server::{STUCK, ask, bed, impatient, is_new, llsd, made_before, pods_and_states, said};
+use crate::server::{STUCK, ask, bed, is_new, llsd, made_before, pods_and_states, said};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 
 /// Servers that an operator before made, under one that would start them otherwise.
-async fn upgraded(bed: &mut Bed, servers: &[(&str, &str)]) -> String {
+async fn upgraded(bed: &mut Bed, servers: &[&str]) -> String {
     let name = {
         let namespace = bed.namespace("upgrade").await;
-        for (server, stuck) in servers {
+        for server in servers {
             ask(&namespace, server, &json!({STUCK: "no"}), 2).await;
             namespace.until_ready(server).await;
-            if *stuck == "yes" {
-                impatient(&namespace, server).await;
-            }
         }
         namespace.name
     };
     bed.operator.kill();
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
-    for (server, _) in servers {
+    for server in servers {
         made_before(&namespace, server).await;
     }
     let before = pods_and_states(&namespace).await;
     bed.restart(&[]);
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
-    for (server, _) in servers {
+    for server in servers {
         let held = namespace.until_condition(server, "UpdatePending", "True", "TemplateKept").await;
         let message = condition(&held, "UpdatePending")["message"].as_str().unwrap().to_owned();
         assert!(
@@ -45,7 +42,7 @@ async fn upgraded(bed: &mut Bed, servers: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
     let Some(mut bed) = bed().await else { return };
-    let name = upgraded(&mut bed, &[("llama", "no")]).await;
+    let name = upgraded(&mut bed, &["llama"]).await;
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
     namespace.until_event("llama", "UpdatePending", "containers[llama-stack].command").await;
     let configs = namespace.list("ConfigMap").await;
@@ -92,7 +89,7 @@ async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
 #[tokio::test]
 async fn approval_of_all_stops_at_the_first_server_that_does_not_come_back() {
     let Some(mut bed) = bed().await else { return };
-    let servers = [("a", "no"), ("b", "yes"), ("c", "no")];
+    let servers = ["a", "b", "c"];
     let name = upgraded(&mut bed, &servers).await;
     let namespace = Namespace { cluster: &bed.cluster, name };
     // From now on new pods of b do not become ready.
