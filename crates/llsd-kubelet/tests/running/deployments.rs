@@ -94,8 +94,13 @@ async fn a_deployment_runs_with_its_files_and_variables_and_rolls_to_others() {
     })
     .await;
     assert_eq!(kubelet.address(&namespace, &first, 8321), None);
-    let seen = get(&format!("{}/{namespace}/web-service/", kubelet.proxy_url())).await;
-    assert_eq!(seen["hostname"], second.as_str());
+    let service = format!("{}/{namespace}/web-service/", kubelet.proxy_url());
+    let seen = until(&client, &namespace, "connections leave the pod that is gone", async || {
+        let text = reqwest::get(&service).await.unwrap().text().await.unwrap();
+        let seen: Value = serde_json::from_str(&text).ok()?;
+        (seen["hostname"] == second.as_str()).then_some(seen)
+    })
+    .await;
     assert_eq!(seen["config"], "version: 2");
     assert_eq!(seen["starts"], 2, "what is on the claim outlives the pod");
 

@@ -64,10 +64,11 @@ fn the_command_prints_one_install_and_writes_all_files() {
     }
 }
 
+/// A client-side apply can hold 256 KiB.
 #[test]
-fn the_crd_stays_below_128_kib() {
+fn the_crd_stays_below_200_kib() {
     let size = llsd_api::crd::manifest().to_string().len();
-    assert!(size < 128 * 1024, "{size} bytes");
+    assert!(size < 200 * 1024, "{size} bytes");
 }
 
 #[tokio::test]
