@@ -360,10 +360,14 @@ async fn store_unreadable(bed: &Bed, namespace: &str) {
     let kubectl =
         async |args: &[&str], input: Option<&str>| bed.cluster.kubectl(args, input).await.unwrap();
     let crd = "crd/llamastackdistributions.llamastack.io";
+    // For its number of pods the API server looks into every spec, whatever its schema.
     let patch = json!([{
         "op": "replace",
         "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
         "value": {"x-kubernetes-preserve-unknown-fields": true},
+    }, {
+        "op": "remove",
+        "path": "/spec/versions/0/subresources/scale",
     }]);
     let patch = patch.to_string();
     let policies = ["delete", "validatingadmissionpolicybinding", "--all"];

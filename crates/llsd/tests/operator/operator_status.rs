@@ -141,6 +141,7 @@ async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
     let config = &providers[0]["config"];
     assert_eq!(config["api_token"], "${env.LLSD_VLLM_API_KEY}", "the planned one");
     assert_eq!(config["base_url"], "http://vllm:8000/v1");
+    namespace.until_ready("demo").await;
 
     // Its health is told, and decides nothing: the readiness probe asks the same.
     world.server.answer(&format!("{below}/v1/health"), json!({"status": "Error"}));
