@@ -8,8 +8,9 @@ use tokio::time::Instant;
 use crate::namespace::Namespace;
 
 /// What a healthy resource may take at most on a busy machine of two cores. Without a fault it takes
-/// two to four seconds.
-const UNDELAYED: Duration = Duration::from_secs(20);
+/// seven to nine seconds, five of which its pod has to be ready for; an operator that was killed just now
+/// waits up to fifteen for its lease.
+const UNDELAYED: Duration = Duration::from_secs(45);
 
 /// Makes a resource in this namespace, which is not that of the fault, and waits until it is Ready.
 pub async fn becomes_ready(namespace: &Namespace<'_>) {

@@ -2,10 +2,17 @@
 
 use std::fs::{read_dir, read_to_string};
 
+use llsd_plan::objects::start_program;
+
 use crate::support::{Files, object, read, resource, run, with_vllm};
 
 fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
     run(&[&["render", "-f", "-"], arguments].concat(), stdin)
+}
+
+/// The file of the program that starts the server.
+fn start_file() -> String {
+    format!("configmap-{}.yaml", start_program::name("a"))
 }
 
 fn names(folder: &str) -> Vec<String> {
@@ -22,7 +29,7 @@ fn the_objects_come_in_the_order_in_which_they_are_applied() {
     assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
     let objects = read(&rendered.stdout);
     let kinds: Vec<&str> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "Service", "Deployment"]);
+    assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "ConfigMap", "Service", "Deployment"]);
     assert!(objects.iter().all(|object| object["metadata"]["namespace"] == "demo"));
     assert_eq!(render(&with_vllm("a", ""), &[]).stdout, rendered.stdout);
 }
@@ -81,6 +88,7 @@ fn a_folder_gets_the_configuration_the_environment_and_a_file_for_each_object() 
         [
             "config.yaml",
             config_map,
+            &start_file(),
             "deployment-a.yaml",
             "env.yaml",
             "service-a-service.yaml",
@@ -147,7 +155,13 @@ fn a_folder_without_a_known_configuration_has_everything_else() {
     assert!(rendered.stderr.contains("config.yaml was left out"), "{}", rendered.stderr);
     assert_eq!(
         names(&folder),
-        ["deployment-a.yaml", "env.yaml", "service-a-service.yaml", "serviceaccount-a-sa.yaml"]
+        [
+            &start_file(),
+            "deployment-a.yaml",
+            "env.yaml",
+            "service-a-service.yaml",
+            "serviceaccount-a-sa.yaml",
+        ]
     );
 }
 
