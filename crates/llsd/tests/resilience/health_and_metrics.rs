@@ -6,6 +6,7 @@ use std::time::Duration;
 use llsd::operator::health::{Alive, BindAddress, Health, Listeners, Ready};
 use llsd::operator::shutdown::{Shutdown, Trigger};
 use llsd::operator::telemetry::{Metrics, Reconcile};
+use llsd_testbed::access::eventually;
 
 struct Operator {
     health: Health,
@@ -45,8 +46,11 @@ async fn a_replica_is_ready_from_when_it_says_so_until_it_is_asked_to_end() {
     operator.end.request();
     assert_eq!(get(operator.probes, "/readyz").await, (503, "ending\n".to_owned()));
     // It ends, but it is not stuck.
-    operator.health.alive.beat();
-    assert_eq!(get(operator.probes, "/healthz").await.0, 200);
+    eventually("it is alive", async || {
+        operator.health.alive.beat();
+        get(operator.probes, "/healthz").await.0 == 200
+    })
+    .await;
 }
 
 /// Only the leader ever says so, and never for what is lacking beside its own watch.
@@ -64,13 +68,16 @@ async fn a_leader_that_sees_no_resource_is_not_ready_and_says_why() {
 #[tokio::test]
 async fn a_loop_that_is_stuck_is_told_and_one_that_goes_on_again_too() {
     let operator = operator().await;
-    operator.health.alive.beat();
-    assert_eq!(get(operator.probes, "/healthz").await, (200, "ok\n".to_owned()));
+    // On a busy machine the limit may pass between the beat and the question.
+    let is_alive = async || {
+        operator.health.alive.beat();
+        get(operator.probes, "/healthz").await == (200, "ok\n".to_owned())
+    };
+    eventually("a loop that goes on is alive", &is_alive).await;
     tokio::time::sleep(LIMIT * 2).await;
     let (code, says) = get(operator.probes, "/healthz").await;
-    assert_eq!((code, says.as_str()), (500, "the main loop has been stuck for 0 s\n"));
-    operator.health.alive.beat();
-    assert_eq!(get(operator.probes, "/healthz").await.0, 200);
+    assert!(code == 500 && says.starts_with("the main loop has been stuck for "), "{code} {says}");
+    eventually("one that goes on again is alive", &is_alive).await;
 }
 
 #[tokio::test]
