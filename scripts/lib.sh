@@ -61,6 +61,7 @@ need_rust() {
 set_up() {
   need_command git git
   need_command cc build-essential
+  need_command openssl openssl
   need_rust
   say "Rust: $(cargo --version)"
 }
