@@ -23,6 +23,8 @@ fn lax_crd(stored: &str) -> Value {
         version["schema"]["openAPIV3Schema"] =
             json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         version.as_object_mut().unwrap().remove("selectableFields");
+        // For its number of pods the API server would look into every spec.
+        version["subresources"].as_object_mut().unwrap().remove("scale");
     }
     crd
 }
