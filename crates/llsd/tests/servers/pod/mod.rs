@@ -84,9 +84,10 @@ impl Pod {
     /// The pod's start, with `config` in the place of the mounted file.
     pub fn boot(&self, config: String) -> Boot {
         let container = self.container();
-        let mut boot = Boot::new(config).unwrap().with_port(self.port);
-        let command = container.command.iter().flatten().chain(container.args.iter().flatten());
-        boot = boot.with_command(command.cloned()).with_env("LLS_HOST", "127.0.0.1");
+        let program = self.plan.objects.start_program.as_ref().and_then(|map| map.data.as_ref());
+        let program = program.and_then(|files| files.values().next()).expect("a start program");
+        let boot = Boot::new(config).unwrap().with_port(self.port).with_program(program).unwrap();
+        let mut boot = boot.with_env("LLS_HOST", "127.0.0.1");
         for variable in container.env.iter().flatten() {
             if !OF_THE_MACHINE.contains(&variable.name.as_str()) {
                 boot = boot.with_env(&variable.name, self.value(variable));
