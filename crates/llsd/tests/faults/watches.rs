@@ -121,11 +121,10 @@ async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
     }
     // It is tried again and again, and nothing is written or said for it.
     let mark = budgeted.quiet(&user).await;
-    tokio::time::sleep(Duration::from_secs(4)).await;
-    let requests = cluster.audit().requests_of(&user).await.unwrap().since(mark);
     let of_budgets = |request: &llsd_testkit::Request| request.resource == "poddisruptionbudgets";
-    assert!(!requests.only(of_budgets).is_empty());
-    assert!(requests.except_leases().writes().is_empty());
+    let since = async || cluster.audit().requests_of(&user).await.unwrap().since(mark);
+    eventually("it is tried again", async || !since().await.only(of_budgets).is_empty()).await;
+    assert!(since().await.except_leases().writes().is_empty());
     let log = operator.log();
     let lines = log.lines().filter(|line| line.contains("a watch is not up to date"));
     assert_eq!(lines.count(), 2, "{log}");
