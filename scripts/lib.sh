@@ -84,8 +84,8 @@ fetch_with_built_control_plane() {
   "${CARGO_TARGET_DIR:-target}/debug/control-plane" fetch --kubernetes "$1"
 }
 
-# Half of its time a test waits for an API server or a pod, so more of them run than there are cores.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 1))}
+# Half of its time a test waits for an API server or a pod, so twice as many run as there are cores.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 
 # Runs a test command and adds its counts to $passed, $failed and $skipped.
 passed=0 failed=0 skipped=0

@@ -148,12 +148,11 @@ impl ObjectCase {
                 target: redis.target.clone(),
                 password: redis.password.clone(),
             }),
-            database: self.database.as_deref().map(|text| match text {
-                "unknown" => Database::Unknown(Form::Encoded),
-                known => {
-                    let connection = Connection::parse(known).expect("a connection string");
-                    Database::Known(connection, Form::Encoded)
-                }
+            database: self.database.as_deref().map(|text| Database {
+                form: Form::Encoded,
+                connection: (text != "unknown")
+                    .then(|| Connection::parse(text).expect("a connection string")),
+                hash: None,
             }),
             secret_hash: self.secret_hash.clone(),
             variables_hash: self.variables_hash.clone(),

@@ -21,10 +21,12 @@ pub enum VariableValue {
 
 /// The database that a connection string names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Database {
-    Known(Connection, Form),
-    /// Only the cluster knows the connection string.
-    Unknown(Form),
+pub struct Database {
+    pub form: Form,
+    /// None where only the cluster knows the connection string.
+    pub connection: Option<Connection>,
+    /// The keyed hash of the connection string, where that is known.
+    pub hash: Option<String>,
 }
 
 /// The Redis that the sidecar connects to.

@@ -50,7 +50,9 @@ pub struct DeploymentDetail {
     pub last_good: Option<Box<str>>,
     /// That the template is one of before, and why.
     pub rolled_back: Option<Box<str>>,
-    /// Where there is no such record.
+    /// The Secrets with connection strings that were made for its pods.
+    pub storage_secrets: Option<Box<str>>,
+    /// Where there is no record of inputs.
     pub hashes: RecordedHashes,
 }
 
@@ -171,6 +173,7 @@ impl DeploymentDetail {
                 .and_then(|condition| seconds(&condition["lastTransitionTime"])),
             last_good: annotation(labels::LAST_GOOD),
             rolled_back: annotation(labels::ROLLED_BACK),
+            storage_secrets: annotation(labels::STORAGE_SECRETS),
         }
     }
 }

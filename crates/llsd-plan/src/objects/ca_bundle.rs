@@ -1,5 +1,6 @@
 //! The ConfigMap with the certificate authorities that a server trusts beside its image's own: those
-//! of the resource first, then those that OpenShift AI gives to the namespace.
+//! of the resource first, then those that OpenShift AI gives to the namespace. Its name carries a hash of
+//! the content, and it never changes: pods that were made with another one can still start.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,6 +14,7 @@ use super::{labels, names};
 use crate::facts::{ConfigMapFacts, Facts};
 use crate::paths::CA_BUNDLE_KEY;
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::sha256;
 
 /// The ConfigMap that OpenShift AI puts into every namespace.
 pub const OPENSHIFT_AI_BUNDLE: &str = "odh-trusted-ca-bundle";
@@ -45,15 +47,22 @@ pub fn explicit(spec: &LlamaStackDistributionSpec) -> Option<&CaBundleSpec> {
     spec.networking.as_ref()?.tls.as_ref()?.ca_bundle.as_ref()
 }
 
+/// The name of the ConfigMap, if there is one.
+pub(super) fn name(blueprint: &Blueprint) -> Option<String> {
+    let hash = sha256::hex(blueprint.ca_bundle.as_ref()?);
+    Some(names::ca_bundle(blueprint.name, &hash[..8]))
+}
+
 pub(super) fn ca_bundle(blueprint: &Blueprint) -> Option<ConfigMap> {
     let text = blueprint.ca_bundle.as_ref()?;
-    let mut metadata = blueprint.owned(names::ca_bundle(blueprint.name));
+    let mut metadata = blueprint.owned(name(blueprint)?);
     metadata.labels = Some(labels::of_component(blueprint.name, "ca-bundle"));
     let grant = blueprint.facts.ca_bundle_grant.clone();
     metadata.annotations = grant.map(|grant| [(labels::CA_BUNDLE_GRANT.to_owned(), grant)].into());
     Some(ConfigMap {
         metadata,
         data: Some([(CA_BUNDLE_KEY.into(), text.clone())].into()),
+        immutable: Some(true),
         ..Default::default()
     })
 }

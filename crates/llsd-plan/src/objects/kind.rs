@@ -87,21 +87,27 @@ impl ObjectKind {
             Self::Deployment | Self::HttpRoute | Self::Route => "",
             Self::ServiceAccount => "-sa",
             Self::VolumeClaim => "-pvc",
-            Self::Secret => "-storage",
             Self::NetworkPolicy => "-network-policy",
             Self::Service => "-service",
             Self::DisruptionBudget => "-pdb",
             Self::Autoscaler => "-hpa",
             Self::Ingress => "-ingress",
+            Self::Secret => return named_by_content(name, &["-storage"]),
             Self::ConfigMap => {
-                // A resource's own name may hold one of these words too: the last one counts.
-                let words = ["-config-", "-start-"].iter().filter_map(|word| name.rfind(word));
-                let by_content = words.max().map(|end| &name[..end]);
-                return name.strip_suffix("-ca-bundle").or(by_content);
+                return named_by_content(name, &["-config", "-start", "-ca-bundle"]);
             }
         };
         name.strip_suffix(suffix).filter(|resource| !resource.is_empty())
     }
+}
+
+/// What stands before one of these words and a hash, or before the word alone, as earlier operators had
+/// it. A resource's own name may hold such a word too: the last one counts.
+fn named_by_content<'a>(name: &'a str, words: &[&str]) -> Option<&'a str> {
+    let before = |word: &&str| {
+        name.strip_suffix(*word).or(name.rfind(&format!("{word}-")).map(|end| &name[..end]))
+    };
+    words.iter().filter_map(before).max_by_key(|resource| resource.len())
 }
 
 #[cfg(test)]
@@ -114,8 +120,13 @@ mod tests {
         for kind in ObjectKind::ALL {
             let named = match names::of(*kind, "llama") {
                 Some(name) => vec![name],
+                None if *kind == ObjectKind::Secret => vec![
+                    names::storage_secret("llama", None),
+                    names::storage_secret("llama", Some("0a1b2c3d")),
+                ],
                 None => vec![
-                    names::ca_bundle("llama"),
+                    names::ca_bundles("llama"),
+                    names::ca_bundle("llama", "0a1b2c3d"),
                     "llama-config-0a1b2c3d".to_owned(),
                     names::start_program("llama", "0a1b2c3d"),
                 ],
@@ -126,6 +137,8 @@ mod tests {
         }
         let twice = names::start_program("a-config-b", "0a1b2c3d");
         assert_eq!(ObjectKind::ConfigMap.resource_named(&twice), Some("a-config-b"));
+        let twice = names::storage_secret("a-storage-b", None);
+        assert_eq!(ObjectKind::Secret.resource_named(&twice), Some("a-storage-b"));
         assert_eq!(ObjectKind::Service.resource_named("llama"), None);
         assert_eq!(ObjectKind::ConfigMap.resource_named("kube-root-ca.crt"), None);
     }

@@ -35,6 +35,8 @@ pub const TEMPLATE_HASH: &str = "llamastack.io/template-hash";
 pub const LAST_GOOD: &str = "llamastack.io/last-good";
 /// On a Deployment whose template is one of before: which, instead of which, and why.
 pub const ROLLED_BACK: &str = "llamastack.io/rolled-back";
+/// On a Deployment: the Secrets with connection strings that were made for its pods and are still there.
+pub const STORAGE_SECRETS: &str = "llamastack.io/storage-secrets";
 /// Kubernetes' own hash of a template, on the pods and ReplicaSets that are made from it.
 pub const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 /// On a Deployment of an earlier operator, as long as its template is still that operator's.

@@ -20,7 +20,7 @@ mod replacement;
 pub mod service;
 mod service_account;
 pub mod start_program;
-mod storage_secret;
+pub mod storage_secret;
 mod volume_claim;
 
 pub use blueprint::{Blueprint, ConfigCopy, ConfigSource, DEFAULT_PORT};

@@ -3,13 +3,12 @@
 
 use super::kind::ObjectKind;
 
-/// The one name that an object of this kind has; `None` for ConfigMaps, of which there are several.
+/// The one name that an object of this kind has; `None` where there are several, named by their content.
 pub fn of(kind: ObjectKind, resource: &str) -> Option<String> {
     Some(match kind {
         ObjectKind::ServiceAccount => service_account(resource),
         ObjectKind::VolumeClaim => volume_claim(resource),
-        ObjectKind::Secret => storage_secret(resource),
-        ObjectKind::ConfigMap => return None,
+        ObjectKind::Secret | ObjectKind::ConfigMap => return None,
         ObjectKind::NetworkPolicy => network_policy(resource),
         ObjectKind::Service => service(resource),
         ObjectKind::Deployment => deployment(resource),
@@ -63,8 +62,14 @@ pub fn disruption_budget(resource: &str) -> String {
     format!("{resource}-pdb")
 }
 
-pub fn ca_bundle(resource: &str) -> String {
+/// What the name of every ConfigMap with a resource's certificate authorities begins with. Earlier
+/// operators gave it no hash.
+pub fn ca_bundles(resource: &str) -> String {
     format!("{resource}-ca-bundle")
+}
+
+pub fn ca_bundle(resource: &str, hash: &str) -> String {
+    format!("{}-{hash}", ca_bundles(resource))
 }
 
 /// The ConfigMap with the program that starts the server.
@@ -72,7 +77,7 @@ pub fn start_program(resource: &str, hash: &str) -> String {
     format!("{resource}-start-{hash}")
 }
 
-/// The Secret with the parts of a database's connection string.
-pub fn storage_secret(resource: &str) -> String {
-    format!("{resource}-storage")
+/// The Secret with the parts of a database's connection string. Earlier operators gave it no hash.
+pub fn storage_secret(resource: &str, hash: Option<&str>) -> String {
+    hash.map_or_else(|| format!("{resource}-storage"), |hash| format!("{resource}-storage-{hash}"))
 }

@@ -10,12 +10,12 @@ use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
 use crate::objects::{
-    Blueprint, ConfigSource, Objects, ca_bundle, names, objects, service, withheld,
+    Blueprint, ConfigSource, Objects, ca_bundle, objects, service, storage_secret, withheld,
 };
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::resource::{Key, Resource};
 use crate::secrets;
-use crate::wiring::{Variable, VariableValue};
+use crate::wiring::{Database, Variable, VariableValue};
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         None => server::inside(&config, facts, release.as_deref()),
     };
     moved::remark(&resource.status, spec, server, &mut findings);
-    let environment = environment(generated.as_ref(), name);
+    let environment = environment(generated.as_ref(), database.as_ref(), name);
     let inputs = resource.generation.map(|_| {
         own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
     });
@@ -195,7 +195,11 @@ fn pinned(image: &str, digest: Option<&str>) -> String {
 }
 
 /// The variables that the generated file refers to.
-fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
+fn environment(
+    generated: Option<&Generated>,
+    database: Option<&Database>,
+    name: &str,
+) -> Vec<Variable> {
     let Some(generated) = generated else { return Vec::new() };
     let mut variables: Vec<Variable> = generated
         .secrets
@@ -205,9 +209,10 @@ fn environment(generated: Option<&Generated>, name: &str) -> Vec<Variable> {
             value: VariableValue::Secret(bound.secret.clone()),
         })
         .collect();
-    if let Some(form) = generated.database {
-        for key in form.keys() {
-            let secret = SecretKey { name: names::storage_secret(name), key: (*key).to_owned() };
+    if let Some(database) = database {
+        for key in database.form.keys() {
+            let name = storage_secret::name(name, database);
+            let secret = SecretKey { name, key: (*key).to_owned() };
             variables.push(Variable {
                 name: format!("LLSD_STORAGE_SQL_{}", key.to_uppercase()),
                 value: VariableValue::Secret(secret),

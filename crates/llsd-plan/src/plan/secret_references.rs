@@ -73,8 +73,9 @@ pub(super) fn database(
         );
         None
     };
+    let hash = value.map(|value| value.hash.clone()).filter(|hash| !hash.is_empty());
     match value.and_then(|value| value.connection.as_ref()) {
-        None => Some(Database::Unknown(form)),
+        None => Some(Database { form, connection: None, hash }),
         Some(Ok(connection)) => {
             for parameter in connection.ignored() {
                 findings.warning(
@@ -85,7 +86,7 @@ pub(super) fn database(
                 );
             }
             match connection.values(form) {
-                Ok(_) => Some(Database::Known(connection.clone(), form)),
+                Ok(_) => Some(Database { form, connection: Some(connection.clone()), hash }),
                 Err(wrong) => refuse(wrong, findings),
             }
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::rollback::{self, Return};
-use super::{adopted, claim, difference};
+use super::{adopted, claim, difference, storage_secrets};
 use crate::inputs::{self, Inputs};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, labels};
@@ -23,6 +23,8 @@ pub struct Running {
     pub deployment: Option<Value>,
     /// A return that [`super::returns_to`] asks for, and its template where that is kept.
     pub back: Option<(Return, Option<Value>)>,
+    /// Secrets with connection strings that are on record and were deleted.
+    pub gone: Vec<String>,
     /// The time, in seconds.
     pub now: i64,
 }
@@ -75,6 +77,10 @@ pub fn decide<'a>(
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
     {
         rollout.keep_template(resource, deployment, image_override, running);
+        if !rollout.is_adopted() {
+            let live = running.counterpart(deployment).and_then(LiveObject::deployment);
+            storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
+        }
     }
     for object in planned {
         let live = running.counterpart(&object);
@@ -210,6 +216,11 @@ impl<'a> Rollout<'a> {
         true
     }
 
+    /// Whether the template of an earlier operator stays.
+    fn is_adopted(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.cause == KeepCause::Adopted)
+    }
+
     /// Whether only pods of the planned template need an object, while another template stays.
     fn is_for_the_next_template(&self, object: &PlannedObject) -> bool {
         let Some(kept) = &self.kept else { return false };
@@ -226,7 +237,7 @@ impl<'a> Rollout<'a> {
         fewest: Option<i32>,
     ) -> Decision<'a> {
         let decision = Decision::of(resource, object, live);
-        if self.kept.as_ref().is_some_and(|kept| kept.cause == KeepCause::Adopted) {
+        if self.is_adopted() {
             let action = match decision.action {
                 Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
                 other => other,

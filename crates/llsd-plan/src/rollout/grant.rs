@@ -1,8 +1,9 @@
 //! Certificate authorities of another namespace: who may begin to use them is for the operator's
 //! configuration to say; whoever runs with them already goes on.
 
+use super::retention;
 use crate::live::{Detail, LiveObject};
-use crate::objects::{ObjectKind, ca_bundle, names};
+use crate::objects::ca_bundle;
 use crate::resource::Resource;
 
 /// The other namespace whose ConfigMap the resource's `caBundle` names.
@@ -27,9 +28,10 @@ pub fn runs_with_bundle(resource: &Resource, live: &[LiveObject], grant: &str) -
         || bundle(resource, live).is_some() && resource.was_carried_out()
 }
 
+/// The one that was made last: those of before are there for whoever goes back.
 fn bundle<'a>(resource: &Resource, live: &'a [LiveObject]) -> Option<&'a LiveObject> {
-    let name = names::ca_bundle(&resource.key.name);
-    live.iter().find(|live| live.is_named(ObjectKind::ConfigMap, &name))
+    let bundles = live.iter().filter(|live| retention::is_ca_bundle(live, resource));
+    bundles.max_by_key(|live| live.created.clone())
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod kept;
 mod refusal;
 pub mod retention;
 mod rollback;
+pub mod storage_secrets;
 mod unchanged;
 
 pub use action::Action;

@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::live::{Detail, LiveObject};
-use crate::objects::{ObjectKind, image_record};
+use crate::objects::{ObjectKind, image_record, names};
 use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::references;
@@ -101,10 +101,12 @@ pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
     })
 }
 
-/// Whether an object must stay for the pods of these sets. A generated configuration or a start program
-/// stays as long as a set names it, pods or not: whoever goes back to that set needs the very one.
+/// Whether an object must stay for the pods of these sets. What is named by its content stays as long as a
+/// set names it, pods or not: whoever goes back to that set needs the very one.
 pub fn is_needed(object: &LiveObject, resource: &Resource, pod_sets: &[PodSet]) -> bool {
-    let always = is_generated(object, resource) || is_named_by_content(object, resource, "-start-");
+    let always = is_generated(object, resource)
+        || is_ca_bundle(object, resource)
+        || is_named_by_content(object, resource, "-start-");
     pod_sets.iter().any(|set| {
         (always || set.has_pods) && set.needs.contains(&(object.kind, object.name.to_string()))
     })
@@ -117,6 +119,12 @@ pub fn is_image_record(object: &LiveObject, resource: &Resource) -> bool {
         && !object.deleting
         && object.controller.as_deref() == Some(resource.owner())
         && image_record::is_record(&object.name, &resource.key.name)
+}
+
+/// Whether an object holds certificate authorities of the resource's server.
+pub(super) fn is_ca_bundle(object: &LiveObject, resource: &Resource) -> bool {
+    object.kind == ObjectKind::ConfigMap
+        && object.name.starts_with(&names::ca_bundles(&resource.key.name))
 }
 
 fn is_generated(object: &LiveObject, resource: &Resource) -> bool {

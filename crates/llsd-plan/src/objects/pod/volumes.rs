@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
-use crate::objects::{names, start_program};
+use crate::objects::{ca_bundle, start_program};
 use crate::paths::{
     CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, TLS_DIR, TRUST_DIR,
 };
@@ -84,10 +84,10 @@ pub(super) fn read_only(name: &str, path: &str) -> VolumeMount {
 
 fn ours(blueprint: &Blueprint) -> Vec<Volume> {
     let mut volumes = vec![state(blueprint)];
-    if blueprint.ca_bundle.is_some() {
+    if let Some(name) = ca_bundle::name(blueprint) {
         volumes.push(Volume {
             config_map: Some(ConfigMapVolumeSource {
-                name: names::ca_bundle(blueprint.name),
+                name,
                 items: Some(vec![item(CA_BUNDLE_KEY, CA_BUNDLE_KEY)]),
                 ..Default::default()
             }),

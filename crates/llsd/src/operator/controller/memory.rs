@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::retention::Names;
 use llsd_plan::status::Applied;
 use llsd_registry::Error;
 use tokio::time::Instant;
@@ -17,7 +19,8 @@ pub struct Memory(Mutex<HashMap<Key, Remembered>>);
 #[derive(Debug, Default)]
 struct Remembered {
     unready_since: Option<Instant>,
-    storage_secret: Option<bool>,
+    /// Secrets with connection strings that were deleted, or were found to be gone.
+    secrets_gone: Vec<String>,
     unreported: Vec<String>,
     /// The state of the resource for which its image was resolved last.
     resolved_for: Option<Box<str>>,
@@ -38,13 +41,17 @@ impl Memory {
         known.unready_since.get_or_insert_with(Instant::now).elapsed()
     }
 
-    /// Whether the Secret of a database exists, as far as that is known.
-    pub fn storage_secret(&self, key: &Key) -> Option<bool> {
-        self.lock().get(key).and_then(|known| known.storage_secret)
+    /// The Secrets with connection strings that are known to be gone. One that something refers to is
+    /// there again.
+    pub fn secrets_gone(&self, key: &Key, referred: &Names) -> Vec<String> {
+        let mut all = self.lock();
+        let Some(known) = all.get_mut(key) else { return Vec::new() };
+        known.secrets_gone.retain(|name| !referred.contains(&(ObjectKind::Secret, name.clone())));
+        known.secrets_gone.clone()
     }
 
-    pub fn set_storage_secret(&self, key: &Key, exists: bool) {
-        self.lock().entry(key.clone()).or_default().storage_secret = Some(exists);
+    pub fn set_secret_gone(&self, key: &Key, name: String) {
+        self.lock().entry(key.clone()).or_default().secrets_gone.push(name);
     }
 
     /// Whether the status can wait, and then remembers what was written. Of a new resource whose objects

@@ -13,11 +13,11 @@ use llsd_plan::fingerprint::{self, FIELD_MANAGER};
 use llsd_plan::inputs::Inputs;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
-use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
+use llsd_plan::objects::{ObjectKind, PlannedObject, labels, names};
 use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{
-    self, Action, Beforehand, Decision, Return, Running, WriteFailure, retention,
+    self, Action, Beforehand, Decision, Return, Running, WriteFailure, retention, storage_secrets,
 };
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
@@ -123,6 +123,7 @@ impl Previewer {
         let annotations = plan.objects.deployment.metadata.annotations.as_ref();
         preview.facts.inputs = annotations.and_then(|all| all.get(labels::INPUTS).cloned());
         let mut planned = plan.objects.in_order();
+        self.keep_unknown_name(key, &mut planned).await?;
         let before = self.before(key, &planned).await?;
         let mut running = running(resource, &planned, &before);
         running.back = self.back(resource, plan, &planned, &running).await?;
@@ -248,6 +249,29 @@ impl Previewer {
         Ok(())
     }
 
+    /// Who may not read the operator's key cannot say how it would name a Secret of its own, so that
+    /// has the name of the one that is in use.
+    async fn keep_unknown_name(
+        &self,
+        key: &Key,
+        planned: &mut [PlannedObject],
+    ) -> Result<(), kube::Error> {
+        let Some(secret) = planned.iter_mut().find(|object| object.kind == ObjectKind::Secret)
+        else {
+            return Ok(());
+        };
+        if self.knows_hashes {
+            return Ok(());
+        }
+        let api = api::owned_in(&self.context.client, &key.namespace, ObjectKind::Deployment);
+        let live = api.get_opt(&names::deployment(&key.name)).await?;
+        let in_use = live.and_then(|live| storage_secrets::named(&key.name, &live.json));
+        let Some(in_use) = in_use else { return Ok(()) };
+        let unknown = std::mem::replace(&mut secret.name, in_use.clone());
+        planned.iter_mut().for_each(|object| rename(&mut object.json, &unknown, &in_use));
+        Ok(())
+    }
+
     /// Who may not read the operator's key cannot say whether a secret changed, so its hash counts
     /// as unchanged.
     fn keep_unknown_hash(&self, planned: &mut [PlannedObject], live: Option<&Value>) {
@@ -271,6 +295,16 @@ impl Previewer {
             annotations[labels::INPUTS] = now.with_secrets_of(&recorded).text().into();
             annotations[labels::TEMPLATE_HASH] = template.to_string().into();
         }
+    }
+}
+
+/// Puts one text in the place of another, wherever that stands alone.
+fn rename(value: &mut Value, from: &str, to: &str) {
+    match value {
+        Value::String(text) if text == from => to.clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, from, to)),
+        _ => {}
     }
 }
 

@@ -10,6 +10,7 @@ use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::Refused;
 use llsd_plan::rollout::retention::{self, Names, PodSet};
+use llsd_plan::rollout::storage_secrets;
 use llsd_plan::status::Applied;
 
 use super::api;
@@ -46,12 +47,8 @@ pub async fn prune(
             }
         }
     }
-    if plan.objects.storage_secret.is_none() {
-        let deleted = denials.tolerate(storage_secret(context, resource, &referred).await)?;
-        applied.deleted.extend(deleted.flatten());
-    } else {
-        context.memory.set_storage_secret(key, true);
-    }
+    let deleted = denials.tolerate(storage_secrets(context, resource, &referred).await)?;
+    applied.deleted.extend(deleted.into_iter().flatten());
     Ok(())
 }
 
@@ -95,42 +92,65 @@ async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Err
     Ok(listed.into_iter().map(PodSet::read).collect())
 }
 
-/// Secrets are not watched. So once in the life of this process it is looked whether a Secret of an
-/// earlier plan is left; a resource that was never changed had no other plan.
-async fn storage_secret(
+/// Deletes the Secrets with connection strings that nothing refers to. They are not watched: the Deployment
+/// has a record of them. Earlier operators had none, so once in the life of this process it is looked
+/// whether their Secret is left; a resource that was never changed had no other plan.
+async fn storage_secrets(
     context: &Context,
     resource: &Resource,
     referred: &Names,
-) -> Result<Option<String>, kube::Error> {
+) -> Result<Vec<String>, kube::Error> {
     let key = &resource.key;
+    let gone = context.memory.secrets_gone(key, referred);
+    let is_left = |name: &String| !gone.contains(name) && !referred.contains(&secret(name));
+    let live = context.cache.live(key);
+    let deployment = live.iter().find_map(LiveObject::deployment);
+    let mut left = deployment.map(storage_secrets::recorded).unwrap_or_default();
+    left.retain(is_left);
     let never_changed = resource.generation == Some(1);
-    if never_changed || context.memory.storage_secret(key) == Some(false) {
-        return Ok(None);
+    let former = names::storage_secret(&key.name, None);
+    if !never_changed && is_left(&former) {
+        match owned_secret(context, resource, &former).await? {
+            Some(_) => left.push(former),
+            None => context.memory.set_secret_gone(key, former),
+        }
     }
-    let name = names::storage_secret(&key.name);
-    let named = (ObjectKind::Secret, name.clone());
-    if referred.contains(&named) {
-        return Ok(None);
+    if left.is_empty() {
+        return Ok(Vec::new());
     }
-    let api = api::owned_in(&context.client, &key.namespace, ObjectKind::Secret);
-    let found = api.get_metadata_opt(&name).await?;
+    // Whoever goes back to one of these sets needs the very Secret.
+    let pod_sets = pod_sets(context, key).await?;
+    left.retain(|name| !pod_sets.iter().any(|set| set.needs.contains(&secret(name))));
+    let mut deleted = Vec::new();
+    for name in left {
+        if let Some(uid) = owned_secret(context, resource, &name).await? {
+            delete(&context.client, key, ObjectKind::Secret, &name, &uid).await?;
+            deleted.push(format!("Secret {name}"));
+        }
+        context.memory.set_secret_gone(key, name);
+    }
+    Ok(deleted)
+}
+
+fn secret(name: &str) -> (ObjectKind, String) {
+    (ObjectKind::Secret, name.to_owned())
+}
+
+/// The uid of a Secret, if it is the resource's own.
+async fn owned_secret(
+    context: &Context,
+    resource: &Resource,
+    name: &str,
+) -> Result<Option<String>, kube::Error> {
+    let api = api::owned_in(&context.client, &resource.key.namespace, ObjectKind::Secret);
+    let found = api.get_metadata_opt(name).await?;
     let owned = found.filter(|secret| {
         let mut owners = secret.metadata.owner_references.iter().flatten();
         owners.any(|reference| {
             reference.controller == Some(true) && reference.uid == resource.owner()
         })
     });
-    let uid = owned.and_then(|secret| secret.metadata.uid);
-    if let Some(uid) = &uid {
-        // Pods of an earlier rollout read it when they start.
-        let pod_sets = pod_sets(context, key).await?;
-        if pod_sets.iter().any(|set| set.has_pods && set.needs.contains(&named)) {
-            return Ok(None);
-        }
-        delete(&context.client, key, ObjectKind::Secret, &name, uid).await?;
-    }
-    context.memory.set_storage_secret(key, false);
-    Ok(uid.map(|_| format!("Secret {name}")))
+    Ok(owned.and_then(|secret| secret.metadata.uid))
 }
 
 /// Deletes this very object; one that is gone already is fine.

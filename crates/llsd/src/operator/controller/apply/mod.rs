@@ -9,6 +9,7 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::retention::Names;
 use llsd_plan::rollout::{
     self, Action, Beforehand, Decision, Refused, Rollout, Running, WriteFailure,
 };
@@ -38,7 +39,10 @@ pub async fn running(
     let key = &resource.key;
     let image_override = plan.image.image_override();
     let now = Timestamp::now().as_second();
-    let mut running = Running { objects: live, now, ..Running::default() };
+    let gone = context.memory.secrets_gone(key, &Names::new());
+    let mut running = Running { objects: live, gone, now, ..Running::default() };
+    let secret = planned.iter().find(|object| object.kind == ObjectKind::Secret);
+    context.secrets.keep_reading(key, secret.map(|secret| secret.name.as_str()));
     for PlannedObject { kind, name, .. } in planned {
         if is_out_of_sync(context, *kind, &key.namespace) {
             let found = look(context, resource, *kind, name, denials).await;

@@ -11,7 +11,6 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use llsd_plan::facts::SecretFacts;
-use llsd_plan::objects::names;
 use llsd_plan::references::References;
 use llsd_plan::resource::Key;
 use tokio::time::Instant;
@@ -64,12 +63,7 @@ impl Secrets {
         let whole = references.whole_secrets.iter().map(String::as_str);
         let names: HashSet<&str> =
             references.secrets.iter().map(|(name, _)| name.as_str()).chain(whole).collect();
-        let own = names::storage_secret(&key.name);
-        let own = references.connection_string.as_ref().map(|_| own.as_str());
-        self.forget_other_uses(key, &names.iter().copied().chain(own).collect());
-        if let Some(own) = own {
-            self.keep_reading(key, own);
-        }
+        self.forget_other_uses(key, |name, known| known.own.is_some() || names.contains(name));
         let mut all = SecretsRead::default();
         for name in names {
             // A connection string is not kept, so it is read each time.
@@ -99,8 +93,12 @@ impl Secrets {
         Ok(all)
     }
 
-    /// Reads a Secret of the operator's own making from time to time as well.
-    fn keep_reading(&self, owner: &Key, name: &str) {
+    /// Reads a Secret of the operator's own making from time to time as well, and no other of them.
+    pub fn keep_reading(&self, owner: &Key, name: Option<&str>) {
+        self.forget_other_uses(owner, |known_name, known| {
+            known.own.is_none() || Some(known_name) == name
+        });
+        let Some(name) = name else { return };
         let mut known = self.lock();
         let address = (owner.namespace.clone(), name.into());
         let entry = known.entry(address).or_insert_with(Known::new);
@@ -171,7 +169,7 @@ impl Secrets {
     /// The resource is gone.
     pub fn forget(&self, key: &Key) {
         self.set_waiting(key, false);
-        self.forget_other_uses(key, &HashSet::new());
+        self.forget_other_uses(key, |_, _| false);
     }
 
     /// Notes whether a resource cannot go on before one of its Secrets changes.
@@ -269,9 +267,9 @@ impl Secrets {
         }
     }
 
-    fn forget_other_uses(&self, key: &Key, used: &HashSet<&str>) {
+    fn forget_other_uses(&self, key: &Key, is_used: impl Fn(&str, &Known) -> bool) {
         self.lock().retain(|(namespace, name), known| {
-            if *namespace == key.namespace && !used.contains(&**name) {
+            if *namespace == key.namespace && !is_used(name, known) {
                 known.users.remove(key);
             }
             !known.users.is_empty()
