@@ -6,12 +6,13 @@ use crate::authority::authority;
 use crate::namespace::Namespace;
 
 /// The objects of such a resource in the order in which they are applied: kind, and what follows
-/// the resource's name. The generated ConfigMap stands after the bundle of certificates.
+/// the resource's name, and where it ends with a hyphen a hash of the content follows that
+/// ([`Namespace::find`]). The generated ConfigMap stands after the bundle of certificates.
 pub const OBJECTS: [(&str, &str); 10] = [
     ("ServiceAccount", "-sa"),
     ("PersistentVolumeClaim", "-pvc"),
-    ("Secret", "-storage"),
-    ("ConfigMap", "-ca-bundle"),
+    ("Secret", "-storage-"),
+    ("ConfigMap", "-ca-bundle-"),
     ("NetworkPolicy", "-network-policy"),
     ("Service", "-service"),
     ("Deployment", ""),

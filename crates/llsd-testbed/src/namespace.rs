@@ -75,6 +75,17 @@ impl Namespace<'_> {
         found.map(|object| serde_json::to_value(object).unwrap())
     }
 
+    /// An object by its name, or where that ends with a hyphen by what its name begins with: the
+    /// newest, since one that is named by its content follows another.
+    pub async fn find(&self, kind: &str, name: &str) -> Option<Value> {
+        if !name.ends_with('-') {
+            return self.get(kind, name).await;
+        }
+        let listed = self.list(kind).await.into_iter();
+        let begun = listed.filter(|object| name_of(object).starts_with(name));
+        begun.max_by_key(|object| object["metadata"]["creationTimestamp"].to_string())
+    }
+
     pub async fn list(&self, kind: &str) -> Vec<Value> {
         let listed = self.api(kind).list(&ListParams::default()).await.unwrap();
         listed.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
@@ -213,6 +224,11 @@ impl Namespace<'_> {
         }
         panic!("no event {reason} on {resource} that says `{says}`: {seen:#?}");
     }
+}
+
+/// The name of an object.
+pub fn name_of(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 /// A condition of a resource; null where it has none of that type.

@@ -28,18 +28,15 @@ pub fn name(resource: &str, database: &Database) -> String {
 
 pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
     let database = blueprint.database.as_ref()?;
-    let (data, unknown) = match &database.connection {
-        Some(connection) => {
-            let part = |(key, value): (&str, String)| (key.to_owned(), ByteString(value.into()));
-            // What a server cannot take was refused when it was planned.
-            let values = connection.values(database.form).unwrap_or_default();
-            (values.into_iter().map(part).collect(), BTreeMap::new())
-        }
-        None => {
-            let keys = database.form.keys().iter();
-            let unknown = keys.map(|key| ((*key).to_owned(), UNKNOWN.to_owned()));
-            (BTreeMap::new(), unknown.collect())
-        }
+    let (data, unknown) = if let Some(connection) = &database.connection {
+        let part = |(key, value): (&str, String)| (key.to_owned(), ByteString(value.into()));
+        // What a server cannot take was refused when it was planned.
+        let values = connection.values(database.form).unwrap_or_default();
+        (values.into_iter().map(part).collect(), BTreeMap::new())
+    } else {
+        let keys = database.form.keys().iter();
+        let unknown = keys.map(|key| ((*key).to_owned(), UNKNOWN.to_owned()));
+        (BTreeMap::new(), unknown.collect())
     };
     let mut metadata = blueprint.owned(name(blueprint.name, database));
     metadata.labels = Some(labels::of_component(blueprint.name, "storage"));
@@ -49,6 +46,5 @@ pub(super) fn storage_secret(blueprint: &Blueprint) -> Option<Secret> {
         immutable: Some(true),
         data: Some(data).filter(|data| !data.is_empty()),
         string_data: Some(unknown).filter(|unknown| !unknown.is_empty()),
-        ..Default::default()
     })
 }

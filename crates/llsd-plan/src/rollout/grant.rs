@@ -39,6 +39,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::objects::ObjectKind;
 
     fn resource(status: &Value) -> Resource {
         Resource::parse(&json!({

@@ -228,17 +228,22 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_stays_while_pods_mount_it_and_a_configuration_while_it_is_named() {
-        let (resource, bundle) = (resource(), config_map("llama-ca-bundle", None));
-        let config = config_map("llama-config-1", Some("1"));
+    fn what_is_named_by_its_content_stays_while_it_is_named_and_the_rest_while_pods_mount_it() {
+        let resource = resource();
         let needed =
             |object, wanted| is_needed(object, &resource, &[replica_set(wanted, &object.name)]);
-        assert!(needed(&bundle, 1), "pods of a stuck rollout mount it");
-        assert!(!needed(&bundle, 0), "nobody does");
-        assert!(needed(&config, 1) && needed(&config, 0));
-        let program = config_map("llama-start-1", None);
-        assert!(needed(&program, 1) && needed(&program, 0));
-        assert!(!is_needed(&bundle, &resource, &[replica_set(1, "other")]));
+        let by_content = [
+            config_map("llama-ca-bundle-1", None),
+            config_map("llama-config-1", Some("1")),
+            config_map("llama-start-1", None),
+        ];
+        for object in &by_content {
+            assert!(needed(object, 1) && needed(object, 0), "{}", object.name);
+            assert!(!is_needed(object, &resource, &[replica_set(1, "other")]), "{}", object.name);
+        }
+        let of_a_user = config_map("roots", None);
+        assert!(needed(&of_a_user, 1), "pods of a stuck rollout mount it");
+        assert!(!needed(&of_a_user, 0), "nobody does");
     }
 
     #[test]

@@ -183,17 +183,17 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     assert_eq!(deployment["spec"]["replicas"], 2);
     assert_eq!(first.running("demo").await.uid, before.uid);
     // What is written on the ConfigMap by hand opens nothing.
-    let granted = first.get("ConfigMap", "demo-ca-bundle").await.unwrap();
+    let granted = first.find("ConfigMap", "demo-ca-bundle-").await.unwrap();
     let grant = &granted["metadata"]["annotations"]["llamastack.io/ca-bundle-grant"];
     assert!(grant.is_string(), "{granted}");
     let copied = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
-            "name": "demo-ca-bundle",
+            "name": granted["metadata"]["name"],
             "labels": granted["metadata"]["labels"],
             "annotations": {"llamastack.io/ca-bundle-grant": grant},
         },
-        "data": {},
+        "data": granted["data"],
     });
     second.apply(&copied.to_string()).await;
     let again = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});

@@ -14,7 +14,7 @@ const NAMES: [(&str, &str); 4] = [
     ("ServiceAccount", "mine-sa"),
     ("Service", "mine-service"),
     ("Deployment", "mine"),
-    ("Secret", "mine-storage"),
+    ("Secret", "mine-storage-"),
 ];
 
 fn resource(endpoint: &str) -> Value {
@@ -77,7 +77,7 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
     let mut versions = Vec::new();
     for (kind, name) in NAMES {
         versions
-            .push(namespace.get(kind, name).await.unwrap()["metadata"]["resourceVersion"].clone());
+            .push(namespace.find(kind, name).await.unwrap()["metadata"]["resourceVersion"].clone());
     }
     std::fs::write(&file, resource("http://other:8000").to_string()).unwrap();
     let changed = llsd(&namespace, &diff, &file).await;
@@ -88,7 +88,7 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
     assert!(shown.contains("http://other:8000/v1"), "{shown}");
     assert!(!shown.contains("hidden"), "{shown}");
     for ((kind, name), version) in NAMES.into_iter().zip(versions) {
-        let now = namespace.get(kind, name).await.unwrap();
+        let now = namespace.find(kind, name).await.unwrap();
         assert_eq!(now["metadata"]["resourceVersion"], version, "{kind} {name}");
     }
     assert_eq!(

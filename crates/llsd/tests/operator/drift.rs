@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::everything::{OBJECTS, prepare, spec};
-use llsd_testbed::namespace::Namespace;
+use llsd_testbed::namespace::{Namespace, name_of};
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -39,8 +39,6 @@ fn edits() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let variable = String::leak(format!("{container}/env/0/value"));
     let mut edits = vec![
         ("ServiceAccount", "-sa", "/automountServiceAccountToken", json!(true)),
-        ("Secret", "-storage", "/data/host", json!("b3RoZXI=")),
-        ("ConfigMap", "-ca-bundle", "/data/ca-bundle.crt", json!("other")),
         ("NetworkPolicy", "-network-policy", "/spec/ingress/0/ports/0/port", json!(1)),
         ("Service", "-service", "/spec/ports/0/name", json!("other")),
         ("Deployment", "", image, json!("example.com/other")),
@@ -74,8 +72,8 @@ async fn an_edit_of_what_the_operator_applied_is_put_right() {
     namespace.distribution("llama", spec()).await;
     namespace.until_ready("llama").await;
     for (kind, suffix, pointer, value) in edits() {
-        let name = format!("llama{suffix}");
-        let before = namespace.get(kind, &name).await.unwrap();
+        let before = namespace.find(kind, &format!("llama{suffix}")).await.unwrap();
+        let name = name_of(&before).to_owned();
         assert!(before.pointer(pointer).is_some(), "{kind} {pointer}: {before}");
         let operation = if value.is_null() { "remove" } else { "replace" };
         let operations = json!([{"op": operation, "path": pointer, "value": value}]);
@@ -101,12 +99,11 @@ async fn an_object_that_somebody_deletes_comes_back() {
     let objects = objects.into_iter().chain([("ConfigMap", config.to_owned())]);
     // A claim is not gone before its pods are.
     for (kind, name) in objects.filter(|(kind, _)| *kind != "PersistentVolumeClaim") {
-        let before = namespace.get(kind, &name).await.unwrap();
-        namespace.delete(kind, &name).await;
+        let before = namespace.find(kind, &name).await.unwrap();
+        let name = name_of(&before);
+        namespace.delete(kind, name).await;
         namespace
-            .until(kind, &name, "is back", |now| {
-                now["metadata"]["uid"] != before["metadata"]["uid"]
-            })
+            .until(kind, name, "is back", |now| now["metadata"]["uid"] != before["metadata"]["uid"])
             .await;
     }
     namespace.until_ready("llama").await;

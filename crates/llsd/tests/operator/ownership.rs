@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::everything::{OBJECTS, prepare, spec};
-use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::namespace::{Namespace, condition, name_of};
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -70,11 +70,35 @@ fn written(mut object: Value) -> Value {
     object
 }
 
+/// The name that an object gets for its content: it is made once, and goes again.
+async fn name_for_this_content(
+    namespace: &Namespace<'_>,
+    resource: &str,
+    kind: &str,
+    start: &str,
+) -> String {
+    namespace.distribution(resource, spec()).await;
+    namespace.until_ready(resource).await;
+    let object = namespace.find(kind, start).await.unwrap();
+    let name = name_of(&object).to_owned();
+    namespace.delete(RESOURCE, resource).await;
+    for (kind, suffix) in OBJECTS {
+        if kind != "PersistentVolumeClaim" && !suffix.ends_with('-') {
+            namespace.until_gone(kind, &format!("{resource}{suffix}")).await;
+        }
+    }
+    namespace.until_gone(kind, &name).await;
+    name
+}
+
 /// One resource, with one of its objects taken by somebody else.
 async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
     let (kind, suffix) = OBJECTS[index];
     let resource = format!("{}-in-the-way", kind.to_lowercase());
-    let name = format!("{resource}{suffix}");
+    let mut name = format!("{resource}{suffix}");
+    if name.ends_with('-') {
+        name = name_for_this_content(namespace, &resource, kind, &name).await;
+    }
     let parameters = PostParams { field_manager: Some("somebody".into()), ..Default::default() };
     let object = serde_json::from_value(theirs(kind, &name)).unwrap();
     let created = namespace.api(kind).create(&parameters, &object).await.unwrap();
@@ -91,7 +115,7 @@ async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
     // What the Deployment needs comes before it; what comes after it needs nothing else.
     let deployment = OBJECTS.iter().position(|(kind, _)| *kind == "Deployment").unwrap();
     for (later, suffix) in &OBJECTS[index + 1..] {
-        let applied = namespace.get(later, &format!("{resource}{suffix}")).await;
+        let applied = namespace.find(later, &format!("{resource}{suffix}")).await;
         assert_eq!(applied.is_some(), index > deployment, "{kind} is in the way of {later}");
     }
     let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap();
@@ -162,7 +186,7 @@ async fn a_resource_that_is_deleted_and_made_again_at_once_becomes_ready() {
         let uid = &again["metadata"]["uid"];
         assert_ne!(*uid, first["metadata"]["uid"]);
         for (kind, suffix) in OBJECTS {
-            let object = namespace.get(kind, &format!("llama{suffix}")).await.unwrap();
+            let object = namespace.find(kind, &format!("llama{suffix}")).await.unwrap();
             let owners = &object["metadata"]["ownerReferences"];
             if kind == "PersistentVolumeClaim" {
                 assert_eq!(object["metadata"]["uid"], claim["metadata"]["uid"]);

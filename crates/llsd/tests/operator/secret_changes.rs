@@ -178,7 +178,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
     let before = namespace.running("demo").await;
     namespace.secret("pg", json!({"url": "postgresql://llama:two@pg:5432/stack"})).await;
     until_rolled(&namespace, "demo", &before).await;
-    let stored = namespace.get("Secret", "demo-storage").await.unwrap();
+    let stored = namespace.find("Secret", "demo-storage-").await.unwrap();
     assert_eq!(percent_decoded(&stored["data"]["password"]), "two");
 }
 

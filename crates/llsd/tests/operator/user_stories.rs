@@ -221,7 +221,7 @@ async fn us4_1_postgres_from_a_connection_string() {
     let backend = &config["storage"]["backends"]["sql_default"];
     assert_eq!(backend["type"], "sql_postgres");
     assert_eq!(backend["host"], "${env.LLSD_STORAGE_SQL_HOST}");
-    let secret = namespace.get("Secret", "demo-storage").await.expect("a Secret of the operator");
+    let secret = namespace.find("Secret", "demo-storage-").await.expect("a Secret of the operator");
     let part = |key: &str| percent_decoded(&secret["data"][key]);
     assert_eq!(["host", "port", "user"].map(part), ["pg.data.svc", "5433", "llama"]);
     assert_eq!(part("db"), "stack?ssl=require", "the server pastes it into a URL");
@@ -231,7 +231,7 @@ async fn us4_1_postgres_from_a_connection_string() {
     let password = entry(&container(&deployment)["env"], "name", "LLSD_STORAGE_SQL_PASSWORD");
     assert_eq!(
         password["valueFrom"]["secretKeyRef"],
-        json!({"name": "demo-storage", "key": "password"})
+        json!({"name": secret["metadata"]["name"], "key": "password"})
     );
 }
 

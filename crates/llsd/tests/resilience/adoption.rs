@@ -69,7 +69,6 @@ async fn all_that_v0_9_made_is_ours_at_once_and_nothing_restarts_until_the_resou
     let uid = &resource["metadata"]["uid"];
     for (kind, suffix) in [
         ("ServiceAccount", "-sa"),
-        ("ConfigMap", "-ca-bundle"),
         ("NetworkPolicy", "-network-policy"),
         ("Service", "-service"),
         ("PodDisruptionBudget", "-pdb"),

@@ -168,7 +168,7 @@ fn assert_only_due_reads(requests: &Requests, elapsed: Duration) {
             // A connection string is not kept, so each look at a resource reads it as well.
             ("secrets", "database") => paces(REFRESH) + users(5) * paces(RESYNC),
             // What was taken apart from it is not watched either.
-            ("secrets", own) if own.ends_with("-storage") => paces(REFRESH) + paces(RESYNC),
+            ("secrets", own) if own.contains("-storage-") => paces(REFRESH) + paces(RESYNC),
             ("configmaps", "own-config") => users(2) * paces(RESYNC),
             // Which kinds the cluster serves.
             ("", "") => paces(DISCOVERY),

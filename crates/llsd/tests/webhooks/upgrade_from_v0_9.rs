@@ -266,7 +266,7 @@ async fn v0_9s_clients_set_accounts_and_certificate_authorities() {
     let pod = &deployment["spec"]["template"]["spec"];
     assert_eq!(pod["serviceAccountName"], "own");
     let volume = pod["volumes"].as_array().unwrap().iter().find(|volume| {
-        volume["configMap"]["name"].as_str().is_some_and(|name| name.ends_with("-ca-bundle"))
+        volume["configMap"]["name"].as_str().is_some_and(|name| name.starts_with("set-ca-bundle-"))
     });
     assert!(volume.is_some(), "{pod:#}");
     let container = &pod["containers"][0];

@@ -268,7 +268,9 @@ impl Previewer {
         let in_use = live.and_then(|live| storage_secrets::named(&key.name, &live.json));
         let Some(in_use) = in_use else { return Ok(()) };
         let unknown = std::mem::replace(&mut secret.name, in_use.clone());
-        planned.iter_mut().for_each(|object| rename(&mut object.json, &unknown, &in_use));
+        for object in planned.iter_mut() {
+            rename(&mut object.json, &unknown, &in_use);
+        }
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Bed, Namespace, ask};
 
+use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
 
 const ODH: &str = "odh-trusted-ca-bundle";
@@ -26,17 +27,25 @@ async fn rollouts(namespace: &Namespace<'_>) -> u32 {
     revision.as_str().unwrap().parse().unwrap()
 }
 
+/// The ConfigMap with certificates that pods mount.
+fn bundle_of(deployment: &Value) -> Option<&str> {
+    let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+    let volume = volumes.iter().find(|volume| volume["name"] == "ca-bundle")?;
+    volume["configMap"]["name"].as_str()
+}
+
 /// Waits until the server's bundle is made of exactly these certificates.
 async fn until_trusted(namespace: &Namespace<'_>, certificates: &[&str]) {
     let lines = |pem: &str| pem.lines().map(str::trim).collect::<String>();
     let wanted: String = certificates.iter().map(|pem| lines(pem)).collect();
-    namespace
-        .until("ConfigMap", "llama-ca-bundle", "holds the certificates", |now| {
-            lines(now["data"]["ca-bundle.crt"].as_str().unwrap()) == wanted
-        })
-        .await;
-    let hash = namespace.get("ConfigMap", "llama-ca-bundle").await.unwrap();
-    assert_eq!(hash["metadata"]["labels"]["app.kubernetes.io/component"], "ca-bundle");
+    eventually("its pods trust the certificates", async || {
+        let deployment = namespace.get("Deployment", "llama").await.unwrap();
+        let Some(name) = bundle_of(&deployment) else { return false };
+        let bundle = namespace.get("ConfigMap", name).await.unwrap();
+        assert_eq!(bundle["metadata"]["labels"]["app.kubernetes.io/component"], "ca-bundle");
+        lines(bundle["data"]["ca-bundle.crt"].as_str().unwrap()) == wanted
+    })
+    .await;
 }
 
 /// Waits until the pods were rolled so often, and no more often.
@@ -79,7 +88,7 @@ async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_lon
     let namespace = bed.namespace("openshift-ai").await;
     ask(&namespace, &json!({})).await;
     assert_eq!(rollouts(&namespace).await, 1);
-    assert!(namespace.get("ConfigMap", "llama-ca-bundle").await.is_none());
+    assert!(namespace.find("ConfigMap", "llama-ca-bundle-").await.is_none());
     let [a, b] = ["a", "b"].map(authority);
 
     config_map(&namespace, ODH, json!({"ca-bundle.crt": a}), "1").await;
@@ -92,6 +101,7 @@ async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_lon
     until_rolled(&namespace, 3).await;
 
     namespace.delete("ConfigMap", ODH).await;
-    namespace.until_gone("ConfigMap", "llama-ca-bundle").await;
     until_rolled(&namespace, 4).await;
+    let deployment = namespace.get("Deployment", "llama").await.unwrap();
+    assert_eq!(bundle_of(&deployment), None);
 }

@@ -1,13 +1,14 @@
-//! Generated configurations are kept as long as pods may be started with them, and the Secret of a
-//! database as long as there is a database.
+//! Generated configurations are kept as long as pods may be started with them, and so are
+//! the Secret of a database and the bundle of certificates.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Bed, Namespace, ask, asked};
+use super::{Bed, Namespace, ask};
 
 use llsd_testbed::everything;
+use llsd_testbed::namespace::name_of;
 
 /// Asks for a server of this address, and gives the name of its configuration.
 async fn configured(namespace: &Namespace<'_>, endpoint: &str) -> String {
@@ -66,17 +67,37 @@ async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
 }
 
 #[tokio::test]
-async fn the_secret_of_a_database_goes_with_the_database() {
+async fn what_is_named_by_its_content_goes_with_the_last_state_that_needs_it() {
     let Some(bed) = Bed::shared().await else { return };
     let namespace = bed.namespace("database").await;
     everything::prepare(&namespace).await;
-    let storage = &everything::spec()["storage"];
-    for _ in 0..2 {
-        ask(&namespace, &json!({"storage": storage})).await;
-        let secret = namespace.get("Secret", "llama-storage").await.unwrap();
-        assert!(secret["data"]["password"].is_string());
-        asked(&namespace, &json!({"storage": {"sql": {"type": "sqlite"}}})).await;
-        namespace.until_gone("Secret", "llama-storage").await;
-        namespace.until_ready("llama").await;
+    let rich = everything::spec();
+    let rich =
+        json!({"storage": rich["storage"], "networking": {"tls": rich["networking"]["tls"]}});
+    for number in 0..2 {
+        ask(&namespace, &rich).await;
+        let objects = [("Secret", "llama-storage-"), ("ConfigMap", "llama-ca-bundle-")];
+        let mut made = Vec::new();
+        for (kind, start) in objects {
+            let object = namespace.find(kind, start).await.unwrap();
+            assert_eq!(object["immutable"], true, "{object}");
+            made.push((kind, name_of(&object).to_owned()));
+        }
+        let plain = json!({"storage": {"sql": {"type": "sqlite"}}});
+        ask(&namespace, &plain).await;
+        for (kind, name) in &made {
+            assert!(namespace.get(kind, name).await.is_some(), "{kind}: one can go back to it");
+        }
+        // Nobody can any more.
+        let sets = namespace.list("ReplicaSet").await;
+        for set in sets.iter().filter(|set| set["spec"]["replicas"] == 0) {
+            namespace.delete("ReplicaSet", name_of(set)).await;
+            namespace.until_gone("ReplicaSet", name_of(set)).await;
+        }
+        let other = json!({"overrides": {"env": [{"name": "ROUND", "value": number.to_string()}]}});
+        ask(&namespace, &json!({"storage": plain["storage"], "workload": other})).await;
+        for (kind, name) in &made {
+            namespace.until_gone(kind, name).await;
+        }
     }
 }
