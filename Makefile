@@ -38,6 +38,10 @@ test-servers: ## Every release of the real server judges and boots what is gener
 test-install: ## The image, both charts and every way to install, on a real control plane; builds the released program
 	@scripts/test-install
 
+.PHONY: test-upgrade
+test-upgrade: ## N (100) servers of an older build of the operator under this one: none is restarted; ten minutes
+	@scripts/test-upgrade $(or $(N),100) $(FROM)
+
 .PHONY: test-charts
 test-charts: ## What Helm 3 and 4 make of the charts; part of `make test-install`
 	@scripts/test-charts

@@ -25,7 +25,18 @@ impl Operator {
     /// Starts it as `user`, with more arguments.
     pub fn start(cluster: &ControlPlane, user: &str, namespace: &str, arguments: &[&str]) -> Self {
         let kubeconfig = cluster.kubeconfig_for(user, &[]);
-        Self::run(cluster, "operator", &kubeconfig, namespace, arguments)
+        Self::run(&executable(), cluster, "operator", &kubeconfig, namespace, arguments)
+    }
+
+    /// Starts another build of it.
+    pub fn of_program(
+        program: &Path,
+        cluster: &ControlPlane,
+        user: &str,
+        arguments: &[&str],
+    ) -> Self {
+        let kubeconfig = cluster.kubeconfig_for(user, &[]);
+        Self::run(program, cluster, "other-build", &kubeconfig, names::NAMESPACE, arguments)
     }
 
     /// Starts one of several, under a kubeconfig of the test's choice.
@@ -34,17 +45,18 @@ impl Operator {
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         // Logs are named for the life of the process; a test starts some dozens.
         let name: &'static str = Box::leak(format!("replica-{number}").into_boxed_str());
-        Self::run(cluster, name, kubeconfig, names::NAMESPACE, arguments)
+        Self::run(&executable(), cluster, name, kubeconfig, names::NAMESPACE, arguments)
     }
 
     fn run(
+        program: &Path,
         cluster: &ControlPlane,
         name: &'static str,
         kubeconfig: &Path,
         namespace: &str,
         arguments: &[&str],
     ) -> Self {
-        let mut command = Command::new(executable());
+        let mut command = Command::new(program);
         command
             .arg("run")
             .args(["--operator-namespace", namespace, "--log-level", "debug"])
