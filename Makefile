@@ -34,6 +34,10 @@ test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 test-servers: ## Every release of the real server judges and boots what is generated; half an hour
 	@scripts/test-servers
 
+.PHONY: test-replacing
+test-replacing: ## Real servers are replaced under streams of ten minutes; the gap with a volume is measured; half an hour
+	LLSD_TEST_STREAM_PAUSE=150 cargo test --workspace --locked --test operator replaced_without -- --nocapture
+
 .PHONY: test-install
 test-install: ## The image, both charts and every way to install, on a real control plane; builds the released program
 	@scripts/test-install

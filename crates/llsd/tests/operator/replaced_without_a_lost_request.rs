@@ -1,6 +1,7 @@
 //! A client that asks all the time while the pods of a real server are replaced. Each is a process, its
 //! `preStop` hook is run, and connections follow late, as in a cluster: without the hook some of them
-//! would meet a server that is gone.
+//! would meet a server that is gone. `make test-replacing` lets streams take ten minutes, and measures how
+//! long nobody answers where the one pod of a server with a volume is replaced.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,10 +24,25 @@ use llsd_testbed::operator::Operator;
 
 const MODEL: &str = "llama3.2-8b";
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
+/// Streams begin as soon as they are asked for and have four parts. A pause of 15 seconds makes them last for
+/// longer than a pod goes on serving before it is stopped.
+const PAUSE: u64 = 15;
+const PARTS: u32 = 4;
+
+/// The pause that was asked for, if another one was.
+fn longer_pause() -> Option<Duration> {
+    let seconds = std::env::var("LLSD_TEST_STREAM_PAUSE").ok()?;
+    Some(Duration::from_secs(seconds.parse().unwrap()))
+}
+
+fn pause() -> Duration {
+    longer_pause().unwrap_or(Duration::from_secs(PAUSE))
+}
+
 /// Four servers start one after the other on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(8);
-/// A stream has four parts, so it lasts for longer than a pod goes on serving before it is stopped.
-const PAUSE: Duration = Duration::from_secs(15);
+fn patience() -> Duration {
+    Duration::from_mins(7) + pause() * PARTS
+}
 
 fn spec(image: &str) -> Value {
     json!({
@@ -59,7 +75,7 @@ async fn ask(server: SocketAddr, stream: bool) -> Result<String, String> {
 /// Asks until it is told to end.
 struct Client {
     ends: Arc<AtomicBool>,
-    task: JoinHandle<(usize, Vec<String>)>,
+    task: JoinHandle<(Vec<Instant>, Vec<String>)>,
 }
 
 impl Client {
@@ -67,21 +83,21 @@ impl Client {
         let ends = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&ends);
         let task = tokio::spawn(async move {
-            let (mut answered, mut failures) = (0, Vec::new());
+            let (mut answers, mut failures) = (Vec::new(), Vec::new());
             while !told.load(Ordering::Relaxed) {
                 match ask(server, false).await {
-                    Ok(_) => answered += 1,
+                    Ok(_) => answers.push(Instant::now()),
                     Err(why) => failures.push(why),
                 }
                 sleep(Duration::from_millis(100)).await;
             }
-            (answered, failures)
+            (answers, failures)
         });
         Self { ends, task }
     }
 
-    /// How many requests were answered, and what became of the others.
-    async fn end(self) -> (usize, Vec<String>) {
+    /// When requests were answered, and what became of the others.
+    async fn end(self) -> (Vec<Instant>, Vec<String>) {
         self.ends.store(true, Ordering::Relaxed);
         self.task.await.unwrap()
     }
@@ -101,7 +117,7 @@ async fn until(
         }
         let waited = begun.elapsed();
         assert!(
-            waited < PATIENCE,
+            waited < patience(),
             "{what}: {:#}\n{}",
             now["status"],
             kubelet.logs(&namespace.name)
@@ -124,7 +140,7 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
     else {
         return;
     };
-    let stub = OpenAiStub::start_slow(&[MODEL], PAUSE).await.unwrap();
+    let stub = OpenAiStub::start_slow(&[MODEL], pause()).await.unwrap();
     let address = stub.url().trim_start_matches("http://");
     kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
     let registry = RegistryServer::builder().start().await.unwrap();
@@ -157,7 +173,8 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
         namespace.list("Pod").await.len() == 2
     })
     .await;
-    let (answered, failures) = client.end().await;
+    let (answers, failures) = client.end().await;
+    let answered = answers.len();
     assert!(failures.is_empty(), "{} of {answered} failed: {failures:#?}", failures.len());
     assert!(answered > 100, "{answered}");
     for stream in streams {
@@ -167,4 +184,35 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
     ask(server, false).await.unwrap();
     let last = stub.requests().into_iter().rfind(|request| request.path.contains("chat"));
     assert_eq!(last.and_then(|request| request.key).as_deref(), Some("sk-second"));
+    if longer_pause().is_some() {
+        println!("{answered} requests and two streams of {:?}: none lost", pause() * PARTS);
+        measure_the_gap(&namespace, &kubelet).await;
+    }
+}
+
+/// With one pod and a volume the old pod goes first, so nobody answers for a while.
+async fn measure_the_gap(namespace: &Namespace<'_>, kubelet: &RunningKubelet) {
+    let workload = json!({"replicas": 1, "storage": {"size": "1Gi"}});
+    namespace
+        .patch("LlamaStackDistribution", "real", &json!({"spec": {"workload": workload}}))
+        .await;
+    let alone = async |_: &Value| namespace.list("Pod").await.len() == 1;
+    let others = async |before: &Value| {
+        let pods = namespace.list("Pod").await;
+        pods.len() == 1 && pods[0]["metadata"]["uid"] != before["metadata"]["uid"]
+    };
+    until(namespace, kubelet, "one server with a volume runs", async |now| {
+        now["status"]["observedGeneration"] == now["metadata"]["generation"] && alone(now).await
+    })
+    .await;
+    let before = namespace.list("Pod").await.remove(0);
+    let server = kubelet.service(&namespace.name, "real-service").unwrap();
+    ask(server, false).await.unwrap();
+    let client = Client::start(server);
+    namespace.secret("vllm-creds", json!({"token": "sk-third"})).await;
+    until(namespace, kubelet, "another server runs", async |_| others(&before).await).await;
+    sleep(Duration::from_secs(2)).await;
+    let (answers, failures) = client.end().await;
+    let gap = answers.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    println!("one pod with a volume: {gap:.1?} without an answer, {} failures", failures.len());
 }
