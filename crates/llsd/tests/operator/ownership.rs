@@ -99,6 +99,7 @@ async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
     if name.ends_with('-') {
         name = name_for_this_content(namespace, &resource, kind, &name).await;
     }
+    let mark = bed.cluster.audit().mark().await.unwrap();
     let parameters = PostParams { field_manager: Some("somebody".into()), ..Default::default() };
     let object = serde_json::from_value(theirs(kind, &name)).unwrap();
     let created = namespace.api(kind).create(&parameters, &object).await.unwrap();
@@ -118,7 +119,7 @@ async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
         let applied = namespace.find(later, &format!("{resource}{suffix}")).await;
         assert_eq!(applied.is_some(), index > deployment, "{kind} is in the way of {later}");
     }
-    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap();
+    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark);
     let writes = requests.writes().only(|request| {
         request.namespace == namespace.name && request.name == name && request.code < 300
     });
