@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use llsd::manifests::names;
 use llsd_testbed::install::install;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::operator::{Operator, executable};
@@ -41,7 +40,8 @@ async fn main() -> anyhow::Result<()> {
     say(&format!("{count} servers of the older build are Ready"));
 
     operator.kill();
-    let mut replicas = [(); 2].map(|()| Operator::start(&cluster, &user, names::NAMESPACE, &[]));
+    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
+    let mut replicas = [(); 2].map(|()| Operator::replica(&cluster, &kubeconfig, &[]));
     until(&namespace, count, waits).await?;
     ensure!(pods(&namespace).await == before, "a pod was restarted");
     say(&format!("0 pods restarted by this build, {count} times UpdatePending"));
