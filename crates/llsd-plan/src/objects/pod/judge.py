@@ -64,15 +64,17 @@ def seal() -> None:
     sys.addaudithook(refuse)
 
 
-def import_provider(name: str) -> None:
+def import_provider(spec) -> None:
     """Imports a provider's module, and what the function imports that would make it."""
-    module = importlib.import_module(name)
+    module = importlib.import_module(spec.module)
+    if getattr(spec, "execution_mode", None) == "worker":
+        return  # OGX makes it in a process of its own, and starts without it
     for function in ("get_adapter_impl", "get_provider_impl"):
         with contextlib.suppress(AttributeError, OSError, SyntaxError, TypeError):
             source = inspect.getsource(getattr(module, function))
             body = ast.parse(source).body[0].body
             imports = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
-            exec(compile(ast.Module(imports, []), name, "exec"), dict(vars(module)))
+            exec(compile(ast.Module(imports, []), spec.module, "exec"), dict(vars(module)))
 
 
 def import_providers(judge: Judge) -> None:
@@ -83,7 +85,7 @@ def import_providers(judge: Judge) -> None:
             continue
         blocked = len(BLOCKED)
         try:
-            import_provider(provider.spec.module)
+            import_provider(provider.spec)
         except ImportError as error:
             judge.problem("package", f"{place}.provider_type", str(error))
         except Exception as error:
