@@ -3,7 +3,8 @@
 Runs as `python3 <this file>` in a container that is like the server's, before running pods are replaced, and in the
 server's own container when a start has failed. It loads the file as that release does: variables, the model of the file,
 each provider's own model, and the modules that each provider imports. Nothing is written but the verdict, and nothing
-is sent: the code of the server runs in a child that may do neither.
+is sent: the code of the server runs in a child that may do neither. Only the backends of LLS_AWAITED_MODELS are asked
+for their lists of models, as `models.py` does.
 
 Environment: what the server has. LLS_TERMINATION_LOG names the file of the verdict, LLS_JUDGE_SECONDS the time for it.
 The verdict is one JSON object: {"verdict": "good" | "refused" | "unjudged", "server", "why", "problems", "more"}, a
@@ -25,6 +26,7 @@ import tempfile
 import time
 
 import launch
+import models
 from judgement import WARNINGS, Judge, Server, Unjudged, join
 
 MESSAGE_BYTES = 4096  # as much as Kubernetes keeps
@@ -215,8 +217,24 @@ def bounded(verdict: dict) -> str:
     return json.dumps(unjudged("the verdict is too long"))
 
 
+def lacking_models() -> list[dict]:
+    """Models without which this release ends at its start. A read of their backends, which needs no secret."""
+    release = launch.installed_release()
+    file = launch.config_file(release)
+    if not file or not models.awaited():
+        return []
+    try:
+        found = models.missing(launch.read(file), release)
+    except (Exception, SystemExit):  # a file that cannot be read was judged already
+        return []
+    return [{"kind": "model", "path": path, "message": message} for path, message in found]
+
+
 def main() -> None:
     verdict = in_a_child(judge_installed, float(os.environ.get("LLS_JUDGE_SECONDS") or SECONDS))
+    lacking = lacking_models() if verdict["verdict"] != "unjudged" else []
+    if lacking:
+        verdict |= {"verdict": "refused", "problems": [*verdict["problems"], *lacking]}
     text = bounded(verdict)
     print(text, flush=True)
     with contextlib.suppress(OSError), open(os.environ.get("LLS_TERMINATION_LOG") or "/dev/termination-log", "w") as file:

@@ -39,7 +39,7 @@ MOUNTED_FILE = "/etc/llama-stack/config.yaml"
 OWN_FILES = [f"{folder}/{file}" for folder in ("/app", "/opt/app-root") for file in ("config.yaml", "run.yaml")]
 ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")
 STORE_SECONDS = 10
-RECORD = "/run/llama-stack-start"  # a folder that lives as long as the pod
+START_RECORD = "/run/llama-stack-start"  # a folder that lives as long as the pod
 FAILED_START_SECONDS = 900  # one that ran for longer had started
 JUDGE_SECONDS = 60
 Release = tuple[int, int, int]
@@ -191,7 +191,7 @@ def judge_after_a_failed_start() -> None:
     """Where this pod has tried to start a moment ago, the server ended. Then its file is judged before the next try, and
     what is found becomes the container's last words, in place of the server's, which hide the cause and quote values.
     A first start is not slowed."""
-    folder = os.environ.get("LLS_START_RECORD") or RECORD
+    folder = os.environ.get("LLS_START_RECORD") or START_RECORD
     record = os.path.join(folder, "started")
     try:
         failed = os.path.exists(record) and time.time() - os.path.getmtime(record) < FAILED_START_SECONDS

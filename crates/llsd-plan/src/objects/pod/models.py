@@ -4,9 +4,9 @@ Runs as `python3 <this file>` in an init container of the server's image, which 
 by Kubernetes only when a container ends: so it ends with an error once when it knows what is missing, and again when
 that changes, and goes on waiting when it is started again. `judge.py` asks the same of the backend, once.
 
-Environment: what the server has, and LLS_AWAITED_MODELS, a JSON object: {"seconds": how long, "providers": {provider id:
-{"lists": the path at which its backend lists models, "pull": the command that brings one there}}}. LLS_START_RECORD
-names the folder in which the pod's containers remember.
+Environment: what the server has, and LLS_AWAITED_MODELS, a JSON object: {"providers": {provider id: {"lists": the
+path at which its backend lists models, "pull": the command that brings one there, "seconds": how long to wait}}}.
+LLS_START_RECORD names the folder in which the pod's containers remember.
 """
 
 import json
@@ -27,8 +27,8 @@ SURE_AFTER = 3  # looks with the same result: a backend that starts beside the s
 TOLD_AT_MOST = 8  # ends: Kubernetes waits longer after each of them
 
 
-def awaited() -> dict:
-    return json.loads(os.environ.get("LLS_AWAITED_MODELS") or "{}")
+def awaited() -> dict[str, dict]:
+    return json.loads(os.environ.get("LLS_AWAITED_MODELS") or "{}").get("providers") or {}
 
 
 def missing(document: dict, release: launch.Release) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ def missing(document: dict, release: launch.Release) -> list[tuple[str, str]]:
     found = []
     for entry in inference(config):
         name = entry.get("provider_id")
-        asked = (awaited().get("providers") or {}).get(name)
+        asked = awaited().get(name)
         wanted = registered(config, release, name) if asked else {}
         address = next((value for key, value in settings(entry) if key in ("base_url", "url") and value), None)
         if not wanted or not address:
@@ -79,11 +79,13 @@ def registered(config: dict, release: launch.Release, provider: str) -> dict[str
     """The models that the file registers with the provider: where, and the name that the backend has for it."""
     section = "models" if release < (0, 3) else "registered_resources.models"
     holder = config if release < (0, 3) else config.get("registered_resources") or {}
-    return {
+    found = {
         f"{section}[{index}]": str(entry.get("provider_model_id") or entry.get("model_id"))
         for index, entry in enumerate(holder.get("models") or [])
         if entry.get("model_id") and entry.get("provider_id") == provider
     }
+    # OGX takes these for another model than one of that name.
+    return {place: name for place, name in found.items() if name != "auto" and not name.startswith(f"{provider}/")}
 
 
 def listed(url: str) -> set[str]:
@@ -106,7 +108,7 @@ class Record:
     """What the pod's containers remember of a start: when it began, and what was told of it."""
 
     def __init__(self):
-        self.file = os.path.join(os.environ.get("LLS_START_RECORD") or launch.RECORD, "models.json")
+        self.file = os.path.join(os.environ.get("LLS_START_RECORD") or launch.START_RECORD, "models.json")
         try:
             with open(self.file) as file:
                 kept = json.load(file)
@@ -128,8 +130,9 @@ class Record:
 
 def wait(document: dict, release: launch.Release) -> None:
     record, pause, same, before = Record(), FIRST_PAUSE, 0, None
+    seconds = max((asked.get("seconds") or 0 for asked in awaited().values()), default=0)
     while problems := [words for _, words in missing(document, release)]:
-        if time.time() - record.since > awaited().get("seconds", 0):
+        if time.time() - record.since > seconds:
             return launch.say(f"waited long enough: {problems[0]}")
         words = problems[0] + (f" (and {len(problems) - 1} more)" if problems[1:] else "")
         same, before = (same + 1 if words == before else 1), words
