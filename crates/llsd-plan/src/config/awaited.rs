@@ -29,7 +29,7 @@ fn backends(draft: &Draft<'_>) -> Map<String, Value> {
         // A server with a key asks for nothing at its start, and the pod would ask without it.
         let has_key = known.key().is_some_and(|key| entry.at(&["config", key]).is_some());
         let awaited = registered.contains(&*id) && !has_key;
-        awaited.then(|| (id.to_string(), json!(backend)))
+        awaited.then(|| (id, json!(backend)))
     });
     asked.collect()
 }

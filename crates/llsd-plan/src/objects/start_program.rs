@@ -26,7 +26,8 @@ pub const FILES: [(&str, &str); 4] = [
 /// What a release says of a file, without the program around it.
 pub const JUDGEMENT: &str = include_str!("pod/judgement.py");
 
-static HASH: LazyLock<String> = LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));
+static HASH: LazyLock<String> =
+    LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));
 
 /// The name of the ConfigMap.
 pub fn name(resource: &str) -> String {

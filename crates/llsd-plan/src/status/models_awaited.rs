@@ -38,13 +38,15 @@ mod tests {
     use crate::status::pod_trouble;
 
     fn pod(state: &Value) -> Pod {
-        let message = "a line\nstart: waits: model m of provider ollama: http://o:1 does not answer\n";
+        let message =
+            "a line\nstart: waits: model m of provider ollama: http://o:1 does not answer\n";
         let last = json!({"terminated": {"exitCode": 1, "reason": "Error", "message": message}});
         let container = json!({
             "name": WAIT_FOR_MODELS, "image": "i", "imageID": "i", "restartCount": 1, "ready": false,
             "state": state, "lastState": last,
         });
-        let pod = json!({"metadata": {"name": "p"}, "status": {"initContainerStatuses": [container]}});
+        let pod =
+            json!({"metadata": {"name": "p"}, "status": {"initContainerStatuses": [container]}});
         serde_json::from_value(pod).unwrap()
     }
 

@@ -138,7 +138,8 @@ fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
 
 /// The pods wait for somebody to bring a model to its backend, and then go on by themselves.
 fn of_models(rollout: &Rollout, live: &Live) -> Option<Obstacle> {
-    let awaited = live.models_awaited.as_ref().filter(|_| rollout.progress != Progress::Complete)?;
+    let awaited =
+        live.models_awaited.as_ref().filter(|_| rollout.progress != Progress::Complete)?;
     let cause = match rollout.progress {
         Progress::Stuck => Cause::StuckRollout,
         Progress::Missing | Progress::UnderWay | Progress::Complete => Cause::UnderWay,

@@ -93,7 +93,8 @@ impl World<'_> {
     async fn until(&self, holds: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
-            let now = self.namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
+            let now =
+                self.namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
             if holds(&now) {
                 return now;
             }

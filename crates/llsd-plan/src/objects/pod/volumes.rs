@@ -9,8 +9,8 @@ use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
 use crate::objects::{ca_bundle, start_program};
 use crate::paths::{
-    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR,
-    START_RECORD_DIR, TLS_DIR, TRUST_DIR,
+    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, START_RECORD_DIR,
+    TLS_DIR, TRUST_DIR,
 };
 use crate::problem::{FieldPath, Findings, Reason};
 
