@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import launch
 
 ANSWER_SECONDS = 5
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 3
 SURE_AFTER = 3  # looks with the same result: a backend that starts beside the server is not worth a word
 TOLD_AT_MOST = 8  # ends: Kubernetes waits longer after each of them
 
