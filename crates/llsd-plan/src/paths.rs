@@ -8,6 +8,10 @@ pub const CONFIG_FILE: &str = "/etc/llama-stack/config.yaml";
 
 /// The folder of the program that starts the server.
 pub const START_DIR: &str = "/etc/llama-stack-start";
+/// What an init container runs that waits for models.
+pub const MODELS_PROGRAM: &str = "/etc/llama-stack-start/models.py";
+/// Where the programs of one pod remember its starts.
+pub const START_RECORD_DIR: &str = "/run/llama-stack-start";
 /// What the server's container runs.
 pub const START_PROGRAM: &str = "/etc/llama-stack-start/launch.py";
 

@@ -19,6 +19,9 @@ pub enum VariableValue {
     Secret(SecretKey),
 }
 
+/// The variable that says which backends must have the models of the file before the server starts.
+pub const AWAITED_MODELS: &str = "LLS_AWAITED_MODELS";
+
 /// The database that a connection string names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {

@@ -11,7 +11,7 @@ use llsd_cases::files::repository;
 use llsd_cases::golden::{FOLDER, GoldenCase};
 use llsd_cases::specification;
 use llsd_plan::document::{self, Node, Origin};
-use llsd_plan::objects::{LAUNCH, TRUST, start_program};
+use llsd_plan::objects::{TRUST, start_program};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use llsd_plan::wiring::VariableValue;
@@ -134,9 +134,14 @@ fn text(value: &Value) -> &str {
 
 fn shorten_programs(value: &mut Value) {
     match value {
-        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
-        Value::String(text) => *text = without_program_hash(text),
+        Value::String(text) => {
+            let file = start_program::FILES.iter().find(|(_, program)| text == program);
+            *text = match file {
+                Some((name, _)) => format!("({name})"),
+                None => without_program_hash(text),
+            };
+        }
         Value::Array(items) => items.iter_mut().for_each(shorten_programs),
         Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
         _ => {}

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use llsd_cases::objects::{ObjectCase, listed};
-use llsd_plan::objects::{LAUNCH, TRUST, start_program};
+use llsd_plan::objects::{TRUST, start_program};
 use serde_json::Value;
 
 #[test]
@@ -90,9 +90,14 @@ fn holds_null(value: &Value) -> bool {
 /// Programs are files of their own; here their names are enough.
 fn shorten_programs(value: &mut Value) {
     match value {
-        Value::String(text) if text == LAUNCH => *text = "(launch.py)".into(),
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
-        Value::String(text) => *text = without_program_hash(text),
+        Value::String(text) => {
+            let file = start_program::FILES.iter().find(|(_, program)| text == program);
+            *text = match file {
+                Some((name, _)) => format!("({name})"),
+                None => without_program_hash(text),
+            };
+        }
         Value::Array(items) => items.iter_mut().for_each(shorten_programs),
         Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
         _ => {}

@@ -2,6 +2,7 @@
 //! server that the image holds. Pure; the same inputs give the same bytes.
 
 pub(crate) mod api_name;
+mod awaited;
 mod base;
 mod counts;
 mod disabled;
@@ -110,6 +111,7 @@ pub fn generate(
     server::apply(&mut draft);
     integrity::apply(&mut draft);
     variables::apply(&mut draft);
+    awaited::apply(&mut draft);
     finish(draft, base.version)
 }
 

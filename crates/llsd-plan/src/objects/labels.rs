@@ -56,6 +56,9 @@ pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
 pub const HASHES: [&str; 5] =
     [CONFIG_HASH, USER_CONFIG_HASH, SECRET_HASH, VARIABLES_HASH, CA_BUNDLE_HASH];
 
+/// The init container that waits for models.
+pub const WAIT_FOR_MODELS: &str = "wait-for-models";
+
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";
 

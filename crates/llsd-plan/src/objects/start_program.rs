@@ -1,5 +1,6 @@
-//! The ConfigMap with the program that starts the server. Its name carries a hash of the program, and
-//! it never changes: pods that were made with another one can still start.
+//! The ConfigMap with the program that starts the server, and with the judge of its configuration. Its
+//! name carries a hash of them, and it never changes: pods that were made with another one can still
+//! start.
 
 use std::sync::LazyLock;
 
@@ -13,10 +14,20 @@ use crate::sha256;
 /// The start program, which knows how each release of the server takes its configuration.
 pub const LAUNCH: &str = include_str!("pod/launch.py");
 
-/// The key, and so the file's name.
-pub(super) const KEY: &str = "launch.py";
+/// The keys, and so the names of the files: the start program, and the judge that it calls where a
+/// start has failed, and that judges what is to be rolled out; and what waits for models.
+pub const FILES: [(&str, &str); 4] = [
+    ("launch.py", LAUNCH),
+    ("judge.py", include_str!("pod/judge.py")),
+    ("judgement.py", JUDGEMENT),
+    ("models.py", include_str!("pod/models.py")),
+];
 
-static HASH: LazyLock<String> = LazyLock::new(|| sha256::hex(LAUNCH));
+/// What a release says of a file, without the program around it.
+pub const JUDGEMENT: &str = include_str!("pod/judgement.py");
+
+static HASH: LazyLock<String> =
+    LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));
 
 /// The name of the ConfigMap.
 pub fn name(resource: &str) -> String {
@@ -45,7 +56,7 @@ pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
     metadata.labels = Some(labels::of_component(blueprint.name, "start"));
     Some(ConfigMap {
         metadata,
-        data: Some([(KEY.into(), LAUNCH.into())].into()),
+        data: Some(FILES.map(|(key, text)| (key.into(), text.into())).into()),
         immutable: Some(true),
         ..Default::default()
     })

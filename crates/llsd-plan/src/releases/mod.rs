@@ -16,7 +16,7 @@ pub use catalogue::Catalogue;
 pub use detection::{Era, NoEra, detect};
 pub use distributions::Distribution;
 pub use number::Server;
-pub use provider_type::ProviderType;
+pub use provider_type::{Awaited, ProviderType};
 pub use set::{Releases, Texts};
 pub use stated::{is_known, release_of, release_of_server, row_of, server_of};
 pub use table::{Release, StoreKind};

@@ -1,6 +1,6 @@
 //! One row of the catalogue, as `README.md` explains its fields, and what it holds for one release.
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::{Map, Value};
 
 use super::number::{Number, Span, Spanned};
@@ -35,6 +35,10 @@ pub(super) struct Row {
     tool: Option<String>,
     deployments: bool,
     asks_model: bool,
+    #[serde(deserialize_with = "words")]
+    awaits: Vec<Spanned>,
+    pull: Option<String>,
+    patience: u32,
 }
 
 impl Row {
@@ -45,6 +49,17 @@ impl Row {
         };
         Span::parse(&(half("since", &self.since) + &half("until", &self.until)))
     }
+}
+
+/// A backend whose models a pod waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Awaited {
+    /// The path at which it lists them, without a key.
+    pub lists: &'static str,
+    /// The command that brings one there.
+    pub pull: Option<&'static str>,
+    /// How long they are waited for.
+    pub seconds: u32,
 }
 
 /// What the operator must know of a provider type of one release.
@@ -142,6 +157,12 @@ impl ProviderType {
     /// Whether its models are deployments with names of their own.
     pub fn has_deployments(self) -> bool {
         self.row.deployments
+    }
+
+    /// The backend that must have the models of the file before a server of this release starts.
+    pub fn awaits(self) -> Option<Awaited> {
+        let lists = self.of(&self.row.awaits).next()?;
+        Some(Awaited { lists, pull: self.row.pull.as_deref(), seconds: self.row.patience })
     }
 
     /// Whether its shields ask a model for their verdict.

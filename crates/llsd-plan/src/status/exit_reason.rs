@@ -6,6 +6,8 @@ use super::messages::bounded;
 
 /// More than any name of a package needs.
 const TEXT_BYTES: usize = 200;
+/// The start program may speak of several fields.
+const OUR_BYTES: usize = 1000;
 
 /// What the start program puts before its complaints, which quote no values.
 const OF_THE_START_PROGRAM: &str = "start: error: ";
@@ -27,7 +29,7 @@ pub(super) fn of(last_lines: &str) -> Option<String> {
     let lines: Vec<&str> = last_lines.lines().map(str::trim).collect();
     (0..lines.len()).rev().find_map(|index| {
         if let Some(text) = lines[index].strip_prefix(OF_THE_START_PROGRAM) {
-            return Some(bounded(text, TEXT_BYTES));
+            return Some(bounded(text, OUR_BYTES));
         }
         let (class, text) = lines[index].split_once(": ").unwrap_or((lines[index], ""));
         let class = class_of_error(class)?;

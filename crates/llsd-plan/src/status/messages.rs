@@ -25,6 +25,11 @@ pub(super) fn limitations<'a>(limitations: impl IntoIterator<Item = &'a Limitati
     listed(sentences, MESSAGE_BYTES)
 }
 
+/// What pods wait for, and that nothing else is needed.
+pub(super) fn models_awaited(words: &str) -> String {
+    format!("Waiting for {words}; the server starts by itself then")
+}
+
 /// `path: message (remedy)`.
 pub(super) fn problem(problem: &Problem) -> String {
     let remark = remark(problem);

@@ -17,6 +17,7 @@
 //! | the pods run, and a router or gateway does not serve the object that exposes them | False | Stalled | Initializing |
 //! | the pods run as before a change that did not become available | False | Stalled | Initializing |
 //! | all wanted pods are new and available, no old one is left | True | | Ready |
+//! | the pods wait for a model | False | Reconciling; Stalled once the rollout is stuck | Initializing |
 //! | the rollout is stuck | False | Stalled | Failed without an available pod, else Initializing |
 //! | a pod cannot run | False | Reconciling | Failed without an available pod, else Initializing |
 //! | the rollout is under way | False | Reconciling | Initializing |
@@ -28,6 +29,7 @@ mod distribution;
 mod events;
 mod exit_reason;
 mod messages;
+mod models_awaited;
 mod observed;
 mod obstacle;
 mod pod_trouble;
@@ -49,6 +51,7 @@ use rollout::Rollout;
 use stage::Stage;
 
 pub use events::{Event, EventKind, EventReason};
+pub use models_awaited::models_awaited;
 pub use observed::*;
 pub use pod_trouble::pod_trouble;
 pub use vocabulary::{ConditionReason, ConditionType};

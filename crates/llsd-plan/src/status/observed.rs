@@ -107,6 +107,8 @@ pub struct Live {
     pub outside_url: Option<String>,
     /// The object that should expose the server and is not served, and why: `Route llama: …`.
     pub not_admitted: Option<String>,
+    /// What a pod waits for before its server can start, in the words of the program that waits.
+    pub models_awaited: Option<String>,
     /// What keeps a pod from running, in the words of Kubernetes: `CrashLoopBackOff: …`.
     pub pod_trouble: Option<String>,
 }

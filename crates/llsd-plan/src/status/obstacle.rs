@@ -43,6 +43,7 @@ impl Obstacle {
     pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout, live: &Live) -> Option<Self> {
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
+            .or_else(|| of_models(rollout, live))
             .or_else(|| of_rollout(rollout))
             .or_else(|| of_return(stage))
             .or_else(|| of_exposure(live))
@@ -133,6 +134,17 @@ fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
     let message =
         format!("{} is no longer asked for and still there: {}", left.object, left.message);
     Some(Obstacle::new(cause, reason, message))
+}
+
+/// The pods wait for somebody to bring a model to its backend, and then go on by themselves.
+fn of_models(rollout: &Rollout, live: &Live) -> Option<Obstacle> {
+    let awaited =
+        live.models_awaited.as_ref().filter(|_| rollout.progress != Progress::Complete)?;
+    let cause = match rollout.progress {
+        Progress::Stuck => Cause::StuckRollout,
+        Progress::Missing | Progress::UnderWay | Progress::Complete => Cause::UnderWay,
+    };
+    Some(Obstacle::new(cause, ConditionReason::WaitingForModels, messages::models_awaited(awaited)))
 }
 
 fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {

@@ -2,7 +2,8 @@
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
-use super::exit_reason;
+use super::{exit_reason, models_awaited};
+use crate::objects::labels::WAIT_FOR_MODELS;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
@@ -26,6 +27,9 @@ pub fn pod_trouble(pod: &Pod) -> Option<String> {
 }
 
 fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
+    if container.name == WAIT_FOR_MODELS && models_awaited::words(container).is_some() {
+        return None;
+    }
     let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let state = container.state.as_ref();
     let waiting = state.and_then(|state| state.waiting.as_ref());

@@ -45,6 +45,8 @@ vocabulary! {
         UpdatePending,
         /// Present only while the server runs as it did before the last change.
         RolledBack,
+        /// Present, and false, only while pods wait for models.
+        ModelsAvailable,
         /// Present only while the resource is paused.
         Paused,
         /// Present only while the operator cannot read, watch or write something that the resource needs.
@@ -129,6 +131,8 @@ vocabulary! {
         RolloutStuck,
         /// Something keeps a pod from running.
         ServerFailing,
+        /// A backend does not have a model without which the server would end.
+        WaitingForModels,
 
         HealthCheckPassed,
         HealthCheckFailed,

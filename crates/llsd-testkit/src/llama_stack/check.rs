@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use llsd_plan::objects::start_program::JUDGEMENT;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -18,7 +19,8 @@ use super::Release;
 /// In Python, because only there are the release's own models.
 const PROGRAMS: [(&str, &str); 3] = [
     ("check.py", include_str!("check.py")),
-    ("dropped.py", include_str!("dropped.py")),
+    // The rules are those of the operator's own judge, so that every test of a configuration tests it.
+    ("judgement.py", JUDGEMENT),
     ("read_yaml.py", include_str!("read_yaml.py")),
 ];
 

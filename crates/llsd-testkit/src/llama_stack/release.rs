@@ -119,6 +119,10 @@ impl Release {
         // What an image adds to the package for the providers that need no service outside.
         requirements
             .extend(["faiss-cpu", "sqlite-vec", "chardet", "pypdf", "redis"].map(Into::into));
+        if self == Self::V0_7_3 {
+            // For Ollama's models.
+            requirements.push("ollama".to_owned());
+        }
         if self == Self::newest_ogx() {
             // For NVIDIA's models, which one of its distributions serves.
             requirements.push("aiohttp".to_owned());

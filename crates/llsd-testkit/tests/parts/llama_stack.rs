@@ -69,7 +69,7 @@ fn a_release_says_what_it_refuses_and_what_it_ignores() {
         ),
         (
             candidate("unset variable", "VLLM_URL", "VLLM_URI"),
-            Some("Environment variable 'VLLM_URI' not set or empty"),
+            Some("providers.inference[0].config.base_url: Environment variable 'VLLM_URI' not set"),
             None,
         ),
         (

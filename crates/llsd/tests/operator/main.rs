@@ -1,6 +1,7 @@
 //! The operator at work on a real control plane: one resource in, a right deployment kept right.
 
 mod autoscaled;
+mod awaited_models;
 mod diff;
 mod drift;
 mod exposed_elsewhere;

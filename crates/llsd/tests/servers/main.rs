@@ -2,6 +2,7 @@
 
 mod forgotten_registrations;
 mod image;
+mod judged;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
@@ -11,5 +12,6 @@ mod redis_proxy;
 mod redis_proxy_tls;
 mod served_as_asked;
 mod servers_boot;
+mod start_again;
 mod start_program;
 mod trusted_certificates;

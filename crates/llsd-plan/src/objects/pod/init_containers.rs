@@ -1,13 +1,14 @@
 //! What runs before or beside the server: packages of external providers are copied, trusted
-//! certificates joined, and Redis is signed in to.
+//! certificates joined, Redis is signed in to, and models are waited for.
 
 use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
 
 use super::{command, environment, external_providers, resources, security, volumes};
 use crate::objects::blueprint::Blueprint;
-use crate::objects::labels;
-use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, TRUST_DIR, TRUST_FILE};
-use crate::wiring::REDIS_SIDECAR_PORT;
+use crate::objects::{labels, start_program};
+use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, MODELS_PROGRAM, TRUST_DIR, TRUST_FILE};
+use crate::problem::Findings;
+use crate::wiring::{AWAITED_MODELS, REDIS_SIDECAR_PORT};
 
 /// The program of [`joined_trust`]. Its arguments: the resource's certificates, the file to write.
 pub const TRUST: &str = include_str!("trust.py");
@@ -19,11 +20,13 @@ pub const DEFAULT_OPERATOR_IMAGE: &str =
 /// The variable from which the sidecar reads the password.
 const PASSWORD: &str = "LLSD_STORAGE_KV_PASSWORD";
 
-/// The sidecar comes last: it trusts what the init container before it has written.
+/// The sidecar comes after the container that writes what it trusts, and before the one that may wait
+/// for hours, which needs it no less than the server does.
 pub(super) fn of_pod(blueprint: &Blueprint) -> Vec<Container> {
     let mut containers = external_providers::init_containers(blueprint);
     containers.extend(joined_trust(blueprint));
     containers.extend(redis_proxy(blueprint));
+    containers.extend(wait_for_models(blueprint));
     containers
 }
 
@@ -44,6 +47,25 @@ fn joined_trust(blueprint: &Blueprint) -> Option<Container> {
         ]),
         resources: Some(resources::of_init_container()),
         security_context: Some(security::of_container()),
+        ..Default::default()
+    })
+}
+
+/// Waits for models without which the server would end. An init container, because no probe ends it
+/// however long a model takes; why it waits is in the pod's status, as of a server that ends.
+fn wait_for_models(blueprint: &Blueprint) -> Option<Container> {
+    blueprint.environment.iter().find(|variable| variable.name == AWAITED_MODELS)?;
+    start_program::is_used(blueprint).then(|| Container {
+        name: labels::WAIT_FOR_MODELS.into(),
+        image: Some(blueprint.image.clone()),
+        command: Some(vec!["python3".into(), MODELS_PROGRAM.into()]),
+        // The server's own findings speak of these.
+        env: Some(environment::variables(blueprint, &mut Findings::default())),
+        env_from: blueprint.overrides().env_from.clone(),
+        volume_mounts: Some(volumes::of_server(blueprint)),
+        resources: Some(resources::of_init_container()),
+        security_context: Some(security::of_container()),
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
         ..Default::default()
     })
 }

@@ -9,7 +9,8 @@ use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
 use crate::objects::{ca_bundle, start_program};
 use crate::paths::{
-    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, TLS_DIR, TRUST_DIR,
+    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, START_RECORD_DIR,
+    TLS_DIR, TRUST_DIR,
 };
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -20,6 +21,7 @@ pub(super) const TRUST: &str = "trust";
 pub(super) const TLS: &str = "server-tls";
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
 pub(super) const START: &str = "start-program";
+pub(super) const START_RECORD: &str = "start-record";
 
 /// The pod's volumes: the operator's, then the user's.
 pub(super) fn of_pod(blueprint: &Blueprint, findings: &mut Findings) -> Vec<Volume> {
@@ -111,6 +113,7 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
         let name = start_program::name(blueprint.name);
         let source = ConfigMapVolumeSource { name, ..Default::default() };
         volumes.push(Volume { config_map: Some(source), ..named(START) });
+        volumes.push(empty(START_RECORD));
     }
     volumes
 }
@@ -132,6 +135,7 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
     }
     if start_program::is_used(blueprint) {
         mounts.push(read_only(START, START_DIR));
+        mounts.push(mount(START_RECORD, START_RECORD_DIR));
     }
     mounts
 }

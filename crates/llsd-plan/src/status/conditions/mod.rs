@@ -50,6 +50,7 @@ pub(super) fn all(
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
+    assessments.extend(server::models(observed.live).map(Assessment::Current));
     assessments.extend(paused::paused(stage).map(Assessment::Current));
     assessments.extend(access::limited(observed, stage).map(Assessment::Current));
     assessments

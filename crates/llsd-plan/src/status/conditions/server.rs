@@ -1,7 +1,9 @@
-//! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 has them.
+//! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 has them; and
+//! `ModelsAvailable`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
+use super::super::messages;
 use super::super::observed::{Live, Server};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
@@ -55,4 +57,11 @@ pub(super) fn service(live: &Live) -> Statement {
         (Truth::False, ConditionReason::ServiceFailed, "Service is not there")
     };
     Statement::new(ConditionType::ServiceReady, truth, reason, message)
+}
+
+/// Only while pods wait for one.
+pub(super) fn models(live: &Live) -> Option<Statement> {
+    let message = messages::models_awaited(live.models_awaited.as_ref()?);
+    let (condition, reason) = (ConditionType::ModelsAvailable, ConditionReason::WaitingForModels);
+    Some(Statement::new(condition, Truth::False, reason, message))
 }

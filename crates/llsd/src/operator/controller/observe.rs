@@ -47,8 +47,9 @@ pub async fn observe(
     let mut live = live(key, &context.cache.live(key), exposed);
     let is_ready = is_ready(&live);
     if context.memory.unready_for(key, is_ready) >= PATIENCE && live.deployment.is_some() {
-        let trouble = pod_trouble(&context.client, key).await;
-        live.pod_trouble = denials.tolerate(trouble)?.flatten();
+        let pods = denials.tolerate(newest_pods(&context.client, key).await)?.unwrap_or_default();
+        live.pod_trouble = pods.iter().find_map(status::pod_trouble);
+        live.models_awaited = pods.iter().find_map(status::models_awaited);
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
     Ok(Observation { live, server, is_ready, awaited })
@@ -104,6 +105,7 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
         }),
         outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
         not_admitted: not_admitted.next().filter(|_| exposed),
+        models_awaited: None,
         pod_trouble: None,
     }
 }
@@ -121,15 +123,15 @@ fn is_ready(live: &Live) -> bool {
     })
 }
 
-/// What keeps the newest pod that has trouble from running.
-async fn pod_trouble(client: &Client, key: &Key) -> kube::Result<Option<String>> {
+/// The pods, the newest first.
+async fn newest_pods(client: &Client, key: &Key) -> kube::Result<Vec<Pod>> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
     let own = ListParams::default().labels(&labels::selector_text(&key.name));
     let mut listed = pods.list(&own).await?.items;
     listed.sort_by_key(|pod| {
         std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
     });
-    Ok(listed.iter().find_map(status::pod_trouble))
+    Ok(listed)
 }
 
 /// What the server answered last, if a pod of it is ready.

@@ -85,7 +85,7 @@ impl Pod {
     pub fn boot(&self, config: String) -> Boot {
         let container = self.container();
         let program = self.plan.objects.start_program.as_ref().and_then(|map| map.data.as_ref());
-        let program = program.and_then(|files| files.values().next()).expect("a start program");
+        let program = program.and_then(|files| files.get("launch.py")).expect("a start program");
         let boot = Boot::new(config).unwrap().with_port(self.port).with_program(program).unwrap();
         let mut boot = boot.with_env("LLS_HOST", "127.0.0.1");
         for variable in container.env.iter().flatten() {

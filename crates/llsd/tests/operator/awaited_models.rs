@@ -1,0 +1,110 @@
+//! A real server whose model is not there yet: its pod waits, the status says for what and what to do,
+//! and the server comes up as soon as the model is there, without a crash.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use llsd::manifests::names;
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
+use llsd_testkit::{ControlPlane, OllamaStub, RegistryServer, Release, free_port};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::real_server_end_to_end::distribution;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::operator::Operator;
+
+const RELEASE: Release = Release::V0_7_3;
+/// A distribution without packages beyond the server's own.
+const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
+const MODEL: &str = "llama3.2:1b";
+/// A server that starts on a busy machine reads a lot of Python.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
+    if !RELEASE.install_or_skip() {
+        return;
+    }
+    let builder = ControlPlane::builder().with_controller_manager();
+    let Some(cluster) = builder.start_or_skip().await else { return };
+    let user = install(&cluster).await;
+    let image = ImageStandIn::server(&RELEASE.install().unwrap());
+    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
+    else {
+        return;
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
+    kubelet.let_pods_reach("ollama", 11434, address).unwrap();
+    let registry = RegistryServer::builder().start().await.unwrap();
+    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
+    let template = kubelet.server_url_template();
+    let _operator =
+        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
+    let name = cluster.namespace("awaited").await.unwrap();
+    let world = World { namespace: Namespace { cluster: &cluster, name }, kubelet: &kubelet };
+    let spec = json!({
+        "distribution": {"image": image},
+        "providers": {"inference": {"provider": "ollama", "endpoint": "http://ollama:11434"}},
+        "resources": {"models": [MODEL]},
+    });
+    world.namespace.distribution("real", spec).await;
+
+    let down = world.awaits("http://ollama:11434 does not answer; start it there").await;
+    assert_eq!(down["status"]["phase"], "Initializing");
+    let ready = condition(&down, "Ready");
+    assert_eq!(ready["reason"], "WaitingForModels");
+    let stub = OllamaStub::start(address).await.unwrap();
+    world.awaits(&format!("does not have it; ollama pull {MODEL}")).await;
+
+    stub.pull(MODEL);
+    let pulled = Instant::now();
+    let ready = world.until(|object| condition(object, "Ready")["status"] == "True").await;
+    eprintln!("Ready {} s after the model was there", pulled.elapsed().as_secs());
+    assert!(condition(&ready, "ModelsAvailable").is_null());
+    let pods = world.namespace.list("Pod").await;
+    assert_eq!(pods.len(), 1, "{pods:#?}");
+    assert_eq!(pods[0]["status"]["containerStatuses"][0]["restartCount"], 0, "{pods:#?}");
+    // Once for each thing that it had to say.
+    assert_eq!(pods[0]["status"]["initContainerStatuses"][0]["restartCount"], 2, "{pods:#?}");
+}
+
+struct World<'a> {
+    namespace: Namespace<'a>,
+    kubelet: &'a RunningKubelet,
+}
+
+impl World<'_> {
+    /// Waits until the status names the model and ends as given.
+    async fn awaits(&self, words: &str) -> Value {
+        let told = format!("Waiting for model {MODEL} of provider ollama: ");
+        self.until(|object| {
+            let awaited = condition(object, "ModelsAvailable");
+            let message = awaited["message"].as_str().unwrap_or_default();
+            awaited["status"] == "False" && message.starts_with(&told) && message.contains(words)
+        })
+        .await
+    }
+
+    async fn until(&self, holds: impl Fn(&Value) -> bool) -> Value {
+        let begun = Instant::now();
+        loop {
+            let now =
+                self.namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
+            if holds(&now) {
+                return now;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{}\n{}",
+                serde_json::to_string_pretty(&now["status"]).unwrap(),
+                self.kubelet.logs(&self.namespace.name)
+            );
+            sleep(Duration::from_millis(500)).await;
+        }
+    }
+}

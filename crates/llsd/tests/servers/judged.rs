@@ -1,0 +1,148 @@
+//! What the judge, which runs in a container of the server's image, says of files that the server of
+//! each release would start with, and of files that it would not.
+
+use std::{fs, process::Command, process::Stdio};
+
+use llsd_plan::objects::start_program;
+use llsd_testkit::{Release, Venv};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::pod::{Pod, Secrets};
+
+/// An image with the judge in it.
+struct Image {
+    venv: Venv,
+    folder: TempDir,
+}
+
+impl Image {
+    fn of(release: Release) -> Self {
+        let folder = TempDir::new().unwrap();
+        for (name, text) in start_program::FILES {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self { venv: release.install().unwrap(), folder }
+    }
+
+    /// The verdict on this text, which is also what Kubernetes gets.
+    fn judge(&self, text: &str, env: &[(&str, &str)]) -> Value {
+        let file = |name: &str| self.folder.path().join(name);
+        fs::write(file("config.yaml"), text).unwrap();
+        fs::create_dir_all(file("home")).unwrap();
+        let done = Command::new(self.venv.python())
+            .arg(file("judge.py"))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", file("home"))
+            .env("TIKTOKEN_CACHE_DIR", self.venv.tokenizers())
+            .env("LLAMA_STACK_CONFIG", file("config.yaml"))
+            .env("LLS_TERMINATION_LOG", file("verdict"))
+            .envs(env.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let verdict = fs::read_to_string(file("verdict")).unwrap();
+        assert!(verdict.is_ascii() && verdict.len() <= 4096, "{verdict}");
+        // Nothing else was written.
+        let written = fs::read_dir(file("home")).unwrap().count();
+        assert_eq!(written, 0, "{verdict}");
+        serde_json::from_str(&verdict).unwrap()
+    }
+}
+
+/// A file of the release with a model of vLLM, as the operator generates it.
+fn good(release: Release) -> String {
+    let spec = json!({
+        "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:8000"}},
+        "resources": {"models": ["llama3.2-8b"]},
+    });
+    Pod::planned(release, spec, &Secrets::new()).config().to_owned()
+}
+
+/// The place of the provider in the file.
+fn place(text: &str, release: Release) -> String {
+    let file = release.read_yaml(&[text]).unwrap().remove(0).unwrap();
+    let entries = file["providers"]["inference"].as_array().unwrap().clone();
+    let index = entries.iter().position(|entry| entry["provider_id"] == "vllm").unwrap();
+    format!("providers.inference[{index}]")
+}
+
+fn only(verdict: &Value, kind: &str) -> (String, String) {
+    let problems = verdict["problems"].as_array().unwrap();
+    let found: Vec<&Value> = problems.iter().filter(|one| one["kind"] == kind).collect();
+    assert_eq!(found.len(), 1, "{verdict:#}");
+    let text = |field: &str| found[0][field].as_str().unwrap_or_default().to_owned();
+    (text("path"), text("message"))
+}
+
+#[test]
+fn each_release_says_what_is_wrong_with_a_file_and_where() {
+    for release in Release::under_test().unwrap() {
+        if !release.install_or_skip() {
+            return;
+        }
+        let image = Image::of(release);
+        let text = good(release);
+        let provider = place(&text, release);
+
+        let verdict = image.judge(&text, &[]);
+        assert_eq!(verdict["verdict"], "good", "{verdict:#}");
+        assert_eq!(verdict["problems"], json!([]), "{verdict:#}");
+        assert_eq!(verdict["server"], release.to_string());
+
+        let verdict = image.judge(&format!("{text}logging: [1]\n"), &[]);
+        assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
+        assert_eq!(only(&verdict, "schema").0, "logging");
+
+        let verdict = image.judge(&text.replace("remote::vllm", "remote::vlllm"), &[]);
+        assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
+        let (path, message) = only(&verdict, "provider");
+        assert_eq!(path, format!("{provider}.provider_type"));
+        assert!(message.contains("remote::vlllm"), "{message}");
+
+        let verdict = image.judge(&text.replace("remote::vllm", "remote::together"), &[]);
+        assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
+        let (path, message) = only(&verdict, "package");
+        assert_eq!(path, format!("{provider}.provider_type"));
+        assert!(message.contains("No module named 'together'"), "{message}");
+
+        let verdict = image.judge(&format!("{text}nobody_reads_this: 1\n"), &[]);
+        assert_eq!(verdict["verdict"], "good", "{verdict:#}");
+        assert_eq!(only(&verdict, "dropped").0, "nobody_reads_this");
+        eprintln!("{release} judges");
+    }
+}
+
+#[test]
+fn a_value_that_a_variable_gives_is_not_quoted() {
+    for release in [Release::newest(), Release::newest_ogx()] {
+        if !release.install_or_skip() {
+            return;
+        }
+        let text = good(release).replace("http://vllm:8000/v1", "${env.ADDRESS}");
+        let verdict = Image::of(release).judge(&text, &[("ADDRESS", "sk-7d1f secret")]);
+        assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
+        assert!(only(&verdict, "schema").0.ends_with(".config.base_url"), "{verdict:#}");
+        assert!(!verdict.to_string().contains("sk-7d1f"), "{verdict:#}");
+        let verdict = Image::of(release).judge(&text, &[]);
+        let (path, message) = only(&verdict, "schema");
+        assert!(path.ends_with(".config.base_url") && message.contains("ADDRESS"), "{verdict:#}");
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_is_not_refused() {
+    let release = Release::newest();
+    if !release.install_or_skip() {
+        return;
+    }
+    let image = Image::of(release);
+    let verdict = image.judge(&good(release), &[("LLS_JUDGE_SECONDS", "0.2")]);
+    assert_eq!(verdict["verdict"], "unjudged");
+    assert_eq!(verdict["why"], "no verdict after 0.2 s");
+    // A file of which nobody knows where it is.
+    let verdict = image.judge("version: 2", &[("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "none")]);
+    assert_eq!(verdict["why"], "the image's own configuration is not found", "{verdict}");
+}
