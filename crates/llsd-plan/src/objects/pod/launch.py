@@ -25,9 +25,11 @@ import re
 import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 from typing import TextIO
 
 import yaml
@@ -37,6 +39,9 @@ MOUNTED_FILE = "/etc/llama-stack/config.yaml"
 OWN_FILES = [f"{folder}/{file}" for folder in ("/app", "/opt/app-root") for file in ("config.yaml", "run.yaml")]
 ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")
 STORE_SECONDS = 10
+RECORD = "/run/llama-stack-start"  # a folder that lives as long as the pod
+FAILED_START_SECONDS = 900  # one that ran for longer had started
+JUDGE_SECONDS = 60
 Release = tuple[int, int, int]
 OGX = (1, 0, 0)  # llama-stack ended with 0.7
 NEWEST = (0, 99, 0)
@@ -145,6 +150,21 @@ def prepare_ogx(file: str) -> None:
         os.environ["OGX_CONFIG_DIR"] = os.path.join(home, ".ogx")
 
 
+def read(file: str) -> dict:
+    try:
+        with open(file) as opened:
+            document = yaml.safe_load(opened)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        fail(f"{file} cannot be read: {type(error).__name__}")
+    return document if isinstance(document, dict) else fail(f"{file} is not a mapping")
+
+
+def reference(release: Release) -> str:
+    """How the release writes a variable."""
+    operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
+    return r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}"
+
+
 def resolved(node, pattern: str):
     """The value with its environment references replaced as the server does it; what is not set becomes None.
     The server has a function for this, but importing it takes as long as half a start."""
@@ -162,6 +182,38 @@ def resolved(node, pattern: str):
 
     result = re.sub(pattern, value_of, node)
     return node if result == node else result or None
+
+
+# A start that failed
+
+
+def judge_after_a_failed_start() -> None:
+    """Where this pod has tried to start a moment ago, the server ended. Then its file is judged before the next try, and
+    what is found becomes the container's last words, in place of the server's, which hide the cause and quote values.
+    A first start is not slowed."""
+    folder = os.environ.get("LLS_START_RECORD") or RECORD
+    record = os.path.join(folder, "started")
+    try:
+        failed = os.path.exists(record) and time.time() - os.path.getmtime(record) < FAILED_START_SECONDS
+        with open(record, "w"):
+            pass
+    except OSError:
+        return
+    if not failed:
+        return
+    program = os.path.join(os.path.dirname(os.path.realpath(__file__)), "judge.py")
+    words = os.environ | {"LLS_JUDGE_SECONDS": str(JUDGE_SECONDS), "LLS_TERMINATION_LOG": os.devnull}
+    try:
+        done = subprocess.run([sys.executable, program], env=words, capture_output=True, timeout=JUDGE_SECONDS + 10)
+        problems = [one for one in json.loads(done.stdout)["problems"] if one["kind"] != "dropped"]
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError):
+        return
+    if not problems:
+        return
+    found = "; ".join(f"{one['path']}: {one['message']}".removeprefix(": ") for one in problems)
+    say(f"error: {found}")
+    with contextlib.suppress(OSError), open(os.environ.get("LLS_TERMINATION_LOG") or "/dev/termination-log", "w") as log:
+        log.write(f"start: error: {found}\n")
 
 
 # Which records came from configuration
@@ -486,15 +538,8 @@ def main() -> None:
         prepare_ogx(file)
     else:
         os.environ["LLAMA_STACK_CONFIG"] = file
-    try:
-        with open(file) as opened:
-            document = yaml.safe_load(opened)
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        fail(f"{file} cannot be read: {type(error).__name__}")
-    if not isinstance(document, dict):
-        fail(f"{file} is not a mapping")
-    operator = "([:+])" if release < (0, 2, 13) else ":([=+])"
-    config = resolved(document, r"\$\{env\.([A-Z0-9_]+)(?:" + operator + r"([^}]*))?\}")
+    judge_after_a_failed_start()
+    config = resolved(read(file), reference(release))
     command = server_command(config, release, file) + sys.argv[1:]  # the resource's `args`
     make_database_folders(config)
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)
