@@ -8,6 +8,8 @@ pub const CONFIG_FILE: &str = "/etc/llama-stack/config.yaml";
 
 /// The folder of the program that starts the server.
 pub const START_DIR: &str = "/etc/llama-stack-start";
+/// What judges a configuration.
+pub const JUDGE_PROGRAM: &str = "/etc/llama-stack-start/judge.py";
 /// What the server's container runs.
 pub const START_PROGRAM: &str = "/etc/llama-stack-start/launch.py";
 

@@ -56,6 +56,9 @@ pub const CA_BUNDLE_HASH: &str = "configmap.hash/ca-bundle";
 pub const HASHES: [&str; 5] =
     [CONFIG_HASH, USER_CONFIG_HASH, SECRET_HASH, VARIABLES_HASH, CA_BUNDLE_HASH];
 
+/// What a Deployment says of the template that it has, and of the one before.
+pub const RECORDS: [&str; 5] = [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, ROLLED_BACK];
+
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";
 

@@ -1,11 +1,12 @@
-//! The ConfigMap with the program that starts the server. Its name carries a hash of the program, and
-//! it never changes: pods that were made with another one can still start.
+//! The ConfigMap with the program that starts the server, and with the judge of its configuration. Its
+//! name carries a hash of them, and it never changes: pods that were made with another one can still
+//! start.
 
 use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::blueprint::{Blueprint, ConfigSource};
+use super::blueprint::{Blueprint, ConfigSource, Owner};
 use super::{labels, names};
 use crate::releases::Server;
 use crate::sha256;
@@ -13,10 +14,19 @@ use crate::sha256;
 /// The start program, which knows how each release of the server takes its configuration.
 pub const LAUNCH: &str = include_str!("pod/launch.py");
 
-/// The key, and so the file's name.
-pub(super) const KEY: &str = "launch.py";
+/// The keys, and so the names of the files: the start program, and the judge that it calls where a
+/// start has failed, and that judges what is to be rolled out.
+pub const FILES: [(&str, &str); 3] = [
+    ("launch.py", LAUNCH),
+    ("judge.py", include_str!("pod/judge.py")),
+    ("judgement.py", JUDGEMENT),
+];
 
-static HASH: LazyLock<String> = LazyLock::new(|| sha256::hex(LAUNCH));
+/// What a release says of a file, without the program around it.
+pub const JUDGEMENT: &str = include_str!("pod/judgement.py");
+
+static HASH: LazyLock<String> =
+    LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));
 
 /// The name of the ConfigMap.
 pub fn name(resource: &str) -> String {
@@ -41,12 +51,17 @@ pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
     if !is_used(blueprint) {
         return None;
     }
-    let mut metadata = blueprint.owned(name(blueprint.name));
-    metadata.labels = Some(labels::of_component(blueprint.name, "start"));
-    Some(ConfigMap {
+    Some(owned_by(&blueprint.owner()))
+}
+
+/// The ConfigMap itself, also for who only judges.
+pub(super) fn owned_by(owner: &Owner<'_>) -> ConfigMap {
+    let mut metadata = owner.owned(name(owner.name));
+    metadata.labels = Some(labels::of_component(owner.name, "start"));
+    ConfigMap {
         metadata,
-        data: Some([(KEY.into(), LAUNCH.into())].into()),
+        data: Some(FILES.map(|(key, text)| (key.into(), text.into())).into()),
         immutable: Some(true),
         ..Default::default()
-    })
+    }
 }
