@@ -26,6 +26,8 @@ pub(crate) fn of_resources() -> Vec<Value> {
         rule("apps", &["replicasets"], &["list"]),
         rule("apps", &["deployments"], &OWN),
         rule("autoscaling", &["horizontalpodautoscalers"], &OWN),
+        // In which the new image judges a change before a pod is replaced.
+        rule("batch", &["jobs"], &OWN),
         rule("events.k8s.io", &["events"], &["create", "patch"]),
         rule("gateway.networking.k8s.io", &["httproutes"], &OWN),
         rule("networking.k8s.io", &["ingresses", "networkpolicies"], &OWN),

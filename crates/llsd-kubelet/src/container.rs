@@ -179,10 +179,14 @@ impl Life<'_> {
         given.map_or_else(|| self.pod.grace(), Duration::from_secs)
     }
 
-    /// What the pod's status shows of the container's output: the reason why it could not be
-    /// started, and its own last output only where its policy asks for that. The file that a
-    /// container could write instead is not looked at.
+    /// What the pod's status shows of the container's output: what it wrote to its file for that, else
+    /// the reason why it could not be started, and its own last output only where its policy asks for
+    /// that.
     fn message(&self, code: i32, process: &Process) -> String {
+        let words = self.pod.files().last_words(&self.container.name);
+        if !words.is_empty() && code != START_ERROR {
+            return words;
+        }
         let policy = self.container.termination_message_policy.as_deref();
         let shown = code == START_ERROR || (code != 0 && policy == Some(FALLBACK_TO_LOGS));
         if shown { process.last_output() } else { String::new() }
@@ -190,11 +194,16 @@ impl Life<'_> {
 
     /// Tries until everything that the container needs is there.
     async fn start(&self) -> (Process, Spec) {
+        let mut tries = 0_u32;
         loop {
             match self.try_start().await {
                 Ok(started) => return started,
-                Err(refusal) => self.update(|snapshot| snapshot.state = State::Waiting(refusal)),
+                Err(refusal) => {
+                    let refusal = refusal.after(tries);
+                    self.update(|snapshot| snapshot.state = State::Waiting(refusal));
+                }
             }
+            tries += 1;
             sleep(RETRY).await;
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -17,6 +18,10 @@ use crate::{
     volumes::Folders,
 };
 
+/// Where a container leaves its last words unless it says otherwise, and how much of them is kept.
+const LAST_WORDS: &str = "/dev/termination-log";
+const KEPT: usize = 4096;
+
 /// The files that the containers of a pod share.
 pub(crate) struct PodFiles<'a> {
     pub(crate) folder: &'a Path,
@@ -26,6 +31,29 @@ pub(crate) struct PodFiles<'a> {
 }
 
 impl PodFiles<'_> {
+    /// The file for a container's last words, empty; everybody may write to it, whoever runs there.
+    fn words_file(&self, container: &str) -> Result<PathBuf, Refusal> {
+        let file = self.words(container);
+        let make = || -> std::io::Result<()> {
+            fs::create_dir_all(self.folder.join("containers").join(container))?;
+            fs::write(&file, "")?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o666))
+        };
+        make().map_err(|error| Refusal::create(error.to_string()))?;
+        Ok(file)
+    }
+
+    fn words(&self, container: &str) -> PathBuf {
+        self.folder.join("containers").join(container).join("last-words")
+    }
+
+    /// What a container wrote to its file, as far as Kubernetes keeps it.
+    pub(crate) fn last_words(&self, container: &str) -> String {
+        let words = fs::read(self.words(container)).unwrap_or_default();
+        let end = words.len().min(KEPT);
+        String::from_utf8_lossy(&words[..end]).into_owned()
+    }
+
     pub(crate) fn spec(
         &self,
         pod: &Pod,
@@ -66,6 +94,11 @@ impl PodFiles<'_> {
         let folders = image.folders().iter().map(|(source, target)| read_only(source, target));
         let mut mounts: Vec<Mount> = folders.collect();
         mounts.push(read_only(self.hosts, Path::new("/etc/hosts")));
+        mounts.push(Mount {
+            source: self.words_file(&container.name)?,
+            target: container.termination_message_path.as_deref().unwrap_or(LAST_WORDS).into(),
+            read_only: false,
+        });
         let mut volumes = Vec::new();
         for mount in container.volume_mounts.iter().flatten() {
             volumes.push(Mount {

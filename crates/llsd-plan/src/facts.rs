@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::ByteString;
-use llsd_api::v1alpha2::RollbackPolicy;
+use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
 use crate::releases::Releases;
+use crate::shape::Shape;
 
 /// What is known of the world around one resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -166,6 +167,9 @@ pub struct SecretKeyFacts {
     pub empty: bool,
     /// The server would read the value as a number or boolean, and refuse to start.
     pub coerced: bool,
+    /// What the value looks like, for the one that stands in for it where a change is judged.
+    #[serde(skip_serializing_if = "Shape::is_text")]
+    pub shape: Shape,
     /// The value read as a database's connection string; it never leaves the process.
     #[serde(skip)]
     pub connection: Option<Result<Connection, &'static str>>,
@@ -243,6 +247,8 @@ pub struct OperatorFacts {
     pub ca_bundle_namespaces: Option<BTreeSet<String>>,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
+    /// Whether changes are judged before they are rolled out, where the resource does not say it.
+    pub preflight: PreflightPolicy,
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]
     pub releases: &'static Releases,

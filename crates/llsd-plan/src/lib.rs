@@ -22,6 +22,7 @@ pub mod resource;
 pub mod rollout;
 mod secrets;
 pub mod sha256;
+pub mod shape;
 pub mod status;
 mod substitution;
 pub mod suggest;

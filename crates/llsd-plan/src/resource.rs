@@ -33,7 +33,7 @@ pub const PAUSED: &str = "llamastack.io/paused";
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
 
 /// Fields of `workload` that pods are not made from.
-const NOT_OF_PODS: [&str; 3] = ["replicas", "rollback", "historyLimit"];
+const NOT_OF_PODS: [&str; 4] = ["replicas", "rollback", "preflight", "historyLimit"];
 
 /// The namespace of a resource that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -152,6 +152,11 @@ impl Resource {
         }
         spec.sort_all_objects();
         format!("{spec} {}", self.container_name.as_deref().unwrap_or_default())
+    }
+
+    /// The value of [`RETRY`].
+    pub fn retry(&self) -> Option<&str> {
+        self.retry.as_deref()
     }
 
     /// The uid by which its objects know it; empty for a file.

@@ -27,6 +27,8 @@ impl Namespace<'_> {
             "LlamaStackDistribution" => ("llamastack.io", "v1alpha2", "llamastackdistributions"),
             "Deployment" => ("apps", "v1", "deployments"),
             "ReplicaSet" => ("apps", "v1", "replicasets"),
+            "Job" => ("batch", "v1", "jobs"),
+            "ResourceQuota" => ("", "v1", "resourcequotas"),
             "NetworkPolicy" => ("networking.k8s.io", "v1", "networkpolicies"),
             "Ingress" => ("networking.k8s.io", "v1", "ingresses"),
             "HorizontalPodAutoscaler" => ("autoscaling", "v2", "horizontalpodautoscalers"),

@@ -25,12 +25,13 @@ pub use providers::{ProviderEntry, ProvidersSpec};
 pub use resources::{McpEndpoint, ModelEntry, ModelType, ResourcesSpec, ShieldEntry, ToolEntry};
 pub use status::{
     ConfigGenerationStatus, DistributionConfig, LlamaStackDistributionStatus, Phase,
-    ProviderHealth, ProviderStatus, ResolvedDistribution, VersionInfo,
+    PreflightProblem, PreflightStatus, PreflightVerdict, ProviderHealth, ProviderStatus,
+    ResolvedDistribution, VersionInfo,
 };
 pub use storage::{KvStorageSpec, KvType, SqlStorageSpec, SqlType, StateStorageSpec};
 pub use workload::{
-    AccessMode, AutoscalingSpec, DeletionPolicy, PodDisruptionBudgetSpec, RollbackPolicy,
-    VolumeSpec, WorkloadSpec,
+    AccessMode, AutoscalingSpec, DeletionPolicy, PodDisruptionBudgetSpec, PreflightPolicy,
+    RollbackPolicy, VolumeSpec, WorkloadSpec,
 };
 
 use crate::rules::{self, OVERRIDE_EXCLUDES};

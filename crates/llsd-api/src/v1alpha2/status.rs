@@ -29,6 +29,9 @@ pub struct LlamaStackDistributionStatus {
     /// The generated configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config_generation: Option<ConfigGenerationStatus>,
+    /// What the new image said of the last change that was judged before it was rolled out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<PreflightStatus>,
     /// The state in detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
@@ -48,6 +51,58 @@ pub struct LlamaStackDistributionStatus {
     /// Where the server is reached from outside; empty while that is not known yet.
     #[serde(rename = "routeURL", skip_serializing_if = "Option::is_none")]
     pub route_url: Option<String>,
+}
+
+/// What the new image said of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreflightStatus {
+    /// Stands for what was judged: image, file, packages and variables.
+    pub hash: String,
+    pub verdict: PreflightVerdict,
+    /// The server that judged, with its release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Why nothing could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What the server finds wrong, or would leave out without a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problems: Option<Vec<PreflightProblem>>,
+    /// How many more problems there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<i64>,
+    /// When it was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged_at: Option<Time>,
+}
+
+/// What became of a judgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PreflightVerdict {
+    // Plain comments: a description of each would make a schema that Kubernetes does not take.
+    // The server would start with it, as far as can be told beforehand.
+    Good,
+    // The server would not start with it.
+    Refused,
+    // It could not be judged, and is rolled out all the same.
+    #[default]
+    NotJudged,
+}
+
+/// One finding of a judgement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreflightProblem {
+    /// What it is about: `schema`, `provider`, `package`, `dropped`, `volume`, `model` or `image`.
+    pub kind: String,
+    /// The field of the resource that it comes from.
+    pub field: String,
+    /// The place in config.yaml.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The server's own words.
+    pub message: String,
 }
 
 /// The state in one word.

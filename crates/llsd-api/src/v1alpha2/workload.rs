@@ -52,6 +52,10 @@ pub struct WorkloadSpec {
     /// that was. Default: what the operator's configuration says, or `Auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback: Option<RollbackPolicy>,
+    /// Whether a change of a running server is judged by the new image, in a Job, before a pod is
+    /// replaced. Default: what the operator's configuration says, or `Auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preflight: Option<PreflightPolicy>,
     /// How many earlier states are kept to return to. Default: 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
@@ -61,6 +65,14 @@ pub struct WorkloadSpec {
 /// What becomes of a change whose pods do not become available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RollbackPolicy {
+    #[default]
+    Auto,
+    Off,
+}
+
+/// Whether a change of a running server is judged before a pod is replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PreflightPolicy {
     #[default]
     Auto,
     Off,

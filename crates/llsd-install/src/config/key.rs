@@ -14,10 +14,11 @@ pub enum ConfigKey {
     ClusterDomain,
     CaBundleNamespaces,
     Rollback,
+    Preflight,
 }
 
 impl ConfigKey {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FeatureFlags,
         Self::ImageOverrides,
         Self::Registries,
@@ -25,6 +26,7 @@ impl ConfigKey {
         Self::ClusterDomain,
         Self::CaBundleNamespaces,
         Self::Rollback,
+        Self::Preflight,
     ];
 
     /// As the ConfigMap spells it.
@@ -37,6 +39,7 @@ impl ConfigKey {
             Self::ClusterDomain => "clusterDomain",
             Self::CaBundleNamespaces => "caBundleNamespaces",
             Self::Rollback => "rollback",
+            Self::Preflight => "preflight",
         }
     }
 

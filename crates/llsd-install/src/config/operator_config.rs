@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use llsd_api::v1alpha2::RollbackPolicy;
+use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use llsd_image::mirrors::Registries;
 use llsd_image::settings::ConfigProblem;
 use llsd_plan::facts::OperatorFacts;
@@ -32,6 +32,8 @@ pub struct OperatorConfig {
     pub ca_bundle_namespaces: BTreeSet<String>,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
+    /// Whether changes are judged before they are rolled out, where the resource does not say it.
+    pub preflight: PreflightPolicy,
     /// Mirrors, certificate authorities and what else is special about registries.
     pub registries: Registries,
 }
@@ -86,7 +88,14 @@ impl OperatorConfig {
             ConfigKey::CaBundleNamespaces => {
                 self.ca_bundle_namespaces = namespaces::namespaces(text, &mut remarks);
             }
-            ConfigKey::Rollback => self.rollback = rollback(text, &mut remarks),
+            ConfigKey::Rollback => {
+                let is_on = switch(key, text, &mut remarks);
+                self.rollback = if is_on { RollbackPolicy::Auto } else { RollbackPolicy::Off };
+            }
+            ConfigKey::Preflight => {
+                let is_on = switch(key, text, &mut remarks);
+                self.preflight = if is_on { PreflightPolicy::Auto } else { PreflightPolicy::Off };
+            }
         }
         remarks.0
     }
@@ -113,20 +122,19 @@ impl OperatorConfig {
             cluster_domain: self.cluster_domain.clone(),
             ca_bundle_namespaces: Some(self.ca_bundle_namespaces.clone()),
             rollback: self.rollback,
+            preflight: self.preflight,
             ..OperatorFacts::default()
         }
     }
 }
 
-fn rollback(text: &str, remarks: &mut Remarks) -> RollbackPolicy {
-    match text.trim() {
-        "" | "Auto" => RollbackPolicy::Auto,
-        "Off" => RollbackPolicy::Off,
-        _ => {
-            remarks.at(ConfigKey::Rollback.name(), "must be Auto or Off");
-            RollbackPolicy::default()
-        }
+/// Whether a key that is `Auto` or `Off` leaves something on; `Auto` is what all have by default.
+fn switch(key: ConfigKey, text: &str, remarks: &mut Remarks) -> bool {
+    let text = text.trim();
+    if !matches!(text, "" | "Auto" | "Off") {
+        remarks.at(key.name(), "must be Auto or Off");
     }
+    text != "Off"
 }
 
 fn registries(text: &str, remarks: &mut Remarks) -> Registries {

@@ -1,8 +1,10 @@
 //! What the cluster holds of a resource's objects.
 
 mod deployment;
+mod job;
 mod object;
 mod outside;
 
 pub use deployment::{DeploymentDetail, DeploymentState, RecordedHashes};
+pub use job::JobDetail;
 pub use object::{Detail, LiveObject, version};

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::deployment::DeploymentDetail;
+use super::job::JobDetail;
 use super::outside;
 use crate::fingerprint::{self, Fingerprint};
 use crate::objects::{ObjectKind, labels};
@@ -64,6 +65,7 @@ pub enum Detail {
     Account {
         pull_secrets: Vec<Box<str>>,
     },
+    Job(JobDetail),
 }
 
 impl LiveObject {
@@ -125,6 +127,13 @@ impl LiveObject {
     pub fn content_hash(&self) -> Option<&str> {
         let Detail::Config { hash, .. } = &self.detail else { return None };
         hash.as_deref()
+    }
+
+    pub fn job(&self) -> Option<&JobDetail> {
+        match &self.detail {
+            Detail::Job(detail) => Some(detail),
+            _ => None,
+        }
     }
 
     pub fn deployment(&self) -> Option<&DeploymentDetail> {
@@ -192,6 +201,7 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
                 .filter_map(|secret| text(&secret["name"]))
                 .collect(),
         },
+        ObjectKind::Job => Detail::Job(JobDetail::read(object)),
         ObjectKind::Secret
         | ObjectKind::NetworkPolicy
         | ObjectKind::Service

@@ -16,7 +16,7 @@ const ORDER: [(&str, &[&str]); 6] = [
     ("/spec/storage", &["kv", "sql"]),
     ("/spec/networking", &["port", "expose", "tls", "allowedFrom"]),
     ("/spec/workload", &["replicas", "workers", "resources", "storage", "overrides", "autoscaling",
-        "podDisruptionBudget", "topologySpreadConstraints", "rollback", "historyLimit"]),
+        "podDisruptionBudget", "topologySpreadConstraints", "rollback", "preflight", "historyLimit"]),
     ("/spec/workload/storage", &["size", "mountPath"]),
     ("/spec/workload/overrides", &["serviceAccountName", "terminationGracePeriodSeconds", "env",
         "command", "args", "volumes", "volumeMounts"]),

@@ -47,6 +47,7 @@ kinds! {
     Deployment: "apps", "v1", "Deployment", "deployments";
     DisruptionBudget: "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets";
     Autoscaler: "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers";
+    Job: "batch", "v1", "Job", "jobs";
     Ingress: "networking.k8s.io", "v1", "Ingress", "ingresses";
     HttpRoute: "gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes";
     Route: "route.openshift.io", "v1", "Route", "routes";
@@ -92,6 +93,7 @@ impl ObjectKind {
             Self::DisruptionBudget => "-pdb",
             Self::Autoscaler => "-hpa",
             Self::Ingress => "-ingress",
+            Self::Job => return named_by_content(name, &["-preflight"]),
             Self::Secret => return named_by_content(name, &["-storage"]),
             Self::ConfigMap => {
                 return named_by_content(name, &["-config", "-start", "-ca-bundle"]);
@@ -124,6 +126,9 @@ mod tests {
                     names::storage_secret("llama", None),
                     names::storage_secret("llama", Some("0a1b2c3d")),
                 ],
+                None if *kind == ObjectKind::Job => {
+                    vec![names::preflight("llama", "0a1b2c3d")]
+                }
                 None => vec![
                     names::ca_bundles("llama"),
                     names::ca_bundle("llama", "0a1b2c3d"),

@@ -59,6 +59,9 @@ pub const HASHES: [&str; 5] =
 /// The init container that waits for models.
 pub const WAIT_FOR_MODELS: &str = "wait-for-models";
 
+/// What a Deployment says of the template that it has, and of the one before.
+pub const RECORDS: [&str; 5] = [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, ROLLED_BACK];
+
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";
 

@@ -10,6 +10,8 @@ mod deployment;
 mod disruption_budget;
 mod exposure;
 pub mod image_record;
+pub mod judge_job;
+pub mod judged;
 mod kind;
 pub mod labels;
 pub mod names;

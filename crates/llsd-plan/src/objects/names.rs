@@ -8,7 +8,7 @@ pub fn of(kind: ObjectKind, resource: &str) -> Option<String> {
     Some(match kind {
         ObjectKind::ServiceAccount => service_account(resource),
         ObjectKind::VolumeClaim => volume_claim(resource),
-        ObjectKind::Secret | ObjectKind::ConfigMap => return None,
+        ObjectKind::Secret | ObjectKind::ConfigMap | ObjectKind::Job => return None,
         ObjectKind::NetworkPolicy => network_policy(resource),
         ObjectKind::Service => service(resource),
         ObjectKind::Deployment => deployment(resource),
@@ -80,4 +80,26 @@ pub fn start_program(resource: &str, hash: &str) -> String {
 /// The Secret with the parts of a database's connection string. Earlier operators gave it no hash.
 pub fn storage_secret(resource: &str, hash: Option<&str>) -> String {
     hash.map_or_else(|| format!("{resource}-storage"), |hash| format!("{resource}-storage-{hash}"))
+}
+
+/// The Job in which an image judges a change; its pods carry the name as a label, which holds 63 bytes.
+pub fn preflight(resource: &str, hash: &str) -> String {
+    let rest = format!("-preflight-{hash}");
+    let room = LABEL_BYTES.saturating_sub(rest.len()).min(resource.len());
+    format!("{}{rest}", resource[..room].trim_end_matches('-'))
+}
+
+/// What the value of a label holds.
+const LABEL_BYTES: usize = 63;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_job_fits_into_a_label() {
+        assert_eq!(preflight("llama", "0a1b2c3d"), "llama-preflight-0a1b2c3d");
+        let long = "a".repeat(43) + "-and-more-xx";
+        assert_eq!(preflight(&long, "0a1b2c3d").len(), 62, "without a dash at the cut");
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::blueprint::{Blueprint, ConfigSource};
+use super::blueprint::{Blueprint, ConfigSource, Owner};
 use super::{labels, names};
 use crate::releases::Server;
 use crate::sha256;
@@ -52,12 +52,17 @@ pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
     if !is_used(blueprint) {
         return None;
     }
-    let mut metadata = blueprint.owned(name(blueprint.name));
-    metadata.labels = Some(labels::of_component(blueprint.name, "start"));
-    Some(ConfigMap {
+    Some(owned_by(&blueprint.owner()))
+}
+
+/// The ConfigMap itself, also for who only judges.
+pub(super) fn owned_by(owner: &Owner<'_>) -> ConfigMap {
+    let mut metadata = owner.owned(name(owner.name));
+    metadata.labels = Some(labels::of_component(owner.name, "start"));
+    ConfigMap {
         metadata,
         data: Some(FILES.map(|(key, text)| (key.into(), text.into())).into()),
         immutable: Some(true),
         ..Default::default()
-    })
+    }
 }

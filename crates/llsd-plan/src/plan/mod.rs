@@ -13,4 +13,4 @@ mod user_variables;
 
 pub use collision::plan_beside;
 pub use moved::moved;
-pub use planning::{Plan, Planning, parse_and_plan, plan};
+pub use planning::{JudgedWith, Plan, Planning, parse_and_plan, plan};

@@ -1,7 +1,9 @@
 //! From a resource and facts to everything that the operator would apply, or to what is in the way.
 
+use std::collections::BTreeMap;
+
 use llsd_api::secret_ref::SecretKey;
-use llsd_api::v1alpha2::RollbackPolicy;
+use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde_json::Value;
 
 use super::config_source::external_installs;
@@ -9,6 +11,7 @@ use super::{config_source, moved, own_inputs, secret_references, server, user_va
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
+use crate::objects::judge_job::Shapes;
 use crate::objects::{
     Blueprint, ConfigSource, Objects, ca_bundle, objects, service, storage_secret, withheld,
 };
@@ -39,7 +42,30 @@ pub struct Plan {
     pub withheld: Vec<Problem>,
     /// What becomes of it if its pods do not become available.
     pub rollback: RollbackPolicy,
+    /// Whether it is judged before pods are replaced, and what is known for that.
+    pub preflight: PreflightPolicy,
+    pub judged_with: JudgedWith,
     pub warnings: Vec<Problem>,
+}
+
+/// What a judgement needs to know beyond the objects.
+#[derive(Clone, Debug, Default)]
+pub struct JudgedWith {
+    pub shapes: Shapes,
+    /// Claims of the user's own, by their access modes.
+    pub claims: BTreeMap<String, Vec<String>>,
+}
+
+impl JudgedWith {
+    fn of(facts: &Facts) -> Self {
+        let shapes = facts.secrets.iter().map(|(name, secret)| {
+            let keys = secret.keys.iter().map(|(key, value)| (key.clone(), value.shape));
+            (name.clone(), keys.collect())
+        });
+        let claims = facts.claims.iter().filter(|(_, claim)| !claim.missing);
+        let claims = claims.map(|(name, claim)| (name.clone(), claim.access_modes.clone()));
+        Self { shapes: shapes.collect(), claims: claims.collect() }
+    }
 }
 
 /// What planning came to.
@@ -153,6 +179,12 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
             .as_ref()
             .and_then(|workload| workload.rollback)
             .unwrap_or(facts.operator.rollback),
+        preflight: spec
+            .workload
+            .as_ref()
+            .and_then(|workload| workload.preflight)
+            .unwrap_or(facts.operator.preflight),
+        judged_with: JudgedWith::of(facts),
         warnings: findings.warnings,
     }))
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
+use super::preflight::Preflight;
 use super::rollback::{self, Return};
 use super::{adopted, claim, difference, storage_secrets};
 use crate::inputs::{self, Inputs};
@@ -23,6 +24,8 @@ pub struct Running {
     pub deployment: Option<Value>,
     /// A return that [`super::returns_to`] asks for, and its template where that is kept.
     pub back: Option<(Return, Option<Value>)>,
+    /// What became of the judgement of the planned change, where one is needed.
+    pub preflight: Option<Preflight>,
     /// Secrets with connection strings that are on record and were deleted.
     pub gone: Vec<String>,
     /// The time, in seconds.
@@ -36,8 +39,12 @@ pub struct Rollout<'a> {
     pub decisions: Vec<Decision<'a>>,
     /// The template that the Deployment keeps although another one is planned.
     pub kept: Option<KeptTemplate>,
+    /// What became of the judgement of the planned change, where one is needed.
+    pub preflight: Option<&'a Preflight>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
+    /// Of the Deployment nothing is ours yet but its metadata.
+    only_marks: bool,
 }
 
 /// What is to be done about one object.
@@ -70,14 +77,14 @@ pub fn decide<'a>(
     image_override: Option<&str>,
     running: &'a Running,
 ) -> Rollout<'a> {
-    let mut rollout = Rollout::default();
+    let mut rollout = Rollout { preflight: running.preflight.as_ref(), ..Rollout::default() };
     let fewest = fewest_scaled(&planned);
     let mut planned = planned;
     if let Some(deployment) =
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
     {
         rollout.keep_template(resource, deployment, image_override, running);
-        if !rollout.is_adopted() {
+        if !rollout.only_marks {
             let live = running.counterpart(deployment).and_then(LiveObject::deployment);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
         }
@@ -104,6 +111,7 @@ pub fn decide<'a>(
                 | ObjectKind::Service
                 | ObjectKind::DisruptionBudget
                 | ObjectKind::Autoscaler
+                | ObjectKind::Job
                 | ObjectKind::Ingress
                 | ObjectKind::HttpRoute
                 | ObjectKind::Route => Decision::of(resource, object, live),
@@ -164,10 +172,13 @@ impl<'a> Rollout<'a> {
         if self.goes_back(planned, detail, running) {
             return;
         }
+        let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
         if !keeps_template(resource, planned, image_override, live) {
+            if self.preflight.is_some_and(Preflight::holds) {
+                self.wait_for_judgement(planned, detail, whole);
+            }
             return;
         }
-        let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
         let is_ours = live.is_some_and(|live| live.fingerprint.is_some());
         if is_ours && detail.is_some_and(|detail| !detail.adopted) {
             if let Some((json, kept)) = kept::with_live_template(&planned.json, whole) {
@@ -182,6 +193,31 @@ impl<'a> Rollout<'a> {
             needs: kept::needs(whole),
         });
         planned.json = adopted::mark(&planned.json, &resource.state().unwrap_or_default());
+        self.only_marks = true;
+    }
+
+    /// Leaves the live template in the place of the planned one until that was judged.
+    fn wait_for_judgement(
+        &mut self,
+        planned: &mut PlannedObject,
+        live: Option<&DeploymentDetail>,
+        whole: &Value,
+    ) {
+        if let Some(adopted) = live.filter(|live| live.adopted) {
+            self.kept = Some(KeptTemplate {
+                cause: KeepCause::Preflight,
+                waiting: difference::places(&planned.json["spec"], &whole["spec"], "spec"),
+                needs: kept::needs(whole),
+            });
+            planned.json =
+                adopted::mark(&planned.json, adopted.planned_for.as_deref().unwrap_or_default());
+            let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
+            *inputs = json!(adopted.inputs.as_deref());
+            self.only_marks = true;
+        } else if let Some((json, kept)) = kept::until_judged(&planned.json, whole) {
+            planned.json = json;
+            self.kept = Some(kept);
+        }
     }
 
     /// Puts the template of a return in the place of the planned one, if there is to be one.
@@ -216,17 +252,18 @@ impl<'a> Rollout<'a> {
         true
     }
 
-    /// Whether the template of an earlier operator stays.
-    fn is_adopted(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.cause == KeepCause::Adopted)
-    }
-
-    /// Whether only pods of the planned template need an object, while another template stays.
+    /// Whether only pods of the planned template need an object, while another template stays. A Job that
+    /// judges it needs its ConfigMaps, too.
     fn is_for_the_next_template(&self, object: &PlannedObject) -> bool {
         let Some(kept) = &self.kept else { return false };
-        matches!(object.kind, ObjectKind::ConfigMap | ObjectKind::Secret)
-            && kept.cause != KeepCause::Adopted
-            && !kept.needs.contains(&(object.kind, object.name.clone()))
+        let is_for_pods = match kept.cause {
+            KeepCause::Adopted => false,
+            KeepCause::Preflight => object.kind == ObjectKind::Secret,
+            KeepCause::Upgrade | KeepCause::RolledBack(_) => {
+                matches!(object.kind, ObjectKind::ConfigMap | ObjectKind::Secret)
+            }
+        };
+        is_for_pods && !kept.needs.contains(&(object.kind, object.name.clone()))
     }
 
     fn deployment(
@@ -237,7 +274,7 @@ impl<'a> Rollout<'a> {
         fewest: Option<i32>,
     ) -> Decision<'a> {
         let decision = Decision::of(resource, object, live);
-        if self.is_adopted() {
+        if self.only_marks {
             let action = match decision.action {
                 Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
                 other => other,

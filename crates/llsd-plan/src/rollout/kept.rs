@@ -32,6 +32,8 @@ pub enum KeepCause {
     Adopted,
     /// This operator makes another one of the same inputs than the one before it.
     Upgrade,
+    /// The planned one is being judged, or was refused.
+    Preflight,
     /// The planned one did not become available, or somebody asked for one of before.
     RolledBack(Return),
 }
@@ -76,6 +78,26 @@ pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value
     let mut json = with_template(planned, template);
     if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
         for record in [labels::TEMPLATE_HASH, labels::ROLLED_BACK] {
+            replace(annotations, record, &recorded[record]);
+        }
+    }
+    Some((json, kept))
+}
+
+/// The planned Deployment with the template and the records that the live one has, so that the planned
+/// template is still news once it may be applied; and what waits. `None` where the live one has no
+/// template of ours.
+pub(super) fn until_judged(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
+    let template = fingerprint::owned_template(live)?;
+    let kept = KeptTemplate {
+        cause: KeepCause::Preflight,
+        waiting: difference::places(&planned["spec"]["template"], &template, "spec.template"),
+        needs: needs(live),
+    };
+    let recorded = &live["metadata"]["annotations"];
+    let mut json = with_template(planned, template);
+    if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
+        for record in labels::RECORDS {
             replace(annotations, record, &recorded[record]);
         }
     }

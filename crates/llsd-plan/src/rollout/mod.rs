@@ -4,6 +4,7 @@
 //! - A server is not restarted for what its user did not ask for: while the resource's own inputs
 //!   ([`crate::inputs`]) are unchanged, its image keeps its digest ([`Held`]) and its Deployment the
 //!   template that it has ([`keeps_template`]); one of an earlier operator is only marked as ours.
+//! - What would replace pods is judged by its own image first ([`preflight`]).
 //! - What does not become available in time goes back to the last good template, once ([`returns_to`]).
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
@@ -20,6 +21,7 @@ mod held;
 mod inquiry;
 mod instead;
 mod kept;
+pub mod preflight;
 mod refusal;
 pub mod retention;
 mod rollback;

@@ -95,6 +95,7 @@ pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
         | ObjectKind::Deployment
         | ObjectKind::DisruptionBudget
         | ObjectKind::Autoscaler
+        | ObjectKind::Job
         | ObjectKind::Ingress
         | ObjectKind::HttpRoute
         | ObjectKind::Route => false,

@@ -46,6 +46,10 @@ vocabulary! {
         ObjectRefused,
         ApplyFailed,
         UpdatePending,
+        PreflightPassed,
+        PreflightFailed,
+        /// A change could not be judged, and was rolled out all the same.
+        PreflightSkipped,
         RolledBack,
         Paused,
         AccessLimited,
@@ -62,6 +66,7 @@ impl EventReason {
             Self::ConfigGenerated
             | Self::DeploymentUpdated
             | Self::UpdatePending
+            | Self::PreflightPassed
             | Self::Paused
             | Self::Ready => EventKind::Normal,
             _ => EventKind::Warning,
@@ -75,6 +80,7 @@ impl EventReason {
                 "GenerateConfig"
             }
             Self::SecretResolutionFailed => "ResolveSecrets",
+            Self::PreflightPassed | Self::PreflightFailed | Self::PreflightSkipped => "Judge",
             Self::ProviderOverridden | Self::DisabledProviderIgnored | Self::SpecWarning => "Plan",
             Self::DeploymentUpdated
             | Self::ObjectNotOurs
@@ -123,6 +129,7 @@ impl Change<'_> {
         events.extend(self.applied());
         events.extend(self.not_written());
         events.extend(self.update_pending());
+        events.extend(self.judged());
         events.extend(self.rolled_back());
         events.extend(self.paused());
         events.extend(self.access_limited());
@@ -212,6 +219,18 @@ impl Change<'_> {
     fn update_pending(&self) -> Option<Event> {
         let pending = self.changed(ConditionType::UpdatePending)?;
         Some(EventReason::UpdatePending.event(&pending.message))
+    }
+
+    fn judged(&self) -> Option<Event> {
+        self.stage.preflight()?;
+        let judged = self.changed(ConditionType::Preflight)?;
+        let news = [
+            (ConditionReason::PreflightPassed, EventReason::PreflightPassed),
+            (ConditionReason::PreflightFailed, EventReason::PreflightFailed),
+            (ConditionReason::PreflightSkipped, EventReason::PreflightSkipped),
+        ];
+        let (_, reason) = news.into_iter().find(|(reason, _)| judged.reason == reason.as_str())?;
+        Some(reason.event(&judged.message))
     }
 
     fn rolled_back(&self) -> Option<Event> {

@@ -3,6 +3,8 @@
 use super::observed::Limitation;
 use crate::problem::Problem;
 use crate::rollout::Return;
+use crate::rollout::preflight::{Preflight, State};
+use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
 /// What a condition's message holds.
 pub(super) const MESSAGE_BYTES: usize = 32 * 1024;
@@ -107,6 +109,44 @@ pub(super) fn rolled_back(back: &Return) -> String {
         back.why.trim_end_matches('.'),
         back.to
     )
+}
+
+const JUDGING: &str = "The change is judged by its own image before it is rolled out";
+
+/// What a judgement means for who asked for the change.
+pub(super) fn preflight(preflight: &Preflight) -> String {
+    let judged = match &preflight.state {
+        State::ToBeAsked(None) | State::Asking(None) => return JUDGING.to_owned(),
+        State::ToBeAsked(Some(why)) => {
+            return format!("{JUDGING}; there is no Job for it yet: {why}");
+        }
+        State::Asking(Some(why)) => return format!("{JUDGING}; its Job waits: {why}"),
+        State::Judged(judged) => judged,
+    };
+    let server = judged.server.as_deref().unwrap_or("the image");
+    let found = findings(judged);
+    match judged.verdict {
+        PreflightVerdict::Good if found.is_empty() => format!("{server} takes the change"),
+        PreflightVerdict::Good => format!("{server} takes the change; it remarks: {found}"),
+        PreflightVerdict::Refused => format!(
+            "{server} would not run with the change, and the server runs on as it is. It is asked again \
+             when the resource or its image changes, or llamastack.io/retry gets a new value: {found}"
+        ),
+        PreflightVerdict::NotJudged => {
+            let why = judged.why.as_deref().unwrap_or("nothing is known of it");
+            format!("The change could not be judged before it was rolled out: {why}")
+        }
+    }
+}
+
+fn findings(judged: &PreflightStatus) -> String {
+    let one = |problem: &PreflightProblem| {
+        let place = problem.path.as_ref().map(|path| format!(" (at {path} of config.yaml)"));
+        let place = place.unwrap_or_default();
+        format!("{}: {}{place}", problem.field, problem.message)
+    };
+    let more = judged.more.map(|more| format!("and {more} more"));
+    judged.problems.iter().flatten().map(one).chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// `1 model`, `2 models`.

@@ -14,6 +14,8 @@
 //! | the registry or the API server does not answer | False | Reconciling | as the rows below, but Initializing for Ready |
 //! | it is planned and nothing was applied yet | Unknown | Reconciling | as the rows below, but Initializing for Ready |
 //! | there is no Deployment | False | Reconciling | Pending |
+//! | the pods run as before a change that its image judges now | False | Reconciling | Initializing |
+//! | the pods run as before a change that its image refused | False | Stalled | Initializing |
 //! | the pods run, and a router or gateway does not serve the object that exposes them | False | Stalled | Initializing |
 //! | the pods run as before a change that did not become available | False | Stalled | Initializing |
 //! | all wanted pods are new and available, no old one is left | True | | Ready |
@@ -89,6 +91,7 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
         )),
         resolved_distribution: distribution::resolved(observed, &stage, &previous),
         config_generation: distribution::config_generation(&stage, &previous, now),
+        preflight: conditions::preflight_record(&stage, &previous),
         conditions: Some(conditions::dated(assessments, &previous, generation, now)),
         replicas: Some(rollout.replicas),
         selector: Some(labels::selector_text(&observed.resource.key.name)),

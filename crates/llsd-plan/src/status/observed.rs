@@ -7,6 +7,7 @@ use crate::live::DeploymentState;
 use crate::plan::Planning;
 use crate::problem::Problem;
 use crate::resource::Resource;
+use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeptTemplate, WriteFailure};
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::ProviderHealth;
@@ -89,6 +90,8 @@ pub struct Applied {
     pub undeleted: Vec<WriteFailure>,
     /// The template that the Deployment keeps although another one is planned.
     pub kept: Option<KeptTemplate>,
+    /// What became of the judgement of the change, where one was needed.
+    pub preflight: Option<Box<Preflight>>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
 }

@@ -10,6 +10,7 @@ use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
 use crate::problem::Reason;
 use crate::resource::PAUSED;
+use crate::rollout::preflight::State;
 use crate::rollout::{KeepCause, Refused};
 
 /// The one thing that is in the way.
@@ -43,6 +44,7 @@ impl Obstacle {
     pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout, live: &Live) -> Option<Self> {
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
+            .or_else(|| of_preflight(stage))
             .or_else(|| of_models(rollout, live))
             .or_else(|| of_rollout(rollout))
             .or_else(|| of_return(stage))
@@ -158,6 +160,18 @@ fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {
         Progress::UnderWay => (Cause::UnderWay, ConditionReason::RollingOut),
     };
     Some(Obstacle::new(cause, reason, rollout.message()))
+}
+
+/// The server runs as before a change that is judged now, or was refused.
+fn of_preflight(stage: &Stage<'_>) -> Option<Obstacle> {
+    let preflight = stage.preflight().filter(|preflight| preflight.holds())?;
+    let (cause, reason) = match &preflight.state {
+        State::Judged(_) => (Cause::StuckRollout, ConditionReason::PreflightFailed),
+        State::ToBeAsked(_) | State::Asking(_) => {
+            (Cause::UnderWay, ConditionReason::PreflightRunning)
+        }
+    };
+    Some(Obstacle::new(cause, reason, messages::preflight(preflight)))
 }
 
 /// The server runs, but as it did before a change that failed. Whoever asked for that has what they want.

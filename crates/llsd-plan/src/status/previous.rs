@@ -3,8 +3,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use llsd_api::v1alpha2::{
-    ConfigGenerationStatus, DistributionConfig, Phase, ProviderStatus, ResolvedDistribution,
-    VersionInfo,
+    ConfigGenerationStatus, DistributionConfig, Phase, PreflightStatus, ProviderStatus,
+    ResolvedDistribution, VersionInfo,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -21,6 +21,7 @@ pub(super) struct Previous {
     pub(super) resolved: Option<ResolvedDistribution>,
     pub(super) generation: Option<ConfigGenerationStatus>,
     pub(super) service_url: Option<String>,
+    pub(super) preflight: Option<PreflightStatus>,
 }
 
 impl Previous {
@@ -41,6 +42,7 @@ impl Previous {
             resolved: part(status, "resolvedDistribution"),
             generation: part(status, "configGeneration"),
             service_url: part(status, "serviceURL"),
+            preflight: part(status, "preflight"),
         }
     }
 

@@ -5,6 +5,7 @@ use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
 use crate::problem::{Problem, Reason};
+use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeepCause, Refused, WriteFailure};
 
 /// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
@@ -93,7 +94,12 @@ impl<'a> Stage<'a> {
     /// Whether the pods stay as they are, whatever was written.
     pub(super) fn keeps_template(&self) -> bool {
         let kept = self.applied().and_then(|applied| applied.kept.as_ref());
-        kept.is_some_and(|kept| matches!(kept.cause, KeepCause::Adopted | KeepCause::Upgrade))
+        kept.is_some_and(|kept| !matches!(kept.cause, KeepCause::RolledBack(_)))
+    }
+
+    /// What became of the judgement of a change, where one was needed.
+    pub(super) fn preflight(&self) -> Option<&'a Preflight> {
+        self.applied()?.preflight.as_deref()
     }
 
     /// What was applied.

@@ -43,6 +43,8 @@ vocabulary! {
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
+        /// What the new image says of the last change that was judged; present only where one was.
+        Preflight,
         /// Present only while the server runs as it did before the last change.
         RolledBack,
         /// Present, and false, only while pods wait for models.
@@ -56,7 +58,7 @@ vocabulary! {
 
 impl ConditionType {
     /// Those that tell of what was planned and of what runs.
-    pub(super) const OF_THE_SERVER: [Self; 10] = [
+    pub(super) const OF_THE_SERVER: [Self; 11] = [
         Self::ConfigGenerated,
         Self::SecretsResolved,
         Self::DeploymentUpdated,
@@ -66,6 +68,7 @@ impl ConditionType {
         Self::StorageReady,
         Self::ServiceReady,
         Self::UpdatePending,
+        Self::Preflight,
         Self::RolledBack,
     ];
 }
@@ -153,6 +156,13 @@ vocabulary! {
         AdoptedTemplateKept,
         /// A Deployment keeps its template, of which this operator would make another.
         TemplateKept,
+        /// The new image judges a change.
+        PreflightRunning,
+        PreflightPassed,
+        /// The new image would not start with a change.
+        PreflightFailed,
+        /// A change could not be judged, and was rolled out all the same.
+        PreflightSkipped,
         /// A change did not become available, and the server runs as before it.
         RolledBack,
         /// Somebody asked for an earlier state of the server.

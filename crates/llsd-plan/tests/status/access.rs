@@ -58,7 +58,7 @@ fn an_object_that_could_not_be_deleted_keeps_a_resource_from_being_ready() {
         let (object, message) = ("Ingress my-llama-ingress".to_owned(), "no".to_owned());
         let undeleted = vec![WriteFailure { object, message, refused }];
         Scene::vllm().with(|scene| {
-            scene.applying = Step::Applied(Applied { undeleted, ..Applied::default() });
+            scene.applying = Step::Applied(Box::new(Applied { undeleted, ..Applied::default() }));
         })
     };
     assert_eq!(undeleted(Refused::Forbidden).short("Ready"), "False Forbidden");

@@ -12,7 +12,7 @@ use crate::scene::{Scene, Step, unreachable_registry, without_the_secret};
 fn a_first_pass_tells_what_was_made() {
     let scene = Scene::vllm().with(|scene| {
         let written = ["Service my-llama-service", "Deployment my-llama"].map(str::to_owned).into();
-        scene.applying = Step::Applied(Applied { written, ..Applied::default() });
+        scene.applying = Step::Applied(Box::new(Applied { written, ..Applied::default() }));
     });
     let events = scene.report().events;
     let reasons: Vec<&str> = events.iter().map(|event| event.reason).collect();
@@ -153,9 +153,9 @@ fn remarks_of_the_cluster_are_told_with_the_deployment() {
         message: "a volume cannot shrink".into(),
         remedy: "set the size that it has".into(),
     }];
-    let scene = Scene::vllm()
-        .next()
-        .with(|scene| scene.applying = Step::Applied(Applied { warnings, ..Applied::default() }));
+    let scene = Scene::vllm().next().with(|scene| {
+        scene.applying = Step::Applied(Box::new(Applied { warnings, ..Applied::default() }));
+    });
     let (status, _, message) = scene.said("DeploymentUpdated");
     assert_eq!(status, "True");
     assert_eq!(

@@ -2,7 +2,7 @@
 //! objects.
 
 use llsd_plan::rollout::{KeepCause, Refused, Return};
-use llsd_plan::status::{Applied, TagNow};
+use llsd_plan::status::TagNow;
 use rstest::rstest;
 use serde_json::json;
 
@@ -262,7 +262,7 @@ fn an_adopted_deployment_says_what_waits_and_how_it_is_applied() {
     assert_eq!(refused.short("Ready"), "False SecretNotFound");
     assert_eq!(refused.condition("UpdatePending"), scene.condition("UpdatePending"));
     // And once it is applied, nothing does.
-    let done = scene.next().with(|scene| scene.applying = Step::Applied(Applied::default()));
+    let done = scene.next().with(|scene| scene.applying = Step::Applied(Box::default()));
     assert_eq!(done.short("UpdatePending"), "-");
 }
 

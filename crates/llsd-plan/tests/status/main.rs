@@ -5,6 +5,7 @@ mod events;
 mod fields;
 mod inputs;
 mod paused;
+mod preflight;
 mod previous;
 mod rest;
 mod rollouts;

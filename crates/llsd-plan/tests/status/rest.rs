@@ -29,8 +29,9 @@ fn scenes() -> Vec<Scene> {
 }
 
 fn resources() -> Vec<Scene> {
-    let applied =
-        |applied: Applied| Scene::vllm().with(|scene| scene.applying = Step::Applied(applied));
+    let applied = |applied: Applied| {
+        Scene::vllm().with(|scene| scene.applying = Step::Applied(Box::new(applied)))
+    };
     let failed = |object, refused| {
         Scene::vllm().with(|scene| scene.applying = Step::Failed(object, refused))
     };

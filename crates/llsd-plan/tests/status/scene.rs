@@ -47,7 +47,7 @@ pub struct Scene {
 #[derive(Clone)]
 pub enum Step {
     Nothing,
-    Applied(Applied),
+    Applied(Box<Applied>),
     Failed(&'static str, Refused),
 }
 
@@ -65,7 +65,7 @@ impl Scene {
             resource,
             facts: Facts::default(),
             unreadable: false,
-            applying: Step::Applied(Applied::default()),
+            applying: Step::Applied(Box::default()),
             live: Live { deployment: Some(running(1)), service: true, ..Live::default() },
             server: answering(&[]),
             tag: TagNow::Unmoved,
@@ -247,5 +247,5 @@ pub fn unreachable_registry(scene: Scene) -> Scene {
 pub fn keeping(cause: KeepCause, waiting: &[&str]) -> Step {
     let waiting = waiting.iter().map(|place| (*place).to_owned()).collect();
     let kept = Some(KeptTemplate { cause, waiting, needs: BTreeSet::new() });
-    Step::Applied(Applied { kept, ..Applied::default() })
+    Step::Applied(Box::new(Applied { kept, ..Applied::default() }))
 }

@@ -158,7 +158,7 @@ async fn step(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<()>
                 let decide = shared.decide.read().unwrap_or_else(PoisonError::into_inner);
                 Arc::clone(&decide)
             };
-            if let Some(patch) = status::patch_towards(&decide(pod), pod) {
+            if let Some(patch) = status::patch_towards(&decide(pod).of_pod(pod), pod) {
                 let manager = PatchParams {
                     field_manager: Some(FIELD_MANAGER.into()),
                     ..PatchParams::default()

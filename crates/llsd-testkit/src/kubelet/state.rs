@@ -2,6 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
+/// What a program says that judges a configuration and finds nothing wrong.
+const CONTENT: &str = r#"{"verdict": "good"}"#;
+
 /// The state that a pod is brought to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PodState {
@@ -15,11 +18,22 @@ pub enum PodState {
     ImagePull { message: String },
     /// Ended well, as the pod of a Job does.
     Succeeded,
+    /// The same, with last words.
+    Ended { message: String },
     /// Bound to the node, and nothing more happens.
     Pending,
 }
 
 impl PodState {
+    /// A pod that is to run once does not run on: where it would be ready, it has ended well.
+    pub(super) fn of_pod(self, pod: &Pod) -> Self {
+        let policy = pod.spec.as_ref().and_then(|spec| spec.restart_policy.as_deref());
+        match self {
+            Self::Ready if policy == Some("Never") => Self::Ended { message: CONTENT.to_owned() },
+            other => other,
+        }
+    }
+
     pub fn crash_loop(message: impl Into<String>) -> Self {
         Self::CrashLoop { message: message.into() }
     }
@@ -34,6 +48,8 @@ pub(super) struct StatusSummary {
     pub(super) waiting: Option<(String, String)>,
     /// The last output of a container before it crashed.
     pub(super) last_message: Option<String>,
+    /// The last words of one that ended well.
+    pub(super) words: String,
 }
 
 impl StatusSummary {
@@ -45,6 +61,7 @@ impl StatusSummary {
             PodState::Ready => Self { ready: true, ..phase("Running") },
             PodState::NeverReady => phase("Running"),
             PodState::Succeeded => phase("Succeeded"),
+            PodState::Ended { message } => Self { words: message.clone(), ..phase("Succeeded") },
             PodState::ImagePull { message } => Self {
                 waiting: Some(("ImagePullBackOff".into(), message.clone())),
                 ..phase("Pending")
@@ -75,7 +92,11 @@ impl StatusSummary {
         let last_message = container
             .and_then(|container| container.last_state.as_ref()?.terminated.clone())
             .map(|terminated| terminated.message.unwrap_or_default());
+        let words = container
+            .and_then(|container| container.state.as_ref()?.terminated.as_ref()?.message.clone())
+            .unwrap_or_default();
         Self {
+            words,
             phase: status.phase.clone().unwrap_or_default(),
             ready: conditions.any(|met| met.type_ == "Ready" && met.status == "True"),
             waiting,

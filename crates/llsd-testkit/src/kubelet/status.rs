@@ -87,7 +87,7 @@ fn container_status(container: &Container, uid: &str, summary: &StatusSummary, n
     let state = if let Some((reason, message)) = &summary.waiting {
         json!({ "waiting": { "reason": reason, "message": message } })
     } else if summary.phase == "Succeeded" {
-        terminated(0, "Completed", "")
+        terminated(0, "Completed", &summary.words)
     } else {
         json!({ "running": { "startedAt": now } })
     };

@@ -15,6 +15,7 @@ mod operator_status;
 mod ownership;
 mod paused;
 mod real_server_end_to_end;
+mod real_server_preflight;
 mod replaced_without_a_lost_request;
 mod report;
 mod secret_changes;

@@ -116,6 +116,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
             ),
             ("podDisruptionBudget", Whole),
             ("rollback", Text),
+            ("preflight", Text),
             ("historyLimit", Count),
             ("topologySpreadConstraints", Whole),
             (

@@ -10,6 +10,7 @@ use super::super::rollout::{Progress, Rollout};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
+use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeepCause, Return};
 
 const HOW: &str = "a change of the spec or of the annotation llamastack.io/refresh applies";
@@ -51,6 +52,15 @@ pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
                     ConditionReason::DeploymentUpdated,
                     "Deployment is up to date with the resource; UpdatePending lists what the operator \
                      would change",
+                ),
+                Some(KeepCause::Preflight) => (
+                    Truth::False,
+                    if stage.preflight().is_some_and(Preflight::is_refused) {
+                        ConditionReason::PreflightFailed
+                    } else {
+                        ConditionReason::PreflightRunning
+                    },
+                    "The Deployment keeps its pod template; Preflight says what the new one waits for",
                 ),
                 Some(KeepCause::RolledBack(back)) => (
                     Truth::False,
@@ -101,7 +111,9 @@ pub(super) fn update_pending(
         Stage::Paused { .. } => return Some(Assessment::AsBefore(ConditionType::UpdatePending)),
         Stage::Applied(_, applied) => {
             let kept = applied.kept.as_ref();
-            (kept.filter(|kept| !matches!(kept.cause, KeepCause::RolledBack(_))), true)
+            let waits =
+                |cause: &KeepCause| matches!(cause, KeepCause::Adopted | KeepCause::Upgrade);
+            (kept.filter(|kept| waits(&kept.cause)), true)
         }
         _ => (None, false),
     };
@@ -130,7 +142,7 @@ pub(super) fn update_pending(
                     ConditionReason::AdoptedTemplateKept,
                     format!("The adopted Deployment runs as it was; {HOW} what waits: "),
                 ),
-                KeepCause::Upgrade | KeepCause::RolledBack(_) => (
+                KeepCause::Upgrade | KeepCause::Preflight | KeepCause::RolledBack(_) => (
                     ConditionReason::TemplateKept,
                     format!("The server runs as it was started; {APPROVE} what waits: "),
                 ),

@@ -5,6 +5,7 @@ mod access;
 mod deployment;
 mod inputs;
 mod paused;
+mod preflight;
 mod ready;
 mod server;
 mod statement;
@@ -18,6 +19,7 @@ use super::vocabulary::ConditionType;
 use statement::Assessment;
 
 pub(super) use inputs::config_source;
+pub(super) use preflight::record as preflight_record;
 pub(super) use statement::dated;
 
 /// What is known of every condition, in the order in which they are listed.
@@ -48,6 +50,8 @@ pub(super) fn all(
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
+    let judged = previous.condition(ConditionType::Preflight);
+    assessments.extend(preflight::preflight(stage, judged));
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
     assessments.extend(server::models(observed.live).map(Assessment::Current));

@@ -91,6 +91,14 @@ pub(in crate::command) struct Arguments {
     #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     secret_refresh: u64,
 
+    /// How long the judgement of a change is waited for before it is rolled out without one, in seconds
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86400))]
+    preflight_deadline: u64,
+
+    /// Changes that are judged at the same time
+    #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    preflight_jobs: u16,
+
     /// The kubelet's configuration of credential-provider plugins
     #[arg(long, value_name = "FILE", requires = "image_credential_provider_bin_dir")]
     image_credential_provider_config: Option<PathBuf>,
@@ -153,6 +161,8 @@ impl Arguments {
             server_poll: SERVER_POLL.min(Duration::from_secs(self.resync)),
             registry_patience: REGISTRY_PATIENCE,
             server_url: self.server_url_template.clone(),
+            preflight_deadline: Duration::from_secs(self.preflight_deadline),
+            preflight_jobs: self.preflight_jobs.into(),
             grace: GRACE / 2,
         }
     }

@@ -105,6 +105,11 @@ fn advice(status: &Value, name: &str, is_ready: bool) -> Vec<String> {
     if is(ConditionType::UpdatePending, ConditionReason::NewerImage) {
         advice.push("set the annotation llamastack.io/refresh, to run the newer image".to_owned());
     }
+    if is(ConditionType::Preflight, ConditionReason::PreflightFailed) {
+        advice.push(format!(
+            "change what the image refuses, or llsd rollout retry {name} to ask it again"
+        ));
+    }
     if is(ConditionType::RolledBack, ConditionReason::RolledBack) {
         advice.push(format!(
             "change the resource, or llsd rollout retry {name} to try the same again"

@@ -27,6 +27,15 @@ struct Remembered {
     /// Why its registry cannot be asked, in the words that were told first.
     registry_trouble: Option<Box<str>>,
     record_not_kept: bool,
+    job_not_made: Option<NotMade>,
+}
+
+/// A Job that could not be made.
+#[derive(Debug)]
+struct NotMade {
+    job: String,
+    since: Instant,
+    why: String,
 }
 
 impl Memory {
@@ -108,6 +117,23 @@ impl Memory {
         let mut all = self.lock();
         let known = all.entry(key.clone()).or_default();
         std::mem::replace(&mut known.record_not_kept, !is_kept) == is_kept
+    }
+
+    /// For how many seconds this Job could not be made, and why.
+    pub fn job_not_made(&self, key: &Key, job: &str) -> Option<(i64, String)> {
+        let all = self.lock();
+        let known = all.get(key)?.job_not_made.as_ref().filter(|known| known.job == job)?;
+        let seconds = i64::try_from(known.since.elapsed().as_secs()).unwrap_or(i64::MAX);
+        Some((seconds, known.why.clone()))
+    }
+
+    /// Notes that this Job could not be made, or that it was.
+    pub fn set_job_made(&self, key: &Key, job: &str, made: Result<(), String>) {
+        let mut all = self.lock();
+        let known = all.entry(key.clone()).or_default();
+        let before = known.job_not_made.take().filter(|before| before.job == job);
+        let since = before.map_or_else(Instant::now, |before| before.since);
+        known.job_not_made = made.err().map(|why| NotMade { job: job.to_owned(), since, why });
     }
 
     pub fn forget(&self, key: &Key) {

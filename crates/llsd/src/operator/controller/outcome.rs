@@ -15,6 +15,9 @@ use crate::operator::telemetry::Reconcile;
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(10);
 
+/// How soon it is looked what a judge says.
+const JUDGING: Duration = Duration::from_secs(2);
+
 /// What became of the plan, where there was one.
 pub type CarriedOut = Option<Result<Applied, WriteFailure>>;
 
@@ -45,6 +48,10 @@ pub fn outcome(
         (Planning::Planned(plan), _) if !plan.withheld.is_empty() => {
             (Reconcile::Planned, Next::After(IN_THE_WAY))
         }
+        // The pod of its Job is not watched.
+        (Planning::Planned(_), Some(Ok(applied))) if is_judged(applied) => {
+            (Reconcile::Planned, Next::After(JUDGING))
+        }
         (Planning::Planned(_), _) => (Reconcile::Planned, next_look(settings, now)),
     };
     (result, if is_denied { Next::Retry } else { next })
@@ -53,6 +60,11 @@ pub fn outcome(
 /// When a resource is looked at again that nothing more can be done for now.
 pub fn next_look(settings: &Settings, now: &Observation) -> Next {
     now.next_look().map_or_else(|| settings.at_rest(), Next::After)
+}
+
+/// Whether a judgement goes on, or is not in the status yet.
+fn is_judged(applied: &Applied) -> bool {
+    applied.preflight.as_ref().is_some_and(|preflight| !preflight.is_recorded)
 }
 
 fn lacks_a_claim(findings: &Findings) -> bool {

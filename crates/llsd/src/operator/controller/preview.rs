@@ -345,6 +345,8 @@ fn settings(operator_namespace: &str) -> Settings {
         server_poll: Duration::MAX,
         registry_patience: Duration::MAX,
         server_url: None,
+        preflight_deadline: Duration::MAX,
+        preflight_jobs: 0,
         grace: Duration::ZERO,
     }
 }

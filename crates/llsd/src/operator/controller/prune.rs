@@ -32,6 +32,7 @@ pub async fn prune(
     let live = context.cache.live(key);
     let mut referred = retention::referred(resource, plan);
     referred.extend(applied.kept.iter().flat_map(|kept| kept.needs.iter().cloned()));
+    referred.extend(applied.preflight.iter().flat_map(|preflight| preflight.needs(&key.name)));
     for object in unplanned(context, resource, plan, &referred, &live, denials).await? {
         match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
             Ok(()) => {

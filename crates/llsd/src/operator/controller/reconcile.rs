@@ -125,5 +125,5 @@ async fn roll_out(
     let image_override = plan.image.image_override();
     let running = apply::running(context, resource, plan, &planned, live, denials).await?;
     let rollout = rollout::decide(resource, planned, image_override, &running);
-    apply::apply(context, resource, &rollout).await
+    apply::apply(context, resource, Some(plan), &rollout).await
 }

@@ -29,7 +29,7 @@ pub async fn keep(context: &Context, resource: &Resource, facts: &ImageFacts) {
     }
     let running = Running { objects: context.cache.live(key), ..Running::default() };
     let rollout = rollout::decide(resource, planned.into_iter().collect(), None, &running);
-    if let Err(failure) = apply::apply(context, resource, &rollout).await {
+    if let Err(failure) = apply::apply(context, resource, None, &rollout).await {
         if context.memory.set_record_kept(key, false) {
             let (object, why) = (failure.object, failure.message);
             tracing::warn!(resource = %key, object, why, "what was read of images is not kept");

@@ -34,6 +34,10 @@ pub struct Settings {
     pub registry_patience: Duration,
     /// Where servers are reached, for an operator outside of the cluster.
     pub server_url: Option<String>,
+    /// How long a judgement of a change is waited for.
+    pub preflight_deadline: Duration,
+    /// Judgements that go on at the same time.
+    pub preflight_jobs: usize,
     /// How long work under way may take to end.
     pub grace: Duration,
 }

@@ -50,6 +50,8 @@ results! {
         Upgrade = "upgrade",
         /// The template of v0.9 is kept.
         Adopted = "adopted",
+        /// The new image would not start with a change.
+        Preflight = "preflight",
         /// A change failed, or somebody asked for an earlier state.
         RolledBack = "rolled_back",
     }
@@ -63,6 +65,9 @@ impl Held {
             let mut all = conditions.iter();
             all.find(|condition| condition["type"] == kind.as_str())?["reason"].as_str()
         };
+        if reason(ConditionType::Preflight) == Some(ConditionReason::PreflightFailed.as_str()) {
+            return Some(Self::Preflight);
+        }
         if reason(ConditionType::RolledBack).is_some() {
             return Some(Self::RolledBack);
         }

@@ -2,6 +2,7 @@
 //! stops the rest, so a Deployment never refers to what is not there; of those that come after the
 //! Deployment none needs another.
 
+mod preflight;
 mod writer;
 
 use k8s_openapi::jiff::Timestamp;
@@ -9,6 +10,7 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::preflight::may_be_judged;
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::rollout::{
     self, Action, Beforehand, Decision, Refused, Rollout, Running, WriteFailure,
@@ -74,14 +76,22 @@ pub async fn running(
                 let back =
                     rollout::returns_to(resource, object, image_override, plan.rollback, live);
                 let back = back.zip(live.map(|live| live.uid.clone()));
-                if keeps {
-                    running.deployment = writer.read(object.kind, &object.name).await?;
-                }
                 if let Some((back, uid)) = back {
                     let template = history::template(context, key, &uid, &back.to).await;
                     let unread =
                         |error| failure(&context.rights, object.kind, &object.name, &error);
                     running.back = Some((back, template.map_err(unread)?));
+                }
+                let goes_back = running.back.as_ref().is_some_and(|(_, to)| to.is_some());
+                let is_judged = !keeps
+                    && !goes_back
+                    && may_be_judged(resource, object, plan.preflight, &running.objects);
+                if keeps || is_judged {
+                    running.deployment = writer.read(object.kind, &object.name).await?;
+                }
+                if is_judged {
+                    running.preflight =
+                        preflight::look(context, resource, plan, object, &running).await?;
                 }
             }
             _ => {}
@@ -90,17 +100,19 @@ pub async fn running(
     Ok(running)
 }
 
-/// Carries out a rollout.
+/// Carries out a rollout; of a plan that is to be judged first, what the judgement needs.
 pub async fn apply(
     context: &Context,
     resource: &Resource,
+    plan: Option<&Plan>,
     rollout: &Rollout<'_>,
 ) -> Result<Applied, WriteFailure> {
     let (kept, warnings) = (rollout.kept.clone(), rollout.warnings.clone());
+    let preflight = rollout.preflight.cloned().map(Box::new);
     let mut application = Application {
         writer: Writer::new(context, resource),
         resource,
-        applied: Applied { kept, warnings, ..Applied::default() },
+        applied: Applied { kept, preflight, warnings, ..Applied::default() },
     };
     let mut first_failure = None;
     let mut is_deployed = false;
@@ -111,6 +123,9 @@ pub async fn apply(
             Err(failure) if is_deployed => drop(first_failure.get_or_insert(failure)),
             Err(failure) => return Err(failure),
         }
+    }
+    if let (Some(plan), Some(preflight)) = (plan, rollout.preflight) {
+        preflight::start(context, resource, plan, preflight).await;
     }
     first_failure.map_or(Ok(application.applied), Err)
 }
@@ -138,7 +153,9 @@ pub async fn account(context: &Context, resource: &Resource, live: Vec<LiveObjec
     let running = Running { objects: live, ..Running::default() };
     let planned = objects::account(resource).into_iter().collect();
     let rollout = rollout::decide(resource, planned, None, &running);
-    if let Err(WriteFailure { object, message, .. }) = apply(context, resource, &rollout).await {
+    if let Err(WriteFailure { object, message, .. }) =
+        apply(context, resource, None, &rollout).await
+    {
         tracing::debug!(resource = %resource.key, object, why = message, "not made yet");
     }
 }

@@ -187,6 +187,13 @@ impl Cache {
         self.lock().objects.get(key).cloned().unwrap_or_default()
     }
 
+    /// How many Jobs of all resources have not ended.
+    pub fn jobs_under_way(&self) -> usize {
+        let state = self.lock();
+        let jobs = state.objects.values().flatten().filter_map(LiveObject::job);
+        jobs.filter(|job| job.ended.is_none()).count()
+    }
+
     /// Notes which ConfigMaps, as `namespace/name`, a resource refers to.
     pub fn set_used(&self, key: &Key, config_maps: Vec<Box<str>>) {
         self.lock().set_used(key, config_maps);

@@ -8,6 +8,7 @@ use llsd_plan::coercion::coerced;
 use llsd_plan::connection::Connection;
 use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
 use llsd_plan::resource::Key;
+use llsd_plan::shape::Shape;
 
 use super::super::secret_key::SecretKey;
 use super::known::Keys;
@@ -36,6 +37,7 @@ pub(super) fn hashes(key: &SecretKey, secret: &Secret) -> Keys {
             hash: key.hash(&value.0),
             empty: value.0.is_empty(),
             coerced: text.is_some_and(coerced),
+            shape: text.map(Shape::of).unwrap_or_default(),
             connection: None,
         };
         (field.clone(), facts)

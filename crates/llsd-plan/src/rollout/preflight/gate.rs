@@ -1,0 +1,208 @@
+//! Whether a change may be rolled out now, by what its image said of it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
+
+use super::question::Question;
+use super::seen::Seen;
+use super::verdict::{Opinion, Verdict};
+use crate::live::JobDetail;
+use crate::objects::{ObjectKind, start_program};
+use crate::rollout::retention::Names;
+
+/// An image that cannot be pulled for this part of the deadline is refused: a registry may be away for a
+/// moment.
+const PULL_PART: i64 = 10;
+
+/// What is known of the asking.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The Job, if it is there.
+    pub job: Option<&'a JobDetail>,
+    pub seen: Seen,
+    /// For how many seconds no Job could be made, and why.
+    pub not_made: Option<(i64, String)>,
+    /// In seconds.
+    pub now: i64,
+    /// In seconds: so long a judgement is waited for.
+    pub deadline: i64,
+}
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preflight {
+    pub job: String,
+    pub state: State,
+    /// What was said is in the status: the Job is needed no more.
+    pub is_recorded: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is no Job yet; why, where that is known.
+    ToBeAsked(Option<String>),
+    /// The Job goes on; what is in its way, where something is.
+    Asking(Option<String>),
+    Judged(PreflightStatus),
+}
+
+impl Preflight {
+    /// Whether the Deployment keeps its template for it.
+    pub fn holds(&self) -> bool {
+        match &self.state {
+            State::ToBeAsked(_) | State::Asking(_) => true,
+            State::Judged(_) => self.is_refused(),
+        }
+    }
+
+    /// The objects that stay for it.
+    pub fn needs(&self, resource: &str) -> Names {
+        if self.is_recorded {
+            return Names::new();
+        }
+        let program = start_program::name(resource);
+        [(ObjectKind::Job, self.job.clone()), (ObjectKind::ConfigMap, program)].into()
+    }
+
+    pub fn is_refused(&self) -> bool {
+        let State::Judged(judged) = &self.state else { return false };
+        judged.verdict == PreflightVerdict::Refused
+    }
+}
+
+/// Decides what a question came to. `field` names the field of the resource that a place in config.yaml
+/// comes from.
+pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> String) -> Preflight {
+    let judged = |verdict: Verdict| State::Judged(status(question, verdict, asked.now, &field));
+    let state = match (&question.remembered, asked.job) {
+        (Some(remembered), _) => State::Judged(remembered.clone()),
+        (None, None) => match &asked.not_made {
+            Some((seconds, why)) if *seconds >= asked.deadline => {
+                judged(Verdict::unjudged(format!("the Job could not be made: {why}")))
+            }
+            not_made => State::ToBeAsked(not_made.as_ref().map(|(_, why)| why.clone())),
+        },
+        (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, judged),
+    };
+    Preflight { job: question.job.clone(), state, is_recorded: question.remembered.is_some() }
+}
+
+/// The verdict, or what is in its way.
+fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<Verdict, Option<String>> {
+    let age = asked.now - job.created;
+    let is_late = age >= asked.deadline;
+    let (waits, late) = match &asked.seen {
+        Seen::Judged(verdict) => return Ok(verdict.clone()),
+        Seen::CannotPull(why) if age >= asked.deadline / PULL_PART => {
+            return Ok(Verdict::refused("image", format!("the image cannot be pulled: {why}")));
+        }
+        Seen::CannotPull(why) | Seen::Pending(Some(why)) => (Some(why.clone()), why.clone()),
+        Seen::Running => (None, "the judge took too long".to_owned()),
+        Seen::Pending(None) => (None, "its pod did not start".to_owned()),
+        Seen::NoPod => {
+            (None, "no pod was made for it; a quota or an admission may forbid it".to_owned())
+        }
+    };
+    match &job.ended {
+        Some(why) => Ok(Verdict::unjudged(format!("the Job ended without a verdict ({why})"))),
+        None if is_late => Ok(Verdict::unjudged(late)),
+        None => Err(waits),
+    }
+}
+
+fn status(
+    question: &Question,
+    verdict: Verdict,
+    now: i64,
+    field: impl Fn(&str) -> String,
+) -> PreflightStatus {
+    let problem = |found: super::verdict::Finding| PreflightProblem {
+        field: field(&found.path),
+        kind: found.kind,
+        path: Some(found.path).filter(|path| !path.is_empty()),
+        message: found.message,
+    };
+    let problems: Vec<PreflightProblem> = verdict.findings.into_iter().map(problem).collect();
+    PreflightStatus {
+        hash: question.hash.clone(),
+        verdict: match verdict.opinion {
+            Opinion::Good => PreflightVerdict::Good,
+            Opinion::Refused => PreflightVerdict::Refused,
+            Opinion::Unjudged => PreflightVerdict::NotJudged,
+        },
+        server: verdict.server,
+        why: verdict.why.filter(|why| !why.is_empty()),
+        problems: Some(problems).filter(|problems| !problems.is_empty()),
+        more: Some(verdict.more).filter(|more| *more > 0),
+        judged_at: Timestamp::from_second(now).ok().map(Time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(remembered: Option<PreflightStatus>) -> Question {
+        Question { hash: "1".into(), job: "llama-preflight-1".into(), remembered }
+    }
+
+    fn state(job: Option<&JobDetail>, seen: Seen, now: i64, not_made: Option<i64>) -> State {
+        let not_made = not_made.map(|seconds| (seconds, "exceeded quota".to_owned()));
+        let asked = Asked { job, seen, not_made, now, deadline: 600 };
+        decide(&question(None), &asked, |path| format!("field of {path}")).state
+    }
+
+    fn verdict(state: &State) -> Option<PreflightVerdict> {
+        match state {
+            State::Judged(judged) => Some(judged.verdict),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_was_said_before_stands() {
+        let refused =
+            PreflightStatus { verdict: PreflightVerdict::Refused, ..PreflightStatus::default() };
+        let asked = Asked { job: None, seen: Seen::NoPod, not_made: None, now: 0, deadline: 600 };
+        let found = decide(&question(Some(refused)), &asked, |_| String::new());
+        assert!(found.holds() && found.is_recorded, "{found:?}");
+    }
+
+    #[test]
+    fn a_job_is_waited_for_until_it_has_spoken_or_the_deadline_is_over() {
+        let job = JobDetail { created: 1000, active: 1, ended: None };
+        assert_eq!(state(None, Seen::NoPod, 0, None), State::ToBeAsked(None));
+        let late = |seen: Seen| {
+            let early = state(Some(&job), seen.clone(), 1599, None);
+            assert!(matches!(early, State::Asking(_)), "{early:?}");
+            verdict(&state(Some(&job), seen, 1600, None))
+        };
+        for seen in [Seen::NoPod, Seen::Running, Seen::Pending(Some("Unschedulable".into()))] {
+            assert_eq!(late(seen), Some(PreflightVerdict::NotJudged));
+        }
+        let good = Seen::Judged(Verdict::read(r#"{"verdict": "good"}"#));
+        assert_eq!(verdict(&state(Some(&job), good, 1001, None)), Some(PreflightVerdict::Good));
+        let over = JobDetail { ended: Some("DeadlineExceeded".into()), ..job.clone() };
+        let over = state(Some(&over), Seen::NoPod, 1001, None);
+        assert_eq!(verdict(&over), Some(PreflightVerdict::NotJudged));
+    }
+
+    #[test]
+    fn an_image_that_cannot_be_pulled_is_refused_after_a_moment() {
+        let job = JobDetail { created: 1000, active: 1, ended: None };
+        let seen = || Seen::CannotPull("server:2 (ImagePullBackOff): not found".into());
+        assert_eq!(verdict(&state(Some(&job), seen(), 1059, None)), None);
+        let refused = state(Some(&job), seen(), 1060, None);
+        assert_eq!(verdict(&refused), Some(PreflightVerdict::Refused));
+        let State::Judged(judged) = refused else { panic!() };
+        assert_eq!(judged.problems.unwrap()[0].field, "field of ");
+    }
+
+    #[test]
+    fn a_job_that_may_not_be_made_is_done_without_after_the_deadline() {
+        assert!(matches!(state(None, Seen::NoPod, 0, Some(599)), State::ToBeAsked(Some(_))));
+        let passed = state(None, Seen::NoPod, 0, Some(600));
+        assert_eq!(verdict(&passed), Some(PreflightVerdict::NotJudged));
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether a planned change is one to be judged, and what is asked then.
+
+use llsd_api::v1alpha2::{PreflightPolicy, PreflightStatus};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::action::Action;
+use crate::fingerprint;
+use crate::live::LiveObject;
+use crate::objects::{ObjectKind, PlannedObject, judged, labels, names};
+use crate::resource::Resource;
+use crate::sha256;
+
+/// Digits of a hash in a name.
+const DIGITS: usize = 8;
+
+/// What is asked of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Stands for what is judged.
+    pub hash: String,
+    /// The name of the Job.
+    pub job: String,
+    /// What was answered before, if it was this question.
+    pub remembered: Option<PreflightStatus>,
+}
+
+/// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
+/// Deployment then shows whether anything that is judged is new.
+pub fn may_be_judged(
+    resource: &Resource,
+    planned: &PlannedObject,
+    policy: PreflightPolicy,
+    live: &[LiveObject],
+) -> bool {
+    let found = live.iter().find(|live| live.is_named(planned.kind, &planned.name));
+    let Action::Update(found) = Action::of(&planned.json, found, resource.owner()) else {
+        return false;
+    };
+    let Some(deployment) = found.deployment() else { return false };
+    let hash = planned.json["metadata"]["annotations"][labels::TEMPLATE_HASH].as_str();
+    let is_planned_alike = hash.is_some() && deployment.template.as_deref() == hash;
+    // A server that is away for a moment does not get what was refused while it was there.
+    let is_asked = live.iter().any(|live| live.kind == ObjectKind::Job)
+        || resource.status["preflight"]["verdict"] == "Refused";
+    policy == PreflightPolicy::Auto
+        && !is_planned_alike
+        && (deployment.state.available > 0 || is_asked)
+}
+
+impl Question {
+    /// What is to be asked; `None` where the live Deployment runs what would be judged.
+    pub fn of(resource: &Resource, planned: &PlannedObject, live: &Value) -> Option<Self> {
+        let template = fingerprint::owned_template(live);
+        let running = template.as_ref().unwrap_or(&live["spec"]["template"]);
+        let wanted = judged::combination(&planned.json["spec"]["template"]);
+        if wanted == judged::combination(running) {
+            return None;
+        }
+        let name = &*resource.key.name;
+        let retry = resource.retry().unwrap_or_default();
+        let hash = sha256::hex(&format!("{name}\n{wanted}\n{retry}"))[..DIGITS].to_owned();
+        let remembered = PreflightStatus::deserialize(&resource.status["preflight"]).ok();
+        Some(Self {
+            job: names::preflight(name, &hash),
+            remembered: remembered.filter(|known| known.hash == hash),
+            hash,
+        })
+    }
+}

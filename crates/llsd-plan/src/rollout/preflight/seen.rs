@@ -1,0 +1,160 @@
+//! How far the pod of a judging Job is.
+
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
+
+use super::verdict::Verdict;
+
+/// Why a container waits where its image is not to be had.
+const CANNOT_PULL: [&str; 4] =
+    ["ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"];
+
+/// What is seen of a Job's pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// There is none.
+    NoPod,
+    /// It has not started, for the reason in the words of Kubernetes, where that says one.
+    Pending(Option<String>),
+    /// An image of it cannot be pulled, in the words of Kubernetes.
+    CannotPull(String),
+    Running,
+    Judged(Verdict),
+}
+
+impl Seen {
+    /// The newest pod counts.
+    pub fn of(pods: &[Pod]) -> Self {
+        let created = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        pods.iter().max_by_key(created).map_or(Self::NoPod, of_pod)
+    }
+}
+
+fn of_pod(pod: &Pod) -> Seen {
+    let Some(status) = &pod.status else { return Seen::Pending(None) };
+    let installs = status.init_container_statuses.iter().flatten();
+    let judge = status.container_statuses.iter().flatten().next();
+    for container in installs.clone().chain(judge) {
+        if let Some((reason, message)) = waits(container)
+            && CANNOT_PULL.contains(&reason.as_str())
+        {
+            return Seen::CannotPull(format!("{} ({reason}): {message}", container.image));
+        }
+    }
+    for install in installs {
+        if let Some(ended) = ended(install).filter(|ended| ended.exit_code != 0) {
+            let message = format!("{} ended with exit code {}", install.name, ended.exit_code);
+            return Seen::Judged(Verdict::refused("package", message));
+        }
+    }
+    if let Some(ended) = judge.and_then(ended) {
+        return Seen::Judged(last_words(ended));
+    }
+    let is_running = judge
+        .is_some_and(|judge| judge.state.as_ref().is_some_and(|state| state.running.is_some()));
+    match status.phase.as_deref() {
+        Some("Failed") => {
+            let why = status.reason.as_deref().unwrap_or("the judge's pod failed");
+            Seen::Judged(Verdict::unjudged(why))
+        }
+        _ if is_running => Seen::Running,
+        _ => Seen::Pending(trouble(pod, judge)),
+    }
+}
+
+fn last_words(ended: &ContainerStateTerminated) -> Verdict {
+    let words = ended.message.as_deref().unwrap_or_default();
+    match ended.reason.as_deref() {
+        // It never ran, or was killed: what it says is not the judge's.
+        Some(reason @ ("StartError" | "ContainerCannotRun" | "OOMKilled")) => {
+            Verdict::unjudged(format!("the judge did not run ({reason})"))
+        }
+        _ if words.trim().is_empty() => {
+            Verdict::unjudged(format!("the judge left no verdict (exit code {})", ended.exit_code))
+        }
+        _ => Verdict::read(words),
+    }
+}
+
+fn trouble(pod: &Pod, judge: Option<&ContainerStatus>) -> Option<String> {
+    let conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let mut unscheduled =
+        conditions.filter(|known| known.type_ == "PodScheduled" && known.status == "False");
+    if let Some(condition) = unscheduled.next() {
+        let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
+        return Some(format!("{reason}: {}", condition.message.as_deref().unwrap_or_default()));
+    }
+    let (reason, message) = judge.and_then(waits)?;
+    let is_usual = matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing");
+    (!is_usual).then(|| format!("{reason}: {message}"))
+}
+
+fn waits(container: &ContainerStatus) -> Option<(String, String)> {
+    let waiting = container.state.as_ref()?.waiting.clone()?;
+    Some((waiting.reason.unwrap_or_default(), waiting.message.unwrap_or_default()))
+}
+
+fn ended(container: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    container.state.as_ref()?.terminated.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::verdict::Opinion;
+    use super::*;
+
+    fn seen(status: &Value) -> Seen {
+        let pod = json!({"metadata": {"name": "p"}, "status": status});
+        Seen::of(&[serde_json::from_value(pod).unwrap()])
+    }
+
+    fn container(state: &Value) -> Value {
+        json!([{
+            "name": "c", "image": "server:1", "imageID": "", "ready": false, "restartCount": 0,
+            "state": state,
+        }])
+    }
+
+    fn ended(code: i32, reason: &str, message: &str) -> Value {
+        container(&json!({"terminated": {"exitCode": code, "reason": reason, "message": message}}))
+    }
+
+    #[test]
+    fn a_pod_is_told_by_what_it_waits_for_or_said_last() {
+        assert_eq!(Seen::of(&[]), Seen::NoPod);
+        let running = json!({"containerStatuses": container(&json!({"running": {}}))});
+        assert_eq!(seen(&running), Seen::Running);
+        let waits = |reason: &str| {
+            let state = json!({"waiting": {"reason": reason, "message": "no such image"}});
+            seen(&json!({"containerStatuses": container(&state)}))
+        };
+        assert_eq!(waits("ContainerCreating"), Seen::Pending(None));
+        assert_eq!(
+            waits("ErrImagePull"),
+            Seen::Pending(Some("ErrImagePull: no such image".into()))
+        );
+        let expected = "server:1 (ImagePullBackOff): no such image";
+        assert_eq!(waits("ImagePullBackOff"), Seen::CannotPull(expected.into()));
+        let unscheduled = json!({"conditions": [{
+            "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3",
+        }]});
+        assert_eq!(seen(&unscheduled), Seen::Pending(Some("Unschedulable: 0/3".into())));
+    }
+
+    #[test]
+    fn what_ended_has_a_verdict_whatever_it_said() {
+        let opinion = |status: &Value| match seen(status) {
+            Seen::Judged(verdict) => verdict.opinion,
+            other => panic!("{other:?}"),
+        };
+        let judge = |containers: Value| opinion(&json!({"containerStatuses": containers}));
+        assert_eq!(judge(ended(0, "Completed", r#"{"verdict": "good"}"#)), Opinion::Good);
+        assert_eq!(judge(ended(0, "Completed", "")), Opinion::Unjudged);
+        assert_eq!(judge(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)), Opinion::Unjudged);
+        assert_eq!(judge(ended(128, "StartError", "no python3")), Opinion::Unjudged);
+        let install = json!({"initContainerStatuses": ended(1, "Error", "")});
+        assert_eq!(opinion(&install), Opinion::Refused, "the pods would not start either");
+        assert_eq!(opinion(&json!({"phase": "Failed", "reason": "Evicted"})), Opinion::Unjudged);
+    }
+}

@@ -1,0 +1,102 @@
+//! What the judge writes as the last words of its container.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Findings that keep no server from starting.
+const WARNINGS: [&str; 1] = ["dropped"];
+
+/// What was said of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opinion {
+    Good,
+    Refused,
+    Unjudged,
+}
+
+/// What the judge found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub opinion: Opinion,
+    /// The server that judged, with its release.
+    pub server: Option<String>,
+    /// Why nothing was judged.
+    pub why: Option<String>,
+    pub findings: Vec<Finding>,
+    /// Findings that did not fit.
+    pub more: i64,
+}
+
+/// One finding, at a place of config.yaml.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Finding {
+    pub kind: String,
+    pub path: String,
+    pub message: String,
+}
+
+impl Verdict {
+    /// Reads the last words; what cannot be read judges nothing.
+    pub fn read(words: &str) -> Self {
+        let Ok(said) = serde_json::from_str::<Value>(words.trim()) else {
+            return Self::unjudged("the judge left no verdict");
+        };
+        let text = |field: &str| said[field].as_str().map(str::to_owned);
+        let list = said["problems"].as_array().into_iter().flatten();
+        let opinion = match said["verdict"].as_str() {
+            Some("good") => Opinion::Good,
+            Some("refused") => Opinion::Refused,
+            _ => Opinion::Unjudged,
+        };
+        Self {
+            opinion,
+            server: text("server"),
+            why: text("why"),
+            findings: list.filter_map(|found| Finding::deserialize(found).ok()).collect(),
+            more: said["more"].as_i64().unwrap_or(0),
+        }
+    }
+
+    pub fn unjudged(why: impl Into<String>) -> Self {
+        Self {
+            opinion: Opinion::Unjudged,
+            server: None,
+            why: Some(why.into()),
+            findings: Vec::new(),
+            more: 0,
+        }
+    }
+
+    /// What no judge had to look at to know that the pods would not run.
+    pub fn refused(kind: &str, message: impl Into<String>) -> Self {
+        let finding =
+            Finding { kind: kind.to_owned(), path: String::new(), message: message.into() };
+        Self { opinion: Opinion::Refused, findings: vec![finding], why: None, ..Self::unjudged("") }
+    }
+}
+
+impl Finding {
+    /// Whether the server would start all the same.
+    pub fn is_warning(kind: &str) -> bool {
+        WARNINGS.contains(&kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_is_read_leniently() {
+        let words = r#"{"verdict": "refused", "server": "llama-stack 0.7.3", "more": 2, "problems": [
+            {"kind": "new", "path": "a[0].b", "message": "m", "else": 1}, "odd"]}"#;
+        let verdict = Verdict::read(words);
+        assert_eq!((verdict.opinion, verdict.more), (Opinion::Refused, 2));
+        assert_eq!(verdict.findings.len(), 1, "a kind that nobody knows is kept: {verdict:?}");
+        for words in ["", "Traceback", "[]", "{\"verdict\": \"perhaps\"}"] {
+            assert_eq!(Verdict::read(words).opinion, Opinion::Unjudged, "{words}");
+        }
+        assert!(Verdict::read("").why.is_some());
+    }
+}

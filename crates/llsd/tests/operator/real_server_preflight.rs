@@ -1,0 +1,170 @@
+//! What a real server would not start with never reaches the running one: its own words arrive in the status,
+//! with the field of the resource that they come from. The stand-in for the kubelet runs the Job's pod.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use llsd::manifests::names;
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
+use llsd_testkit::{ControlPlane, RegistryServer, Release};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::real_server_end_to_end::distribution;
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::operator::Operator;
+
+const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
+/// Each judgement reads a lot of Python, on a machine that may be busy.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// A secret that nobody may see.
+const KEY: &str = "sk-never-shown";
+
+/// A change, and what is said of it: the field, and words of the server.
+struct Mistake {
+    spec: Value,
+    field: &'static str,
+    words: &'static [&'static str],
+}
+
+fn spec(image: &str, settings: &Value) -> Value {
+    json!({
+        "distribution": {"image": image},
+        "providers": {"inference": [{
+            "id": "first", "provider": "vllm", "endpoint": "http://vllm:8000",
+            "apiKey": {"secretKeyRef": {"name": "creds", "key": "token"}},
+            "settings": settings,
+        }]},
+    })
+}
+
+fn own_file(image: &str, config_map: &str) -> Value {
+    json!({"distribution": {"image": image}, "overrideConfig": {"configMapName": config_map}})
+}
+
+/// The base with other providers, by API.
+fn file_with(providers: &[(&str, &str)]) -> String {
+    let mut file: Value = llsd_plan::document::read(BASE).unwrap();
+    for (api, kind) in providers {
+        let entry = json!({"provider_id": "odd", "provider_type": kind, "config": {}});
+        file["providers"][api] = json!([entry]);
+        let apis = file["apis"].as_array_mut().unwrap();
+        apis.retain(|known| known != api);
+        apis.push(json!(api));
+    }
+    file.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_real_server_refuses_never_reaches_the_running_one() {
+    if !Release::V0_7_3.install_or_skip() {
+        return;
+    }
+    let venv = Release::V0_7_3.install().unwrap();
+    let builder = ControlPlane::builder().with_controller_manager();
+    let Some(cluster) = builder.start_or_skip().await else { return };
+    let user = install(&cluster).await;
+    let stand_in = ImageStandIn::server(&venv);
+    let Some(kubelet) =
+        RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await
+    else {
+        return;
+    };
+    let registry = RegistryServer::builder().start().await.unwrap();
+    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
+    let template = kubelet.server_url_template();
+    let operator =
+        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
+    let namespace =
+        Namespace { cluster: &cluster, name: cluster.namespace("preflight").await.unwrap() };
+    namespace.secret("creds", json!({"token": KEY})).await;
+    // A provider that nobody knows and an API of another era, which are told at once; and one whose
+    // package the image lacks.
+    let broken =
+        file_with(&[("inference", "remote::nowhere"), ("telemetry", "inline::meta-reference")]);
+    namespace.config_map("broken", json!({"config.yaml": broken})).await;
+    let lacking = file_with(&[("inference", "remote::oci")]);
+    namespace.config_map("lacking", json!({"config.yaml": lacking})).await;
+
+    let good = json!({"max_tokens": 100});
+    namespace.distribution("real", spec(&image, &good)).await;
+    until(&namespace, &kubelet, |now| condition(now, "Ready")["status"] == "True").await;
+    let pods = pods(&namespace).await;
+    let mistakes = [
+        Mistake {
+            spec: spec(&image, &json!({"max_tokens": "many"})),
+            field: "spec.providers.inference[0].settings.max_tokens",
+            words: &["valid integer"],
+        },
+        Mistake {
+            spec: own_file(&image, "broken"),
+            field: "spec.overrideConfig",
+            words: &["remote::nowhere", "telemetry"],
+        },
+        Mistake {
+            spec: own_file(&image, "lacking"),
+            field: "spec.overrideConfig",
+            words: &["No module named 'oci'"],
+        },
+    ];
+    for (number, Mistake { spec, field, words }) in mistakes.into_iter().enumerate() {
+        namespace.distribution("real", spec).await;
+        let generation = i64::try_from(number).unwrap() + 2;
+        let refused = until(&namespace, &kubelet, |now| {
+            let judged = condition(now, "Preflight");
+            judged["status"] != "Unknown" && judged["observedGeneration"] == generation
+        })
+        .await;
+        let judged = condition(&refused, "Preflight");
+        let message = judged["message"].as_str().unwrap();
+        assert_eq!(judged["reason"], "PreflightFailed", "{field}: {message}");
+        assert!(message.contains("llama-stack 0.7.3"), "{message}");
+        assert!(message.contains(&format!("{field}: ")), "{message}");
+        assert!(words.iter().all(|words| message.contains(words)), "{message}");
+        assert_eq!(condition(&refused, "Stalled")["status"], "True", "{refused}");
+        assert_eq!(self::pods(&namespace).await, pods, "the running pod is touched");
+    }
+    let url = format!("{}/{}/real-service/v1/health", kubelet.proxy_url(), namespace.name);
+    assert!(reqwest::get(url).await.unwrap().status().is_success());
+    assert!(!operator.log().contains(KEY) && !kubelet.logs(&namespace.name).contains(KEY));
+
+    // What the server takes is rolled out.
+    namespace.distribution("real", spec(&image, &json!({"max_tokens": 200}))).await;
+    until(&namespace, &kubelet, |now| {
+        condition(now, "Preflight")["status"] == "True"
+            && condition(now, "Ready")["status"] == "True"
+    })
+    .await;
+    assert_ne!(self::pods(&namespace).await, pods);
+}
+
+/// The pods that serve, by their uids.
+async fn pods(namespace: &Namespace<'_>) -> Vec<Value> {
+    let pods = namespace.list("Pod").await;
+    let serving = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == "llama-stack");
+    serving.map(|pod| pod["metadata"]["uid"].clone()).collect()
+}
+
+async fn until(
+    namespace: &Namespace<'_>,
+    kubelet: &RunningKubelet,
+    is_so: impl Fn(&Value) -> bool,
+) -> Value {
+    let begun = Instant::now();
+    loop {
+        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
+        if is_so(&now) {
+            return now;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "{}\n{}",
+            serde_json::to_string_pretty(&now["status"]).unwrap(),
+            kubelet.logs(&namespace.name)
+        );
+        sleep(Duration::from_millis(500)).await;
+    }
+}
