@@ -1,6 +1,7 @@
 //! The operator at work on a real control plane: one resource in, a right deployment kept right.
 
 mod autoscaled;
+mod by_name;
 mod diff;
 mod drift;
 mod exposed_elsewhere;
