@@ -31,11 +31,15 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         let cluster = cluster.at(&arguments.place);
         cluster.resource(&arguments.name).await?;
         let (_, states) = of_server(&cluster, &arguments.name).await?;
-        let found = Value::from_iter(states.iter().map(State::to_json));
-        Ok(Printout::fine(arguments.output.print(&found, || match states.is_empty() {
-            true => "no state is kept: the server was never started\n".to_owned(),
-            false => table(&states),
-        })))
+        let found: Value = states.iter().map(State::to_json).collect();
+        let lines = || {
+            if states.is_empty() {
+                "no state is kept: the server was never started\n".to_owned()
+            } else {
+                table(&states)
+            }
+        };
+        Ok(Printout::fine(arguments.output.print(&found, lines)))
     })
 }
 
