@@ -8,7 +8,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "",
         "llsd render -f stack.yaml                  # what the operator would apply, without a cluster
 llsd status my-stack -n team               # how a server in the cluster is
-llsd COMMAND --help                        # examples of a command",
+llsd render --help                         # examples of a command",
     ),
     (
         "render",

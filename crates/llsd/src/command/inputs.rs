@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use llsd_offline::Input;
 
 use super::cluster::Place;
@@ -13,10 +13,10 @@ use super::{Printout, live};
 use crate::manifests::names;
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Inputs {
     /// A resource of the cluster, in place of files; what its operator would ask for is asked as yourself
-    #[arg(required_unless_present = "files",
-          conflicts_with_all = ["files", "base", "image_config", "release", "facts"])]
+    #[arg(conflicts_with_all = ["base", "image_config", "release", "facts"])]
     name: Option<String>,
 
     #[command(flatten)]

@@ -13,6 +13,10 @@ pub(super) async fn source(cluster: &Cluster, name: &str) -> Result<Source, Stri
     if let Some(fields) = resource.as_object_mut() {
         fields.shift_remove("status");
     }
+    // Who applies an object must not say who wrote it before.
+    if let Some(fields) = resource["metadata"].as_object_mut() {
+        fields.shift_remove("managedFields");
+    }
     let shown = format!("{}/{name}", cluster.namespace);
     Ok(Source::new(shown, resource.to_string().into_bytes()))
 }

@@ -6,7 +6,7 @@ mod readable;
 use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use kube::Config;
 use llsd_api::conversion::{Version, convert};
 use llsd_offline::{Examined, Input, Source};
@@ -30,9 +30,9 @@ use readable::{readable, redact};
 /// Asks the cluster of the current kubeconfig with dry runs, as yourself: you need to be allowed
 /// what the operator does with the resource's objects. Values of Secrets are never shown.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Arguments {
     /// A resource as it is in the cluster, in place of files: what its operator has still to change
-    #[arg(required_unless_present = "files", conflicts_with = "files")]
     name: Option<String>,
 
     /// Files with resources in YAML or JSON; `-` is stdin
