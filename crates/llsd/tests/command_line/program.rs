@@ -34,7 +34,8 @@ fn shells_get_a_completion_that_asks_the_program() {
 fn bash_completes_a_command() {
     let script = run(&["completion", "bash"], "").stdout;
     let program = assert_cmd::cargo::cargo_bin!("llsd");
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let path =
+        format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let ask = "COMP_WORDS=(llsd rend); COMP_CWORD=1; _clap_complete_llsd llsd rend llsd; echo \"${COMPREPLY[@]}\"";
     let asked = format!("{script}\n{ask}");
     let done = Command::new("bash").args(["-c", &asked]).env("PATH", path).output().unwrap();
