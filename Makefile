@@ -50,6 +50,10 @@ test-upgrade: ## N (100) servers of an older build of the operator under this on
 test-charts: ## What Helm 3 and 4 make of the charts; part of `make test-install`
 	@scripts/test-charts
 
+.PHONY: test-manifests
+test-manifests: ## What kubeconform, kube-score, checkov and OLM's validator say of all that is installed; part of `make test-install`
+	@scripts/test-manifests
+
 .PHONY: image
 image: ## The operator's image in dist/image; with REF=… pushed there, with KEY=FILE signed
 	@scripts/image $(REF) $(FLAGS)

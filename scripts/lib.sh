@@ -43,6 +43,17 @@ go_tool() {
   echo "$folder/$4"
 }
 
+# A program written in Python, in a folder of its own outside the tree: prints its path.
+#   python_tool PACKAGE VERSION
+python_tool() {
+  local folder=${LLSD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/llsd}/tools/$1/$2
+  if [ ! -x "$folder/bin/$1" ]; then
+    say "Installing $1 $2; takes minutes, and is kept in $folder"
+    python3 -m venv "$folder" >&2 && "$folder/bin/pip" install --quiet "$1==$2" >&2 || return 1
+  fi
+  echo "$folder/bin/$1"
+}
+
 # $helm3 and $helm4: those of HELM3 and HELM4, else built.
 need_helm() {
   helm3=${HELM3:-$(go_tool helm3 helm.sh/helm/v3/cmd/helm 3.22.0 helm)} || fail "helm 3 cannot be built; HELM3 names one"
@@ -82,6 +93,28 @@ fetch_control_plane() {
 fetch_with_built_control_plane() {
   say "Control plane: Kubernetes $1 (about ten minutes where it must be built)"
   "${CARGO_TARGET_DIR:-target}/debug/control-plane" fetch --kubernetes "$1"
+}
+
+# A control plane until the script ends, with its logs in $work; its processes are in $started. Sets KUBECONFIG,
+# and kubectl is in PATH.
+start_control_plane() {
+  local minor=${LLSD_TEST_KUBERNETES:-1.36} program=${CARGO_TARGET_DIR:-target}/debug/control-plane
+  fetch_with_built_control_plane "$minor" >"$work/programs"
+  PATH=$(dirname "$(grep '/kubectl$' "$work/programs")"):$PATH
+  "$program" run --kubernetes "$minor" >"$work/control-plane.log" 2>&1 &
+  started+=($!)
+  until grep -q '^export KUBECONFIG' "$work/control-plane.log"; do
+    kill -0 "${started[-1]}" 2>/dev/null || { cat "$work/control-plane.log" >&2; fail "no control plane"; }
+    sleep 0.5
+  done
+  KUBECONFIG=$(sed -n 's/^export KUBECONFIG=//p' "$work/control-plane.log")
+  export KUBECONFIG
+}
+
+# Ends what is in $started.
+end_started() {
+  for process in "${started[@]}"; do kill "$process" 2>/dev/null || true; done
+  wait 2>/dev/null || true
 }
 
 # Half of its time a test waits for an API server or a pod, so twice as many run as there are cores.

@@ -1,18 +1,23 @@
 //! Commands that work on resources in a cluster, with the rights of whoever calls them.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use clap::Args;
+use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Config, ResourceExt};
+use llsd_plan::objects::names;
 use serde_json::{Value, json};
 
-use super::Printout;
+use super::{Printout, waiting};
 use crate::operator::controller::resources;
 use crate::operator::telemetry::{self, Metrics};
 
 /// Who changes annotations of a resource, in its `managedFields`.
 const MANAGER: &str = "llsd";
+/// On a pod template, by which kubectl restarts pods; the operator leaves it alone.
+const RESTARTED: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// In which namespace a resource is looked for.
 #[derive(Debug, Args)]
@@ -30,14 +35,39 @@ pub(super) struct Cluster {
     pub(super) namespace: String,
 }
 
-/// Runs a command that asks a cluster.
+/// Runs a command that asks a cluster; one that waits for the answer says so.
 pub(super) fn run<T>(
     command: impl AsyncFnOnce(Cluster) -> Result<T, String>,
 ) -> Result<T, Printout> {
+    run_to_end(waiting::for_work("asking the cluster", asked(command)))
+}
+
+/// As [`run`], for a command that says itself how far it is.
+pub(super) fn run_speaking<T>(
+    command: impl AsyncFnOnce(Cluster) -> Result<T, String>,
+) -> Result<T, Printout> {
+    run_to_end(asked(command))
+}
+
+/// As [`run`], without a word, and with nothing where the answer does not come in time.
+pub(super) fn run_within<T>(
+    patience: Duration,
+    command: impl AsyncFnOnce(Cluster) -> Result<T, String>,
+) -> Option<T> {
+    let late = |_| Err("no answer in time".to_owned());
+    run_to_end(async { tokio::time::timeout(patience, asked(command)).await.unwrap_or_else(late) })
+        .ok()
+}
+
+async fn asked<T>(command: impl AsyncFnOnce(Cluster) -> Result<T, String>) -> Result<T, String> {
+    command(Cluster::connect().await?).await
+}
+
+fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Printout> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| Printout::unavailable(&format!("cannot start: {error}")))?;
-    let done = runtime.block_on(Box::pin(async { command(Cluster::connect().await?).await }));
+    let done = runtime.block_on(Box::pin(work));
     done.map_err(|message| Printout::unavailable(&message))
 }
 
@@ -66,6 +96,12 @@ impl Cluster {
         Ok(json(found))
     }
 
+    /// The resources of the namespace, at most so many.
+    pub(super) async fn first(&self, most: u32) -> Result<Vec<Value>, String> {
+        let listed = self.resources(&self.namespace).list(&ListParams::default().limit(most)).await;
+        Ok(listed.map_err(text)?.items.into_iter().map(json).collect())
+    }
+
     /// All resources of a namespace, or of the cluster.
     pub(super) async fn all(&self, everywhere: bool) -> Result<Vec<Value>, String> {
         let api = if everywhere {
@@ -86,15 +122,26 @@ impl Cluster {
         value: &str,
     ) -> Result<(), String> {
         let patch = json!({"metadata": {"annotations": {annotation: value}}});
-        let parameters =
-            PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
         let api = self.resources(namespace);
-        api.patch(name, &parameters, &Patch::Merge(&patch)).await.map(drop).map_err(text)
+        api.patch(name, &as_manager(), &Patch::Merge(&patch)).await.map(drop).map_err(text)
+    }
+
+    /// Restarts the pods of a server, as `kubectl rollout restart` does.
+    pub(super) async fn restart(&self, name: &str) -> Result<(), String> {
+        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), &self.namespace);
+        let annotations = json!({RESTARTED: now()});
+        let patch = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
+        let (name, patch) = (names::deployment(name), Patch::Merge(&patch));
+        deployments.patch(&name, &as_manager(), &patch).await.map(drop).map_err(text)
     }
 
     fn resources(&self, namespace: &str) -> Api<DynamicObject> {
         Api::namespaced_with(self.client.clone(), namespace, &resources())
     }
+}
+
+fn as_manager() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 /// The moment as annotations have it: another one each time, and a person can read it.

@@ -5,15 +5,23 @@ use clap::Command;
 /// The command with its examples, one a line.
 pub(super) const EXAMPLES: &[(&str, &str)] = &[
     (
+        "",
+        "llsd render -f stack.yaml                  # what the operator would apply, without a cluster
+llsd status my-stack -n team               # how a server in the cluster is
+llsd render --help                         # examples of a command",
+    ),
+    (
         "render",
         "llsd render -f stack.yaml                  # every object that the operator would apply
 llsd render -f stack.yaml -o config        # config.yaml alone
-llsd render -f stack.yaml -o dir=out       # files in a folder",
+llsd render -f stack.yaml -o dir=out       # files in a folder
+llsd render my-stack -n team               # of a resource in the cluster",
     ),
     (
         "explain",
         "llsd explain -f stack.yaml                 # config.yaml, each line with its origin
-llsd explain -f stack.yaml --base run.yaml # over a configuration of your own image",
+llsd explain -f stack.yaml --base run.yaml # over a configuration of your own image
+llsd explain my-stack -n team              # of a resource in the cluster",
     ),
     (
         "validate",
@@ -23,6 +31,7 @@ cat *.yaml | llsd validate -f - -o json",
     (
         "diff",
         "llsd diff -f stack.yaml                    # what would change in the cluster
+llsd diff my-stack -n team                 # what its operator has still to change
 llsd diff -f stack.yaml --export-facts facts.yaml",
     ),
     (
@@ -40,6 +49,11 @@ llsd manifests --namespaced team           # for one namespace, with Roles alone
 llsd manifests --charts-dir charts         # the Helm charts",
     ),
     (
+        "image",
+        "llsd image inspect quay.io/me/server:1     # which configuration an image carries
+llsd image label quay.io/me/server:1 --config run.yaml",
+    ),
+    (
         "image inspect",
         "llsd image inspect quay.io/me/server:1     # which configuration an image carries",
     ),
@@ -48,12 +62,21 @@ llsd manifests --charts-dir charts         # the Helm charts",
         "llsd image label quay.io/me/server:1 --config run.yaml
 llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/server:2",
     ),
-    ("status", "llsd status my-stack -n team               # what runs, what is wrong, what to do"),
+    (
+        "status",
+        "llsd status my-stack -n team               # what runs, what is wrong, what to do
+llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready",
+    ),
     ("history", "llsd history my-stack                      # the states that can be gone back to"),
     (
         "rollback",
         "llsd rollback my-stack                     # to the state before
 llsd rollback my-stack --to 5d4f8b7c9d",
+    ),
+    (
+        "rollout",
+        "llsd rollout approve my-stack              # apply what an upgrade of the operator holds back
+llsd rollout retry my-stack                # try again what was rolled back",
     ),
     (
         "rollout approve",
@@ -66,14 +89,16 @@ llsd rollout approve --all -A --max-parallel 3",
         "llsd logs my-stack -f
 llsd logs my-stack --previous              # of the container that ended",
     ),
+    ("restart", "llsd restart my-stack                      # the same pods again"),
+    ("refresh", "llsd refresh my-stack                      # run what the image's tag names now"),
     (
         "redis-proxy",
         "llsd redis-proxy --help                    # the operator adds it to pods by itself",
     ),
     (
         "completion",
-        "llsd completion bash > ~/.local/share/bash-completion/completions/llsd
-llsd completion zsh > \"${fpath[1]}/_llsd\"",
+        "source <(llsd completion bash)             # in ~/.bashrc; zsh likewise in ~/.zshrc
+llsd completion fish > ~/.config/fish/completions/llsd.fish",
     ),
     ("version", "llsd version\nllsd version -o json"),
     (
@@ -87,7 +112,7 @@ llsd run --watch-namespaces team-a,team-b",
 /// Adds them to the program's commands.
 pub(super) fn added(program: Command) -> Command {
     EXAMPLES.iter().fold(program, |program, (path, examples)| {
-        let parts: Vec<&str> = path.split(' ').collect();
+        let parts: Vec<&str> = path.split_whitespace().collect();
         ended(program, &parts, examples)
     })
 }

@@ -1,19 +1,34 @@
 //! What `validate`, `render` and `explain` are given: resources, and with the flags of
-//! [`FactsFlags`] what is known of the world around them.
+//! [`FactsFlags`] what is known of the world around them; or a resource of the cluster by its name.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use llsd_offline::Input;
 
-use super::Printout;
+use super::cluster::Place;
 use super::facts_flags::FactsFlags;
 use super::files::open_all;
+use super::{Printout, live};
+use crate::manifests::names;
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Inputs {
+    /// A resource of the cluster, in place of files; what its operator would ask for is asked as yourself
+    #[arg(conflicts_with_all = ["base", "image_config", "release", "facts"])]
+    name: Option<String>,
+
+    #[command(flatten)]
+    place: Place,
+
+    /// The operator's namespace, for a resource of the cluster
+    #[arg(long, env = "OPERATOR_NAMESPACE", default_value = names::NAMESPACE, value_name = "NAMESPACE",
+          hide_env = true)]
+    operator_namespace: String,
+
     /// Files with resources in YAML or JSON; `-` is stdin
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -24,6 +39,14 @@ impl Inputs {
     /// Reads everything before anything is judged, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
     pub(super) fn read(&self) -> Result<Input, Printout> {
+        if let Some(name) = &self.name {
+            return live::input(name, &self.place, &self.operator_namespace);
+        }
+        if self.place.namespace.is_some() {
+            return Err(Printout::usage(
+                "--namespace is for a resource of the cluster by its name",
+            ));
+        }
         let sources = open_all(&self.files, self.facts.files())?;
         let mut input = self.facts.read()?;
         for source in &sources {

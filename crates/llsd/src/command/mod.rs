@@ -2,15 +2,19 @@
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
 mod cluster;
+mod colours;
 mod completion;
 mod diff;
 mod examples;
 mod explain;
 mod facts_flags;
 mod files;
+mod format;
 pub mod image;
 mod image_config;
 mod inputs;
+mod live;
+mod live_names;
 mod manifests;
 mod migrate;
 mod offline;
@@ -23,6 +27,7 @@ mod run;
 mod server;
 mod validate;
 mod version;
+mod waiting;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -57,6 +62,8 @@ enum Command {
     Rollback(server::rollback::Arguments),
     Rollout(rollout::Arguments),
     Logs(server::logs::Arguments),
+    Restart(server::restart::Restart),
+    Refresh(server::restart::Refresh),
     RedisProxy(redis_proxy::Arguments),
     Completion(completion::Arguments),
     Version(version::Arguments),
@@ -81,8 +88,10 @@ impl Command {
             Self::Rollback(arguments) => server::rollback::run(arguments),
             Self::Rollout(arguments) => rollout::run(arguments),
             Self::Logs(arguments) => server::logs::run(arguments),
+            Self::Restart(arguments) => server::restart::restart(arguments),
+            Self::Refresh(arguments) => server::restart::refresh(arguments),
             Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
-            Self::Completion(arguments) => Ok(completion::run(arguments, definition())),
+            Self::Completion(arguments) => Ok(completion::run(arguments)),
             Self::Version(arguments) => Ok(version::run(arguments)),
         };
         printout.unwrap_or_else(|early| early).deliver()
@@ -97,6 +106,9 @@ pub fn definition() -> clap::Command {
 /// Runs the command line `arguments`, the program's own name first.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(answer) = completion::answer(&arguments, definition) {
+        return answer.deliver();
+    }
     let called_as = arguments.first().map(|name| usage_name(Path::new(name)));
     let mut command_line = definition();
     if let Some(name) = called_as {
@@ -142,7 +154,7 @@ mod tests {
 
     fn without_examples(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         let path = format!("{path} {}", command.get_name());
-        if command.get_subcommands().next().is_none() && command.get_after_help().is_none() {
+        if command.get_after_help().is_none() {
             found.push(path.clone());
         }
         for below in command.get_subcommands() {

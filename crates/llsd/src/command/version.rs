@@ -1,12 +1,13 @@
 //! `llsd version`: which program this is, and what it knows.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use llsd_install::names::OLDEST_KUBERNETES;
 use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
 use llsd_plan::releases::{Releases, Server};
 use serde_json::{Value, json};
 
 use super::Printout;
+use super::format::Format;
 
 /// Print the version, the commit it was built from, and the server releases that it knows
 #[derive(Debug, Args)]
@@ -16,21 +17,9 @@ pub(super) struct Arguments {
     output: Format,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// Lines for people
-    Text,
-    Json,
-    Yaml,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Printout {
     let known = known();
-    Printout::fine(match arguments.output {
-        Format::Text => lines(&known),
-        Format::Json => format!("{known:#}\n"),
-        Format::Yaml => llsd_install::yaml(&known),
-    })
+    Printout::fine(arguments.output.print(&known, || lines(&known)))
 }
 
 fn known() -> Value {

@@ -2,6 +2,7 @@
 
 mod autoscaled;
 mod awaited_models;
+mod by_name;
 mod diff;
 mod drift;
 mod exposed_elsewhere;

@@ -6,18 +6,20 @@ mod readable;
 use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use kube::Config;
 use llsd_api::conversion::{Version, convert};
-use llsd_offline::{Examined, Input};
+use llsd_offline::{Examined, Input, Source};
 use llsd_plan::document;
 use llsd_plan::facts::Facts;
 use llsd_plan::resource::Resource;
 use serde_json::Value;
 use similar::TextDiff;
 
+use super::cluster::{self, Place};
+use super::colours::{self, Colour};
 use super::files::open;
-use super::{Exit, Printout};
+use super::{Exit, Printout, live, waiting};
 use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Previewer, key_of};
 use crate::operator::telemetry::{self, Metrics};
@@ -28,12 +30,16 @@ use readable::{readable, redact};
 /// Asks the cluster of the current kubeconfig with dry runs, as yourself: you need to be allowed
 /// what the operator does with the resource's objects. Values of Secrets are never shown.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Arguments {
+    /// A resource as it is in the cluster, in place of files: what its operator has still to change
+    name: Option<String>,
+
     /// Files with resources in YAML or JSON; `-` is stdin
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
-    /// The namespace of resources that name none
+    /// The namespace of resources that name none, and of NAME
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
@@ -55,7 +61,10 @@ struct Comparison {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    let sources = arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?;
+    let sources = match &arguments.name {
+        Some(name) => vec![live_source(arguments, name)?],
+        None => arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?,
+    };
     let mut input = Input::default();
     for source in &sources {
         input.add(source);
@@ -68,7 +77,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     if !input.is_refused(&examined) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let compared = match runtime {
-            Ok(runtime) => runtime.block_on(Box::pin(compare(arguments, &mut examined))),
+            Ok(runtime) => {
+                let work = Box::pin(compare(arguments, &mut examined));
+                runtime.block_on(waiting::for_work("asking the cluster", work))
+            }
             Err(error) => Err(format!("cannot start: {error}")),
         };
         comparison = compared.map_err(|message| Printout::unavailable(&message))?;
@@ -86,7 +98,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     {
         return Err(Printout::usage(&format!("{}: {error}", path.display())));
     }
-    Ok(Printout { stdout: comparison.text, stderr, exit })
+    let stdout = colours::for_stdout(comparison.text, colour);
+    Ok(Printout { stdout, stderr, exit })
+}
+
+fn live_source(arguments: &Arguments, name: &str) -> Result<Source, Printout> {
+    let place = Place { namespace: arguments.namespace.clone() };
+    cluster::run(async |cluster| live::source(&cluster.at(&place), name).await)
+}
+
+fn colour(line: &str) -> Option<Colour> {
+    match line.as_bytes().first() {
+        Some(b'+') => Some(Colour::Green),
+        Some(b'-') => Some(Colour::Red),
+        _ => None,
+    }
 }
 
 /// Asks the cluster about every resource; the error says why it cannot be asked.

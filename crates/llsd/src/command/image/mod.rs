@@ -12,7 +12,7 @@ mod usable;
 
 use clap::{Args, Subcommand};
 
-use super::Printout;
+use super::{Printout, waiting};
 pub use access::{Access, Connection, Opened};
 pub use failure::{Failure, Remarks};
 
@@ -35,12 +35,13 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
         Err(error) => return Printout::usage(&format!("cannot start: {error}")),
     };
     let mut remarks = Remarks::default();
-    let result = match &arguments.action {
-        Action::Inspect(arguments) => {
-            runtime.block_on(Box::pin(inspect::run(arguments, &mut remarks)))
+    let work = async {
+        match &arguments.action {
+            Action::Inspect(arguments) => Box::pin(inspect::run(arguments, &mut remarks)).await,
+            Action::Label(arguments) => Box::pin(label::run(arguments, &mut remarks)).await,
         }
-        Action::Label(arguments) => runtime.block_on(Box::pin(label::run(arguments, &mut remarks))),
     };
+    let result = runtime.block_on(waiting::for_work("asking the registry", work));
     let (stdout, exit) =
         result.unwrap_or_else(|failure| (String::new(), failure.print_to(&mut remarks)));
     Printout { stdout, stderr: remarks.0, exit }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kube::Config;
 
-use super::{Exit, Printout, version};
+use super::{Exit, Printout, version, waiting};
 use crate::operator::telemetry::{self, Metrics};
 use gather::{Gathered, gather};
 
@@ -38,7 +38,8 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
         Ok(runtime) => runtime,
         Err(error) => return Printout::usage(&format!("cannot start: {error}")),
     };
-    match runtime.block_on(Box::pin(gathered(arguments))) {
+    let work = waiting::for_work("reading objects and logs", Box::pin(gathered(arguments)));
+    match runtime.block_on(work) {
         Ok(gathered) => written(arguments, gathered),
         Err(message) => Printout::unavailable(&message),
     }

@@ -55,7 +55,7 @@ pub(super) struct Arguments {
 type Ended = (String, Result<(), String>);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| approve(arguments, &cluster.at(&arguments.place)).await)
+    cluster::run_speaking(async |cluster| approve(arguments, &cluster.at(&arguments.place)).await)
 }
 
 async fn approve(arguments: &Arguments, cluster: &Cluster) -> Result<Printout, String> {

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use serde_json::Value;
 
 use super::states::{State, of_server};
 use crate::command::Printout;
 use crate::command::cluster::{self, Place};
+use crate::command::format::Format;
 
 /// List the states of a server that are kept
 ///
@@ -18,6 +20,10 @@ pub(in crate::command) struct Arguments {
 
     #[command(flatten)]
     place: Place,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -25,10 +31,15 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         let cluster = cluster.at(&arguments.place);
         cluster.resource(&arguments.name).await?;
         let (_, states) = of_server(&cluster, &arguments.name).await?;
-        if states.is_empty() {
-            return Ok(Printout::fine("no state is kept: the server was never started\n".into()));
-        }
-        Ok(Printout::fine(table(&states)))
+        let found: Value = states.iter().map(State::to_json).collect();
+        let lines = || {
+            if states.is_empty() {
+                "no state is kept: the server was never started\n".to_owned()
+            } else {
+                table(&states)
+            }
+        };
+        Ok(Printout::fine(arguments.output.print(&found, lines)))
     })
 }
 

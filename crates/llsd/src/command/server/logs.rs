@@ -36,7 +36,7 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
+    cluster::run_speaking(async |cluster| {
         let cluster = cluster.at(&arguments.place);
         cluster.resource(&arguments.name).await?;
         let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &cluster.namespace);

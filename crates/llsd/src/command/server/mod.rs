@@ -1,7 +1,9 @@
-//! Commands about one server in a cluster: `llsd status`, `llsd history`, `llsd rollback`, `llsd logs`.
+//! Commands about one server in a cluster: `llsd status`, `llsd history`, `llsd rollback`, `llsd logs`,
+//! `llsd restart`, `llsd refresh`.
 
 pub(super) mod history;
 pub(super) mod logs;
+pub(super) mod restart;
 pub(super) mod rollback;
 mod screen;
 mod states;

@@ -103,7 +103,7 @@ fn advice(status: &Value, name: &str, is_ready: bool) -> Vec<String> {
         advice.push(format!("llsd rollout approve {name}, to apply what waits"));
     }
     if is(ConditionType::UpdatePending, ConditionReason::NewerImage) {
-        advice.push("set the annotation llamastack.io/refresh, to run the newer image".to_owned());
+        advice.push(format!("llsd refresh {name}, to run the newer image"));
     }
     if is(ConditionType::Preflight, ConditionReason::PreflightFailed) {
         advice.push(format!(

@@ -5,7 +5,7 @@ use kube::Api;
 use kube::api::ListParams;
 use llsd_plan::objects::{labels, names};
 use llsd_plan::rollout::Return;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::cluster::{Cluster, text};
 
@@ -26,6 +26,17 @@ pub(super) struct State {
     pub(super) config: Option<String>,
     /// What is special about it.
     pub(super) notes: Vec<&'static str>,
+}
+
+impl State {
+    /// For scripts.
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "hash": self.hash, "revision": self.revision, "created": self.created,
+            "pods": self.pods, "ready": self.ready, "image": self.image, "config": self.config,
+            "notes": self.notes,
+        })
+    }
 }
 
 /// A server's Deployment, `null` where there is none, and its states.
@@ -89,8 +100,6 @@ fn state(set: &Value) -> Option<State> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

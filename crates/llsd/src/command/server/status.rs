@@ -1,10 +1,14 @@
 //! `llsd status`: one screen about a server.
 
 use clap::Args;
+use llsd_plan::live::DeploymentState;
+use serde_json::{Value, json};
 
 use super::screen::screen;
-use super::states::of_server;
+use super::states::{State, of_server};
 use crate::command::cluster::{self, Place};
+use crate::command::colours::{self, Colour};
+use crate::command::format::Format;
 use crate::command::{Exit, Printout};
 
 /// Say what runs, from what, what is pending, what is wrong and what to do
@@ -17,6 +21,10 @@ pub(in crate::command) struct Arguments {
 
     #[command(flatten)]
     place: Place,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -26,6 +34,35 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         let (deployment, states) = of_server(&cluster, &arguments.name).await?;
         let screen = screen(&resource, &deployment, &states);
         let exit = if screen.is_ready { Exit::Fine } else { Exit::Problems };
-        Ok(Printout { stdout: screen.text, stderr: String::new(), exit })
+        let found = found(&resource, screen.is_ready, &deployment, &states);
+        let stdout =
+            arguments.output.print(&found, || colours::for_stdout(screen.text.clone(), colour));
+        Ok(Printout { stdout, stderr: String::new(), exit })
     })
+}
+
+/// For scripts.
+fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[State]) -> Value {
+    let status = &resource["status"];
+    let pods = DeploymentState::read(deployment);
+    json!({
+        "name": resource["metadata"]["name"],
+        "namespace": resource["metadata"]["namespace"],
+        "ready": is_ready,
+        "phase": status["phase"],
+        "image": pods.image,
+        "pods": {"wanted": pods.wanted, "available": pods.available},
+        "serviceURL": status["serviceURL"],
+        "routeURL": status["routeURL"],
+        "conditions": status["conditions"],
+        "states": states.iter().map(State::to_json).collect::<Vec<_>>(),
+    })
+}
+
+fn colour(line: &str) -> Option<Colour> {
+    match line.split_whitespace().next() {
+        Some("wrong") => Some(Colour::Red),
+        Some("pending") => Some(Colour::Yellow),
+        _ => None,
+    }
 }
