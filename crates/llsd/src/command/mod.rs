@@ -174,8 +174,10 @@ mod tests {
     fn every_example_is_a_command_line_that_there_is() {
         for (_, examples) in examples::EXAMPLES {
             for line in examples.lines() {
-                let command =
-                    line.split(['#', '|', '>']).find(|part| part.contains("llsd")).unwrap();
+                let command = line
+                    .split(['#', '|', '>', '(', ')'])
+                    .find(|part| part.contains("llsd"))
+                    .unwrap();
                 let words: Vec<&str> =
                     command.split_whitespace().skip_while(|word| *word != "llsd").collect();
                 let parsed = definition().try_get_matches_from(&words);

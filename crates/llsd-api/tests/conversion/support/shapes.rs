@@ -170,6 +170,7 @@ pub(crate) const V1ALPHA2_STATUS: Shape = Fields(&[
     ("phase", Text),
     ("version", Whole),
     ("distributionConfig", Whole),
+    ("preflight", Whole),
     ("conditions", Whole),
     ("availableReplicas", Count),
     ("serviceURL", Text),
