@@ -3,9 +3,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Findings that keep no server from starting.
-const WARNINGS: [&str; 1] = ["dropped"];
-
 /// What was said of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opinion {
@@ -73,13 +70,6 @@ impl Verdict {
         let finding =
             Finding { kind: kind.to_owned(), path: String::new(), message: message.into() };
         Self { opinion: Opinion::Refused, findings: vec![finding], why: None, ..Self::unjudged("") }
-    }
-}
-
-impl Finding {
-    /// Whether the server would start all the same.
-    pub fn is_warning(kind: &str) -> bool {
-        WARNINGS.contains(&kind)
     }
 }
 
