@@ -69,7 +69,7 @@ async fn a_crashing_command_is_started_again_and_its_last_words_are_shown() {
         })
         .await;
     };
-    waits("absent", "ErrImagePull", "example.com/unknown").await;
+    waits("absent", "ImagePullBackOff", "example.com/unknown").await;
     waits("unset", "CreateContainerConfigError", "secret \"missing\" not found").await;
 }
 

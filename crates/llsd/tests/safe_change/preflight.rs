@@ -1,5 +1,5 @@
 //! A change of a running server is judged by its own image before a pod is replaced; the words of the image
-//! are those of a test here, and of real servers in `servers`.
+//! are those of a test here; a real server speaks in `operator`.
 
 use std::time::Duration;
 
