@@ -1,5 +1,6 @@
 //! A real server whose model is not there yet: its pod waits, the status says for what and what to do,
-//! and the server comes up as soon as the model is there, without a crash.
+//! and the server comes up as soon as the model is there, without a crash. A model that is added later and
+//! is not there takes nothing down.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -14,13 +15,14 @@ use tokio::time::{Instant, sleep};
 
 use super::real_server_end_to_end::distribution;
 use llsd_testbed::install::install;
-use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::operator::Operator;
 
 const RELEASE: Release = Release::V0_7_3;
 /// A distribution without packages beyond the server's own.
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const MODEL: &str = "llama3.2:1b";
+const ADDED: &str = "llama3.2:3b";
 /// A server that starts on a busy machine reads a lot of Python.
 const PATIENCE: Duration = Duration::from_mins(4);
 
@@ -51,6 +53,8 @@ async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
         "distribution": {"image": image},
         "providers": {"inference": {"provider": "ollama", "endpoint": "http://ollama:11434"}},
         "resources": {"models": [MODEL]},
+        // The old pod would go before the new one comes.
+        "workload": {"storage": {"size": "1Gi"}},
     });
     world.namespace.distribution("real", spec).await;
 
@@ -71,6 +75,7 @@ async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
     assert_eq!(pods[0]["status"]["containerStatuses"][0]["restartCount"], 0, "{pods:#?}");
     // Once for each thing that it had to say.
     assert_eq!(pods[0]["status"]["initContainerStatuses"][0]["restartCount"], 2, "{pods:#?}");
+    world.serves_on_while_another_model_is_not_there(&stub).await;
 }
 
 struct World<'a> {
@@ -79,6 +84,30 @@ struct World<'a> {
 }
 
 impl World<'_> {
+    async fn serves_on_while_another_model_is_not_there(&self, stub: &OllamaStub) {
+        let more = json!({"spec": {"resources": {"models": [MODEL, ADDED]}}});
+        self.namespace.patch(DISTRIBUTION, "real", &more).await;
+        let refused = self.until(|now| condition(now, "Preflight")["status"] == "False").await;
+        let message = condition(&refused, "Preflight")["message"].as_str().unwrap();
+        assert!(message.contains("spec.resources.models[1]"), "{message}");
+        assert!(message.contains(&format!("ollama pull {ADDED}")), "{message}");
+        let service = format!("{}/{}/real-service", self.kubelet.proxy_url(), self.namespace.name);
+        let health = reqwest::get(format!("{service}/v1/health")).await.unwrap();
+        assert!(health.status().is_success(), "{health:?}");
+
+        stub.pull(ADDED);
+        let again = json!({"metadata": {"annotations": {"llamastack.io/retry": "1"}}});
+        self.namespace.patch(DISTRIBUTION, "real", &again).await;
+        self.until(|now| {
+            condition(now, "Preflight")["status"] == "True"
+                && condition(now, "Ready")["status"] == "True"
+        })
+        .await;
+        let models = reqwest::get(format!("{service}/v1/models")).await.unwrap();
+        let models = models.text().await.unwrap();
+        assert!(models.contains(MODEL) && models.contains(ADDED), "{models}");
+    }
+
     /// Waits until the status names the model and ends as given.
     async fn awaits(&self, words: &str) -> Value {
         let told = format!("Waiting for model {MODEL} of provider ollama: ");
