@@ -51,7 +51,7 @@ pub(crate) fn of_the_operator() -> Vec<Value> {
     vec![
         // What is created has no name yet that a rule could ask for.
         rule("coordination.k8s.io", &["leases"], &["create"]),
-        named("coordination.k8s.io", "leases", LEASE, &["get", "update", "patch"]),
+        named("coordination.k8s.io", "leases", LEASE, &["get", "update"]),
         // Its configuration is made where there is none, and what of it is in use is kept.
         rule("", &["configmaps"], &["create"]),
         named("", "configmaps", CONFIG_MAP, &READ),

@@ -75,6 +75,8 @@ fn plain() -> Value {
 
 const RESOURCES: &str = "/apis/llamastack.io/v1alpha2";
 const DEPLOYMENTS: &str = "/apis/apps/v1";
+const JOBS: &str = "/apis/batch/v1";
+const PODS: &str = "/api/v1";
 
 /// One namespace with an operator of its own behind a gate.
 struct Run<'a> {
@@ -114,11 +116,42 @@ impl<'a> Run<'a> {
         Operator::replica(&self.scene.cluster, self.gate.kubeconfig(), &arguments)
     }
 
+    /// Gives each Job a pod in which the image took the change.
+    async fn judge(&self) {
+        let jobs = self.namespace.get(JOBS, "jobs").await.unwrap();
+        for job in jobs["items"].as_array().unwrap() {
+            let name = job["metadata"]["name"].as_str().unwrap();
+            let path = format!("pods/{name}");
+            if self.namespace.get(PODS, &path).await.is_none() {
+                let spec = json!({
+                    "serviceAccountName": format!("{NAME}-sa"),
+                    "automountServiceAccountToken": false,
+                    "containers": [{"name": "llama-stack", "image": "server"}],
+                });
+                let labels = json!({"batch.kubernetes.io/job-name": name});
+                let pod = json!({
+                    "apiVersion": "v1", "kind": "Pod", "spec": spec,
+                    "metadata": {"name": name, "labels": labels},
+                });
+                self.namespace.apply(PODS, &path, &pod).await;
+            }
+            let ended = json!({"exitCode": 0, "message": r#"{"verdict": "good"}"#});
+            let container = json!({
+                "name": "llama-stack", "image": "server", "imageID": "", "ready": false,
+                "restartCount": 0, "state": {"terminated": ended},
+            });
+            let status =
+                json!({"status": {"phase": "Succeeded", "containerStatuses": [container]}});
+            self.namespace.merge(PODS, &format!("{path}/status"), &status).await;
+        }
+    }
+
     /// Gives the Deployment pods that are ready, until the resource is Ready.
     async fn until_ready(&self) {
         let (deployment, resource) =
             (format!("deployments/{NAME}"), format!("llamastackdistributions/{NAME}"));
         loop {
+            self.judge().await;
             let found = self.namespace.get(DEPLOYMENTS, &deployment).await.unwrap_or_default();
             let generation = &found["metadata"]["generation"];
             let is_served = found["status"]["observedGeneration"] == *generation;

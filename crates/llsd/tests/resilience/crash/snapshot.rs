@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::namespace::Namespace;
 
 /// Where all that is compared is listed.
-const COLLECTIONS: [(&str, &str); 11] = [
+const COLLECTIONS: [(&str, &str); 12] = [
+    ("/apis/batch/v1", "jobs"),
     ("/api/v1", "serviceaccounts"),
     ("/api/v1", "persistentvolumeclaims"),
     ("/api/v1", "secrets"),
@@ -45,6 +46,11 @@ fn comparable(object: &Value, plural: &str, namespace: &str) -> Value {
     if plural != "llamastackdistributions" {
         // Written by the test, or by nobody here.
         object.as_object_mut().unwrap().remove("status");
+    } else if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        // Who starts when a change is rolled out already has nobody to ask about it.
+        status.remove("preflight");
+        let conditions = status["conditions"].as_array_mut().unwrap();
+        conditions.retain(|condition| condition["type"] != "Preflight");
     }
     strip(&mut object);
     object
