@@ -146,23 +146,29 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives the Deployment pods that are ready, until the resource is Ready.
+    /// Gives the Deployment pods that are ready; whether it had them already.
+    async fn serve(&self) -> bool {
+        self.judge().await;
+        let deployment = format!("deployments/{NAME}");
+        let found = self.namespace.get(DEPLOYMENTS, &deployment).await.unwrap_or_default();
+        let generation = &found["metadata"]["generation"];
+        let is_served = found["status"]["observedGeneration"] == *generation;
+        if !is_served {
+            let pods = &found["spec"]["replicas"];
+            let ready = json!({"status": {
+                "observedGeneration": generation, "replicas": pods, "updatedReplicas": pods,
+                "readyReplicas": pods, "availableReplicas": pods,
+            }});
+            self.namespace.merge(DEPLOYMENTS, &format!("{deployment}/status"), &ready).await;
+        }
+        is_served
+    }
+
+    /// Serves until the resource is Ready.
     async fn until_ready(&self) {
-        let (deployment, resource) =
-            (format!("deployments/{NAME}"), format!("llamastackdistributions/{NAME}"));
+        let resource = format!("llamastackdistributions/{NAME}");
         loop {
-            self.judge().await;
-            let found = self.namespace.get(DEPLOYMENTS, &deployment).await.unwrap_or_default();
-            let generation = &found["metadata"]["generation"];
-            let is_served = found["status"]["observedGeneration"] == *generation;
-            if !is_served {
-                let pods = &found["spec"]["replicas"];
-                let ready = json!({"status": {
-                    "observedGeneration": generation, "replicas": pods, "updatedReplicas": pods,
-                    "readyReplicas": pods, "availableReplicas": pods,
-                }});
-                self.namespace.merge(DEPLOYMENTS, &format!("{deployment}/status"), &ready).await;
-            }
+            let is_served = self.serve().await;
             let found = self.namespace.get(RESOURCES, &resource).await.unwrap();
             if is_served
                 && condition(&found, "Ready")["status"] == "True"
@@ -191,12 +197,17 @@ impl<'a> Run<'a> {
         assert!(in_time, "killed {at}: not Ready again; its log:\n{}", replica.log());
         let begun = Instant::now();
         loop {
+            self.serve().await;
             let found = snapshot::take(&self.namespace).await;
             let differences = differences(expected, &found);
             if differences.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < Duration::from_secs(20), "killed {at}: {differences:#?}");
+            let log = replica.log();
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "killed {at}: {differences:#?}\n{log}"
+            );
             sleep(Duration::from_millis(100)).await;
         }
     }
@@ -214,6 +225,7 @@ async fn settled(run: &Run<'_>) -> Snapshot {
     timeout(PATIENCE, run.until_ready()).await.expect("it becomes Ready");
     let mut last = Snapshot::new();
     loop {
+        run.serve().await;
         let found = snapshot::take(&run.namespace).await;
         if found == last {
             return found;
