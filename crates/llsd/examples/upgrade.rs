@@ -14,7 +14,7 @@ use llsd_testkit::{ControlPlane, PodState};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_mins(10);
-const AT_ONCE: &str = "10";
+const AT_ONCE: &str = "2";
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
