@@ -108,7 +108,7 @@ impl Client {
         let (answers, failures) = self.end().await;
         let answered = answers.len();
         assert!(failures.is_empty(), "{} of {answered} failed: {failures:#?}", failures.len());
-        assert!(answered > 100, "{answered}");
+        assert!(answered > 20, "{answered}");
         println!("{answered} requests: none lost");
     }
 }
