@@ -36,8 +36,13 @@ go_tool() {
     command -v go >/dev/null 2>&1 || return 1
     say "Building $1 $3; takes minutes, and is kept in $folder"
     rm -rf "$folder.part"
-    CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS='-trimpath -buildvcs=false' GOBIN=$folder.part \
-      go install -ldflags='-s -w' "$2@v$3" >&2 || return 1
+    mkdir -p "$folder.part"
+    # `go install` would also ask which versions there are, and not every mirror knows.
+    (
+      cd "$folder.part"
+      export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS='-trimpath -buildvcs=false -mod=mod'
+      go mod init tools && go mod edit -require="${2%%/cmd/*}@v$3" && go build -ldflags='-s -w' -o "$4" "$2"
+    ) >&2 || return 1
     mv "$folder.part" "$folder"
   fi
   echo "$folder/$4"
