@@ -195,14 +195,20 @@ impl Site {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwhile() {
     let Some(site) = Site::start_or_skip().await else { return };
-    let _operator = site.operator();
+    let mut leader = site.operator();
     let (namespace, before, server) = site.two_servers().await;
+    let _follower = site.operator();
     let kubelet = &site.kubelet;
 
     let client = Client::start(server);
     // Two, so that whichever pod goes last has one to end.
     let streams = [server, server].map(|server| tokio::spawn(ask(server, true)));
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
+    let template = &before.template;
+    namespace
+        .until("Deployment", "real", "has the new key", |now| now["spec"]["template"] != *template)
+        .await;
+    leader.kill();
     until(&namespace, kubelet, "other servers run", async |now| {
         let pods = namespace.running("real").await.pods;
         is_ready(now) && pods.len() == 2 && pods.is_disjoint(&before.pods)
