@@ -46,6 +46,7 @@ llsd migrate --in-cluster                  # what the cluster stores",
         "manifests",
         "llsd manifests --image registry.example.com/llsd:0.1.0 | kubectl apply --server-side -f -
 llsd manifests --namespaced team           # for one namespace, with Roles alone
+llsd manifests --monitoring                # with a PodMonitor, alerts and a dashboard
 llsd manifests --charts-dir charts         # the Helm charts",
     ),
     (

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::api;
 use super::context::Context;
 use super::observe::Observation;
+use crate::operator::telemetry::count_changes;
 
 /// Writes the status, if it changed.
 pub async fn report(
@@ -47,6 +48,7 @@ pub async fn report(
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         match api.patch_status(&key.name, &parameters, &Patch::Merge(&patch)).await {
             Ok(answer) => {
+                count_changes(&context.metrics, &resource.status, &status);
                 context.cache.put_resource(key, answer.json);
             }
             // The resource is gone, and with it whoever would read this.

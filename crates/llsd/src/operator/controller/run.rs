@@ -133,8 +133,9 @@ async fn count(context: &Context) -> Infallible {
     let mut tick = interval(Duration::from_secs(5));
     loop {
         tick.tick().await;
-        context.metrics.queue_length(context.queue.waiting());
+        context.metrics.queue(context.queue.waiting(), context.queue.oldest());
         context.metrics.resources(context.cache.phases());
+        context.metrics.conditions(context.cache.conditions());
         context.metrics.held(&context.cache.held());
     }
 }
