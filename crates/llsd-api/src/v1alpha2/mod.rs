@@ -1,6 +1,8 @@
 //! v1alpha2, the stored version: a resource from which the operator generates the server's
 //! configuration.
 
+mod access;
+mod authentication;
 mod distribution;
 mod external_providers;
 mod networking;
@@ -16,6 +18,13 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use access::{
+    AccessRule, AccessSpec, Action, Attributes, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
+};
+pub use authentication::{
+    AccessCaBundle, Authentication, CustomSpec, GatewaySpec, GitHubSpec, IntrospectionSpec,
+    KubernetesSpec, OidcSpec,
+};
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
 pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
@@ -73,6 +82,9 @@ pub struct LlamaStackDistributionSpec {
     /// How the server is reached: port, TLS, exposure, and who may connect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingSpec>,
+    /// Who may call the server. Without it, everybody who reaches the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessSpec>,
     /// How the server runs in the cluster: replicas, resources, volume, scaling, pod settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
@@ -80,7 +92,7 @@ pub struct LlamaStackDistributionSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_providers: Option<ExternalProvidersSpec>,
     /// A complete configuration of your own, instead of a generated one. Excludes `providers`,
-    /// `resources`, `storage` and `disabled`.
+    /// `resources`, `storage`, `disabled` and `access`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_config: Option<OverrideConfigSpec>,
 }
