@@ -84,6 +84,13 @@ pub const INTROSPECTION_XOR_KEYS: Rule = Rule {
     message: "introspection and jwksUri are mutually exclusive",
     remedy: "remove jwksUri to ask the provider about every token, or introspection to use its keys",
 };
+/// At the spec.
+pub const ACCESS_EXCLUDES_COMMAND: Rule = Rule {
+    cel: "!has(self.access) || !has(self.workload) || !has(self.workload.overrides) || \
+          !has(self.workload.overrides.command) || self.workload.overrides.command.size() == 0",
+    message: "a command of your own and access are mutually exclusive",
+    remedy: "remove command: with access the server is started by a program that sees that it asks for tokens",
+};
 pub const PERMIT_XOR_FORBID: Rule = Rule {
     cel: "has(self.permit) != has(self.forbid)",
     message: "exactly one of permit and forbid must be set",
@@ -276,7 +283,7 @@ pub const EXPOSE_SHAPE: Words = Words {
     remedy: "write true, or an object with a hostname",
 };
 pub const CONDITION_SHAPE: Words = Words {
-    message: "must be a condition or a list of conditions",
+    message: "must be a string or a list of strings",
     remedy: "write one condition as a string, or several as a list",
 };
 pub const WHEN_OR_UNLESS: Words = Words {

@@ -1,4 +1,4 @@
-//! A field that takes one text or a list of them: the conditions of access rules. The value itself is
+//! Texts of access rules, and a field that takes one or a list of them: the conditions. The value itself is
 //! a [`OneOrMany`](crate::one_or_many::OneOrMany) of strings; here is only its schema.
 
 use std::borrow::Cow;
@@ -6,6 +6,10 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::schema::{ENTRY, SHAPE, Shape};
+
+/// What a text looks like that the server takes as it stands: nothing in it is replaced by an environment
+/// variable.
+pub(crate) const LITERAL: &str = r"^([^$]|\$+[^${])*\$*$";
 
 /// The schema of a text or a list of texts, none of which refers to a variable.
 pub(crate) struct TextOrList;
@@ -21,7 +25,7 @@ impl JsonSchema for TextOrList {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let entry = json_schema!({
-            "type": "string", "minLength": 1, "maxLength": 512, "pattern": r"^([^$]|\$+[^${])*\$*$",
+            "type": "string", "minLength": 1, "maxLength": 512, "pattern": LITERAL,
         });
         json_schema!({ SHAPE: Shape::StringOrList, ENTRY: entry })
     }

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod admission;
+pub mod callers;
 pub mod coercion;
 pub mod config;
 pub mod connection;

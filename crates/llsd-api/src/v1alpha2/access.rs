@@ -1,20 +1,12 @@
 //! `spec.access`: who may call the server, and what they may do there.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::authentication::Authentication;
 use crate::one_or_many::OneOrMany;
 use crate::rules::{PERMIT_XOR_FORBID, SINGLE_NEEDS_TENANT, validations};
-use crate::text_or_list::TextOrList;
-
-/// A text that the server takes as it stands: nothing in it is replaced by an environment variable.
-pub(super) const LITERAL: &str = r"^([^$]|\$+[^${])*\$*$";
-
-/// Claims, or headers, by the attribute of the user that they give.
-pub type Attributes = BTreeMap<String, String>;
+use crate::text_or_list::{LITERAL, TextOrList};
 
 /// Who may call the server. Without it everybody who reaches the server may. The paths `/v1/health`
 /// and `/v1/version` stay open, for probes.

@@ -1,12 +1,18 @@
 //! `spec.access.authentication`: the ways in, of which a resource has one.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::access::{Attributes, LITERAL};
 use crate::lenient::Lenient;
 use crate::rules::{INTROSPECTION_XOR_KEYS, ONE_WAY_IN, validations};
 use crate::secret_ref::SecretRef;
+use crate::text_or_list::LITERAL;
+
+/// Claims, or headers, by the attribute of the user that they give.
+pub type Attributes = BTreeMap<String, String>;
 
 /// A URL without credentials, and without anything that the server would replace.
 const URL: &str = r"^https?://[^\s@$]+$";
@@ -68,7 +74,7 @@ pub struct OidcSpec {
     /// default: `sub` and `username` as `roles`, `groups` and `team` as `teams`, `project` as
     /// `projects`, `tenant` and `namespace` as `namespaces`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "attributes")]
+    #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
     /// The claim that names the tenant. OGX from 1.2.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +119,7 @@ pub struct KubernetesSpec {
     /// Which of `username`, `groups` and `uid` becomes which attribute of the user. Default: `username`
     /// and `groups` as `roles`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "attributes")]
+    #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
     /// The claim that names the tenant. OGX from 1.2.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +138,7 @@ pub struct GitHubSpec {
     /// Which of `login`, `id` and `organizations` becomes which attribute of the user. Default: `login`
     /// as `roles`, `organizations` as `teams`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "attributes")]
+    #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
 }
 
@@ -166,7 +172,7 @@ pub struct GatewaySpec {
     pub attributes_header: Option<String>,
     /// Which header becomes which attribute of the user.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "attributes")]
+    #[schemars(with = "Option<AttributeMap>")]
     pub attribute_headers: Option<Attributes>,
     /// The addresses of the gateway, as `10.0.0.0/8`. Requests from elsewhere are refused; without it
     /// everybody who reaches the server can say to be anybody.
@@ -178,12 +184,24 @@ pub struct GatewaySpec {
     pub trusted_cidrs: Option<Vec<String>>,
 }
 
-/// A map whose values the server takes as they stand.
-fn attributes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 32,
-        "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 256, "pattern": LITERAL},
-    })
+/// The schema of a map whose values the server takes as they stand.
+struct AttributeMap;
+
+impl JsonSchema for AttributeMap {
+    fn schema_name() -> Cow<'static, str> {
+        "AttributeMap".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let value = json_schema!({
+            "type": "string", "minLength": 1, "maxLength": 256, "pattern": LITERAL,
+        });
+        json_schema!({
+            "type": "object", "minProperties": 1, "maxProperties": 32, "additionalProperties": value,
+        })
+    }
 }

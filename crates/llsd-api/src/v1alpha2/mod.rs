@@ -19,11 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use access::{
-    AccessRule, AccessSpec, Action, Attributes, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
+    AccessRule, AccessSpec, Action, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
 };
 pub use authentication::{
-    AccessCaBundle, Authentication, CustomSpec, GatewaySpec, GitHubSpec, IntrospectionSpec,
-    KubernetesSpec, OidcSpec,
+    AccessCaBundle, Attributes, Authentication, CustomSpec, GatewaySpec, GitHubSpec,
+    IntrospectionSpec, KubernetesSpec, OidcSpec,
 };
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
@@ -43,7 +43,7 @@ pub use workload::{
     RollbackPolicy, VolumeSpec, WorkloadSpec,
 };
 
-use crate::rules::{self, OVERRIDE_EXCLUDES};
+use crate::rules::{self, ACCESS_EXCLUDES_COMMAND, OVERRIDE_EXCLUDES, Rule};
 
 /// What the server should be: which distribution, with which providers, models and storage, and
 /// how it runs in the cluster.
@@ -60,7 +60,7 @@ use crate::rules::{self, OVERRIDE_EXCLUDES};
     derive = "PartialEq"
 )]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = rules::validations(&OVERRIDE_EXCLUDES.map(|(_, rule)| rule))))]
+#[schemars(extend("x-kubernetes-validations" = spec_rules()))]
 pub struct LlamaStackDistributionSpec {
     /// Which Llama Stack distribution runs: a known name, or an image of your own.
     pub distribution: DistributionSpec,
@@ -95,6 +95,12 @@ pub struct LlamaStackDistributionSpec {
     /// `resources`, `storage`, `disabled` and `access`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_config: Option<OverrideConfigSpec>,
+}
+
+fn spec_rules() -> serde_json::Value {
+    let excluded = OVERRIDE_EXCLUDES.iter().map(|(_, rule)| *rule);
+    let rules: Vec<Rule> = excluded.chain([ACCESS_EXCLUDES_COMMAND]).collect();
+    rules::validations(&rules)
 }
 
 /// A ConfigMap that holds the server's whole configuration.

@@ -1,5 +1,6 @@
 //! Real servers, and the programs that run in their pods.
 
+mod access;
 mod forgotten_registrations;
 mod image;
 mod judged;
