@@ -211,24 +211,28 @@ impl Court<'_> {
         let field = field.map(|field| self.examined.own_path(&field).to_string());
         let what = match verdict.by {
             By::Rule(index) => {
-                format!("by {}{}", field.clone().unwrap_or_default(), self.description(list, index))
+                format!(
+                    " by {}{}",
+                    field.clone().unwrap_or_default(),
+                    self.description(list, index)
+                )
             }
-            By::OpenPaths => "by the operator's own rule for the paths of probes".to_owned(),
-            By::Default(sentence) => format!("by a rule of the server's own: {sentence}"),
+            By::OpenPaths => " by the operator's own rule for the paths of probes".to_owned(),
+            By::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
             By::NoRule if list == "rules" && self.spec.rules.is_empty() => {
-                "for the server's own rules do not match".to_owned()
+                ": none of the server's own rules matches".to_owned()
             }
-            By::NoRule => format!("for no rule of {path} matches"),
-            By::NoPolicy => format!("for there is no {path}"),
-            By::Nobody => "for the caller is nobody, whom no rule binds".to_owned(),
-            By::OtherTenant => "for the owner is of another tenant".to_owned(),
+            By::NoRule => format!(": no rule of {path} matches"),
+            By::NoPolicy => format!(": there is no {path}"),
+            By::Nobody => ": the caller is nobody, and no rule binds nobody".to_owned(),
+            By::OtherTenant => ": the owner belongs to another tenant".to_owned(),
         };
         let (allowed, status, word) = match verdict.outcome {
             Outcome::Allowed => (Some(true), Some(200), "allowed"),
             Outcome::Denied => (Some(false), Some(denied), "denied"),
-            Outcome::Unsure => (None, None, "decided by a pattern that only the server can read,"),
+            Outcome::Unsure => (None, None, "a pattern that only the server can read decides,"),
         };
-        Step { request, allowed, status, field, reason: format!("{word} {what}") }
+        Step { request, allowed, status, field, reason: format!("{word}{what}") }
     }
 
     /// What the rule is for, in its author's words.

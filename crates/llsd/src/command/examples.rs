@@ -49,7 +49,7 @@ llsd migrate --in-cluster                  # what the cluster stores",
         r#"llsd access test -f stack.yaml --path /v1/models  # without a token
 llsd access test -f stack.yaml --path /v1/models --as '{"sub":"ann","groups":["ml"]}'
 llsd access test -f stack.yaml --path /v1/files --as @ann.json --method POST -o json
-llsd access test -f stack.yaml --path /v1/vector_stores --as @ann.json --action read --resource vector_store::vs_1 --owner @bob.json"#,
+llsd access test -f stack.yaml --path /v1/models --as @ann.json --action read --resource model::m"#,
     ),
     ("report", "llsd report simple -n team                 # writes llsd-report-simple.zip"),
     ("crd", "llsd crd | kubectl apply --server-side -f -"),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Run, run, with_vllm};
 
 const ACCESS: &str = r#"  access:
-    authentication: {oidc: {issuer: "https://login.example.com", jwksUri: "https://login.example.com/keys"}}
+    authentication: {oidc: {issuer: "https://login.example.com", jwksUri: "https://login.example.com/keys", claims: {sub: roles}}}
     routes:
     - permit: {paths: ["/v1/chat/completions", "/v1/models*"]}
     - permit: {paths: ["*"]}
@@ -36,9 +36,7 @@ fn a_path_is_allowed_or_denied_by_a_field_of_the_resource() {
     let files = test(&["--path", "/v1/files", "--as", ann]);
     assert_eq!(files.code, 1);
     assert!(
-        files
-            .stdout
-            .contains("403  GET /v1/files: denied for no rule of spec.access.routes matches")
+        files.stdout.contains("403  GET /v1/files: denied: no rule of spec.access.routes matches")
     );
 
     let admin = test(&["--path", "/v1/files", "--as", r#"{"sub": "admin"}"#, "--method", "POST"]);
