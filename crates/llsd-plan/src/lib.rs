@@ -15,6 +15,7 @@ pub mod migrate;
 pub mod objects;
 pub mod paths;
 pub mod plan;
+pub mod policy;
 pub mod problem;
 pub mod quantity;
 pub mod references;

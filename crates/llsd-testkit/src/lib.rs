@@ -61,7 +61,9 @@ pub use binaries::{Binary, Kubernetes, locate};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
-pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
+pub use llama_stack::{
+    Answer, Boot, Candidate, Decided, Decisions, Judgement, LlamaStackServer, Release, Venv,
+};
 pub use ollama_stub::OllamaStub;
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use postgres::{Postgres, PostgresBuilder};

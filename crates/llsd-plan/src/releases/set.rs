@@ -113,6 +113,11 @@ impl Releases {
         distributions.find(|known| known.base() == text).map(Distribution::document)
     }
 
+    /// The release that messages name so: by its title, or as the newest of a layout.
+    pub fn named(&'static self, name: &str) -> Option<&'static Release> {
+        self.rows.iter().rfind(|row| row.title == name || row.layout == name)
+    }
+
     /// The newest release of a server.
     pub fn newest(&'static self, server: Server) -> &'static Release {
         let newest = self.rows.iter().rfind(|row| row.server == server);

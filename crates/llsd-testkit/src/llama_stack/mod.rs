@@ -4,6 +4,7 @@
 mod boot;
 mod check;
 mod install;
+mod policies;
 mod python;
 mod release;
 mod server;
@@ -11,5 +12,6 @@ mod server;
 pub use boot::Boot;
 pub use check::{Candidate, Judgement};
 pub use install::Venv;
+pub use policies::{Decided, Decisions};
 pub use release::Release;
 pub use server::{Answer, LlamaStackServer};

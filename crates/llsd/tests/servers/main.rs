@@ -7,6 +7,7 @@ mod judged;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
+mod policies;
 mod real_servers_judge;
 mod redis;
 mod redis_proxy;
