@@ -47,5 +47,6 @@ pub const CLUSTER_CA_DIR: &str = "/etc/llama-stack-cluster";
 /// What `tls_cafile` says there.
 pub const CLUSTER_CA_FILE: &str = "/etc/llama-stack-cluster/ca.crt";
 
-/// What a server answers to everybody.
+/// What a server answers to everybody, known or not: probes ask for it. A rule for these paths stands before
+/// those of the resource.
 pub const OPEN_PATHS: [&str; 2] = ["/v1/health", "/v1/version"];

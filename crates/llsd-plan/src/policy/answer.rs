@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::caller::{Caller, Stranger};
 use super::policies::Policies;
-use super::route::{OPEN_PATHS, decide_route};
+use super::route::decide_route;
 use super::rule::Verdict;
 use super::way_in::caller;
+use crate::paths::OPEN_PATHS;
 use crate::releases::Release;
 
 /// A request, as far as the answer depends on it.

@@ -22,6 +22,6 @@ pub use caller::{Attributes, Caller, Stranger};
 pub use condition::{Condition, Mistake};
 pub use policies::{Policies, read};
 pub use resource::decide_resource;
-pub use route::{OPEN_PATHS, decide_route};
+pub use route::decide_route;
 pub use rule::{By, Outcome, Verdict};
 pub use way_in::caller;

@@ -4,10 +4,7 @@ use super::caller::Caller;
 use super::policies::Policies;
 use super::rule::{By, Match, Outcome, Verdict, first};
 use super::scope::{Paths, without_end_slash};
-
-/// The paths that every caller may call, known or not: probes do. A rule for them stands before those of
-/// the resource.
-pub const OPEN_PATHS: [&str; 2] = ["/v1/health", "/v1/version"];
+use crate::paths::OPEN_PATHS;
 
 /// Whether a caller may call a path. Nobody is who comes without being known, as on open paths. The method
 /// is no matter.

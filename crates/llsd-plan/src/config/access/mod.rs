@@ -33,6 +33,10 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         return;
     }
     tenants(access, &path, &mut draft.findings);
+    for candidate in draft.era.candidates() {
+        let problems = crate::policy::read(access, candidate.release).err();
+        draft.findings.problems.extend(problems.into_iter().flatten());
+    }
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
     auth.set("provider_config", way_in::provider_config(draft, &access.authentication, &way));

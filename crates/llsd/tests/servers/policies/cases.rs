@@ -2,7 +2,7 @@
 //! configuration does.
 
 use fastrand::Rng;
-use llsd_plan::policy::OPEN_PATHS;
+use llsd_plan::paths::OPEN_PATHS;
 use llsd_plan::releases::Release as Row;
 use llsd_testkit::Release;
 use serde_json::{Map, Value, json};
