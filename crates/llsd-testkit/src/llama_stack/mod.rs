@@ -5,7 +5,6 @@ mod boot;
 mod check;
 mod install;
 mod policies;
-mod python;
 mod release;
 mod server;
 

@@ -5,7 +5,10 @@
 mod issuer;
 mod kubernetes;
 mod never_open;
+mod ogx;
 mod oidc;
+mod probes;
+mod published;
 
 use std::time::Duration;
 
