@@ -290,6 +290,12 @@ pub const WHEN_OR_UNLESS: Words = Words {
     message: "when and unless are mutually exclusive",
     remedy: "keep one of the two, or write two rules",
 };
+/// The sentences of all releases.
+pub const CONDITION_SENTENCE: Words = Words {
+    message: "no condition that the server understands",
+    remedy: "write `user is owner`, `user in owners NAME`, `user with VALUE in NAME`, `resource is unowned`, \
+             or one of the first three with `not`",
+};
 /// A v1alpha1 client that replaces an object would open its server without a word.
 pub const ACCESS_IS_CARRIED: Words = Words {
     message: "v1alpha1 has no field for access, and this change would drop it",

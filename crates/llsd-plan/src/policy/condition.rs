@@ -1,5 +1,7 @@
 //! The sentences behind `when` and `unless`: which ones a release understands, and whom they hold for.
 
+use llsd_api::rules::CONDITION_SENTENCE;
+
 use super::caller::Caller;
 use super::claims::words;
 use crate::releases::Release;
@@ -82,6 +84,20 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// What it comes to before something that is about to be made, which nobody owns: where that is the
+    /// same for every caller.
+    pub(super) fn before_it_is_made(&self, release: &Release) -> Option<bool> {
+        match self {
+            Self::IsOwner => Some(false),
+            Self::IsNotOwner | Self::IsUnowned => Some(true),
+            Self::Shares { .. } => Some(!release.knows_unowned),
+            Self::SharesNot { .. } => Some(release.knows_unowned),
+            Self::Has { .. } | Self::HasNot { .. } => None,
+        }
+    }
+}
+
 fn shares(name: &str, caller: &Caller, owner: Option<&Caller>, release: &Release) -> bool {
     let owners = owner.map(|owner| owner.values(name)).unwrap_or_default();
     if owners.is_empty() {
@@ -99,7 +115,7 @@ fn mistake(text: &str, words: &[&str], release: &Release) -> Mistake {
     let message = if words.join(" ") == UNOWNED {
         format!("`{UNOWNED}` is a condition of later releases than {}", release.title)
     } else {
-        format!("`{text}` is no condition that the server understands")
+        format!("{}: `{text}`", CONDITION_SENTENCE.message)
     };
     let remedy = format!("{}the conditions are {}", meant.unwrap_or_default(), known.join(", "));
     Mistake { message, remedy }

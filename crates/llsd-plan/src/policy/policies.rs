@@ -1,7 +1,7 @@
 //! The rules of a resource, understood as a release understands them, or all that is wrong with them.
 
 use llsd_api::one_or_many::OneOrMany;
-use llsd_api::v1alpha2::{AccessRule, AccessSpec, RouteRule, Scope};
+use llsd_api::v1alpha2::{AccessRule, AccessSpec, Action, RouteRule, Scope};
 
 use super::condition::{Condition, Mistake, parse};
 use super::pattern::Fault;
@@ -35,6 +35,20 @@ pub fn read(spec: &AccessSpec, release: &'static Release) -> Result<Policies, Ve
         Ok(Policies { release, routes, rules })
     } else {
         Err(reader.findings.problems)
+    }
+}
+
+impl Policies {
+    /// The first rule that means to permit creating, where none of those can ever hold.
+    pub fn vain_create(&self) -> Option<usize> {
+        let permits = |rule: &&Rule<Deed>| {
+            rule.effect == Effect::Permit && rule.scope.actions.contains(&Action::Create)
+        };
+        let mut meant = self.rules.iter().filter(permits);
+        if meant.any(|rule| rule.guard.can_hold_before_it_is_made(self.release)) {
+            return None;
+        }
+        self.rules.iter().position(|rule| permits(&rule))
     }
 }
 
@@ -174,6 +188,7 @@ fn no_condition() -> Mistake {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -207,6 +222,28 @@ mod tests {
             "spec.access.rules[1].forbid.resource",
         ];
         assert_eq!(problems("0.7.3", &routes, &rules), expected);
+    }
+
+    #[rstest]
+    #[case::of_the_owner("0.7.3", json!([{"permit": {"actions": ["read", "create"]}, "when": "user is owner"}]), Some(0))]
+    #[case::shared_with_nobody("0.7.3", json!([{"permit": {"actions": ["create"]}, "when": "user in owners teams"}]), Some(0))]
+    #[case::in_0_3_shared_with_all("0.3.5", json!([{"permit": {"actions": ["create"]}, "when": "user in owners teams"}]), None)]
+    #[case::except_what_nobody_owns("0.7.3", json!([{"permit": {"actions": ["create"]}, "unless": "resource is unowned"}]), Some(0))]
+    #[case::except_for_owners("0.7.3", json!([{"permit": {"actions": ["create"]}, "unless": "user is owner"}]), None)]
+    #[case::by_another_rule("0.7.3", json!([
+        {"permit": {"actions": ["create"]}, "when": "user is owner"},
+        {"permit": {"actions": ["create"]}, "when": "user with admin in roles"},
+    ]), None)]
+    #[case::not_meant("0.7.3", json!([{"permit": {"actions": ["read"]}}]), None)]
+    fn a_rule_that_can_let_nobody_create_is_found(
+        #[case] release: &str,
+        #[case] rules: Value,
+        #[case] expected: Option<usize>,
+    ) {
+        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let spec = json!({"authentication": {"kubernetes": {}}, "rules": rules});
+        let read = read(&serde_json::from_value(spec).unwrap(), release).unwrap();
+        assert_eq!(read.vain_create(), expected);
     }
 
     #[test]

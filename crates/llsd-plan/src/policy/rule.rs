@@ -98,6 +98,17 @@ impl Guard {
         conditions.iter().all(|condition| condition.holds(caller, owner, release)) == wanted
     }
 
+    /// Whether it holds for some caller before something that is about to be made.
+    pub(super) fn can_hold_before_it_is_made(&self, release: &Release) -> bool {
+        let (wanted, conditions) = self.all();
+        let before = |condition: &Condition| condition.before_it_is_made(release);
+        if wanted {
+            conditions.iter().all(|condition| before(condition) != Some(false))
+        } else {
+            conditions.iter().any(|condition| before(condition) != Some(true))
+        }
+    }
+
     /// Before a path: `unless` lets the rule hold where none of its conditions does.
     pub(super) fn holds_for_route(&self, caller: Option<&Caller>, release: &Release) -> bool {
         let (wanted, conditions) = self.all();

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::value::present;
+use crate::policy::condition::{Mistake, parse};
 use crate::problem::{FieldPath, Findings, Reason};
+use crate::releases::Releases;
 
 /// The ways in.
 const WAYS: [&str; 6] = ["oidc", "kubernetes", "github", "custom", "apiKeys", "gateway"];
@@ -55,10 +57,31 @@ fn policy(access: &Value, list: &str, path: &FieldPath, findings: &mut Findings)
             let reason = if has("permit") { Reason::Conflict } else { Reason::Required };
             broken(&rules::PERMIT_XOR_FORBID, &path, reason, findings);
         }
+        for field in ["when", "unless"] {
+            conditions(rule, field, &path.key(field), findings);
+        }
         if has("when") && has("unless") {
             let (message, remedy) = (WHEN_OR_UNLESS.message, WHEN_OR_UNLESS.remedy);
             findings.problem(&path.key("unless"), Reason::Conflict, message, remedy);
         }
+    }
+}
+
+/// Sentences that no release understands. What one release does not is told when it is known.
+fn conditions(rule: &Value, field: &str, path: &FieldPath, findings: &mut Findings) {
+    let Some(release) = Releases::shipped().all().last() else { return };
+    let mut sentence = |text: &str, path: &FieldPath| {
+        if let Err(Mistake { message, remedy }) = parse(text, release) {
+            findings.problem(path, Reason::Invalid, message, remedy);
+        }
+    };
+    match present(rule, field) {
+        Some(Value::String(text)) => sentence(text, path),
+        Some(Value::Array(list)) => {
+            let texts = list.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_str()?)));
+            texts.for_each(|(index, text)| sentence(text, &path.index(index)));
+        }
+        _ => {}
     }
 }
 

@@ -34,8 +34,10 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     }
     tenants(access, &path, &mut draft.findings);
     for candidate in draft.era.candidates() {
-        let problems = crate::policy::read(access, candidate.release).err();
-        draft.findings.problems.extend(problems.into_iter().flatten());
+        match crate::policy::read(access, candidate.release) {
+            Ok(policies) => vain(policies.vain_create(), &path, &mut draft.findings),
+            Err(problems) => draft.findings.problems.extend(problems),
+        }
     }
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
@@ -61,6 +63,16 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     }
     know(draft, &parts);
     keep_variables(draft);
+}
+
+fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
+    let Some(index) = create else { return };
+    findings.warning(
+        &path.key("rules").index(index),
+        Reason::Conflict,
+        "lets nobody create anything: what is about to be made has no owner yet",
+        "permit create in a rule that does not ask for the owner",
+    );
 }
 
 /// Variables by which the server finds its file, and the start program what it must see to.
