@@ -79,6 +79,12 @@ llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/se
         "llsd status my-stack -n team               # what runs, what is wrong, what to do
 llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready",
     ),
+    (
+        "top",
+        "llsd top -A                                # all servers, live; keys sort and filter
+llsd top -A --sort problem | head          # plain lines where nobody looks on
+llsd top -n team -o json",
+    ),
     ("history", "llsd history my-stack                      # the states that can be gone back to"),
     (
         "rollback",

@@ -4,3 +4,5 @@ mod alerts;
 mod health_rules;
 mod pages;
 mod scraped;
+mod top;
+mod traces;

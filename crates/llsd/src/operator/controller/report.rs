@@ -12,8 +12,10 @@ use super::api;
 use super::context::Context;
 use super::observe::Observation;
 use crate::operator::telemetry::count_changes;
+use crate::operator::telemetry::traces::TARGET;
 
 /// Writes the status, if it changed.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn report(
     context: &Context,
     resource: &Resource,

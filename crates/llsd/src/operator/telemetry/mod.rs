@@ -7,6 +7,7 @@ pub mod logs;
 pub mod metrics;
 mod results;
 mod status_changes;
+pub mod traces;
 
 pub use api_calls::client;
 pub use metrics::{Certificate, Metrics};

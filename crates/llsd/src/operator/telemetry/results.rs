@@ -16,7 +16,7 @@ macro_rules! results {
         impl $name {
             pub(super) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            pub(super) fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
