@@ -91,6 +91,21 @@ pub const ACCESS_EXCLUDES_COMMAND: Rule = Rule {
     message: "a command of your own and access are mutually exclusive",
     remedy: "remove command: with access the server is started by a program that sees that it asks for tokens",
 };
+/// At the spec: each process would take the port for itself, and only the first gets it.
+pub const METRICS_ONE_WORKER: Rule = Rule {
+    cel: "!has(self.monitoring) || !has(self.monitoring.metrics) || !self.monitoring.metrics.enabled || \
+          !has(self.workload) || !has(self.workload.workers) || self.workload.workers < 2",
+    message: "metrics need a server of one worker",
+    remedy: "remove workers and use replicas, or send metrics by monitoring.otlp",
+};
+/// At the spec.
+pub const METRICS_PORT_OF_ITS_OWN: Rule = Rule {
+    cel: "!has(self.monitoring) || !has(self.monitoring.metrics) || !self.monitoring.metrics.enabled || \
+          (has(self.monitoring.metrics.port) ? self.monitoring.metrics.port : 9464) != \
+          (has(self.networking) && has(self.networking.port) ? self.networking.port : 8321)",
+    message: "metrics need a port of their own",
+    remedy: "set monitoring.metrics.port to another port than the server's",
+};
 pub const PERMIT_XOR_FORBID: Rule = Rule {
     cel: "has(self.permit) != has(self.forbid)",
     message: "exactly one of permit and forbid must be set",

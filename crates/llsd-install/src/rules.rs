@@ -30,6 +30,7 @@ pub(crate) fn of_resources() -> Vec<Value> {
         rule("batch", &["jobs"], &OWN),
         rule("events.k8s.io", &["events"], &["create", "patch"]),
         rule("gateway.networking.k8s.io", &["httproutes"], &OWN),
+        rule("monitoring.coreos.com", &["servicemonitors"], &OWN),
         rule("networking.k8s.io", &["ingresses", "networkpolicies"], &OWN),
         rule("policy", &["poddisruptionbudgets"], &OWN),
         rule("route.openshift.io", &["routes"], &OWN),

@@ -5,6 +5,7 @@ mod access;
 mod authentication;
 mod distribution;
 mod external_providers;
+mod monitoring;
 mod networking;
 mod overrides;
 mod provider_apis;
@@ -27,6 +28,7 @@ pub use authentication::{
 };
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
+pub use monitoring::{MetricsSpec, MonitoringSpec, OtlpSpec, ServiceMonitorSpec};
 pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
 pub use overrides::{OverridesSpec, ProbesSpec, StrategyType};
 pub use provider_apis::PROVIDER_APIS;
@@ -43,7 +45,10 @@ pub use workload::{
     RollbackPolicy, VolumeSpec, WorkloadSpec,
 };
 
-use crate::rules::{self, ACCESS_EXCLUDES_COMMAND, OVERRIDE_EXCLUDES, Rule};
+use crate::rules::{
+    self, ACCESS_EXCLUDES_COMMAND, METRICS_ONE_WORKER, METRICS_PORT_OF_ITS_OWN, OVERRIDE_EXCLUDES,
+    Rule,
+};
 
 /// What the server should be: which distribution, with which providers, models and storage, and
 /// how it runs in the cluster.
@@ -85,6 +90,9 @@ pub struct LlamaStackDistributionSpec {
     /// Who may call the server. Without it, everybody who reaches the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessSpec>,
+    /// How the server is watched: figures for Prometheus, and where telemetry is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitoring: Option<MonitoringSpec>,
     /// How the server runs in the cluster: replicas, resources, volume, scaling, pod settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
@@ -99,7 +107,8 @@ pub struct LlamaStackDistributionSpec {
 
 fn spec_rules() -> serde_json::Value {
     let excluded = OVERRIDE_EXCLUDES.iter().map(|(_, rule)| *rule);
-    let rules: Vec<Rule> = excluded.chain([ACCESS_EXCLUDES_COMMAND]).collect();
+    let others = [ACCESS_EXCLUDES_COMMAND, METRICS_ONE_WORKER, METRICS_PORT_OF_ITS_OWN];
+    let rules: Vec<Rule> = excluded.chain(others).collect();
     rules::validations(&rules)
 }
 

@@ -25,6 +25,11 @@ pub struct NetworkingSpec {
     pub allowed_from: Option<AllowedFromSpec>,
 }
 
+impl NetworkingSpec {
+    /// The server's own default.
+    pub const DEFAULT_PORT: i32 = 8321;
+}
+
 /// TLS that the server serves, and trust for what it connects to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -16,6 +16,7 @@ mod registered;
 mod server;
 mod storage;
 mod switched_off;
+mod telemetry;
 mod variables;
 
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ use crate::connection::Form;
 use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
 use crate::problem::{Findings, Problem};
-use crate::releases::Server;
+use crate::releases::{Release, Server};
 use crate::substitution::{self, Variables};
 use crate::wiring::{RedisSidecar, Variable};
 
@@ -50,6 +51,8 @@ pub struct Generated {
     /// its layout.
     pub release: &'static str,
     pub server: Server,
+    /// That release, or one of its layout.
+    pub layout: &'static Release,
     /// Whether that server turns a variable that looks like a number into one.
     pub coerces_variables: bool,
     /// The secret references of the resource, each with its variable.
@@ -106,6 +109,7 @@ pub fn generate(
         unavailable: Vec::new(),
     };
     providers::apply(&mut draft);
+    telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);
     disabled::apply(&mut draft);
     providers::gone::apply(&mut draft);
@@ -130,6 +134,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Generation {
         providers,
         release: draft.era.name(),
         server: draft.era.server(),
+        layout: draft.era.layout,
         coerces_variables: draft.era.layout.coerces_variables,
         secrets: draft.environment.used(|name| used.contains(name)),
         variables: draft.plain_variables,

@@ -206,6 +206,7 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
         | ObjectKind::NetworkPolicy
         | ObjectKind::Service
         | ObjectKind::DisruptionBudget
-        | ObjectKind::Autoscaler => Detail::None,
+        | ObjectKind::Autoscaler
+        | ObjectKind::ServiceMonitor => Detail::None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use llsd_api::v1alpha2::{
-    AutoscalingSpec, LlamaStackDistributionSpec, NetworkingSpec, OverridesSpec, WorkloadSpec,
+    AutoscalingSpec, LlamaStackDistributionSpec, MetricsSpec, NetworkingSpec, OverridesSpec, WorkloadSpec,
 };
 
 use super::{labels, names};
@@ -92,7 +92,7 @@ impl ConfigSource {
 }
 
 /// The server's own default.
-pub const DEFAULT_PORT: i32 = 8321;
+pub const DEFAULT_PORT: i32 = NetworkingSpec::DEFAULT_PORT;
 
 static NETWORKING: LazyLock<NetworkingSpec> = LazyLock::new(NetworkingSpec::default);
 static WORKLOAD: LazyLock<WorkloadSpec> = LazyLock::new(WorkloadSpec::default);
@@ -114,6 +114,12 @@ impl<'a> Blueprint<'a> {
     /// The port that the server listens on. v1alpha1 has no bounds, and v0.9 takes 0 for "not set".
     pub fn port(&self) -> i32 {
         self.networking().port.filter(|port| *port != 0).unwrap_or(DEFAULT_PORT)
+    }
+
+    /// The port that the server's figures are served on, if they are.
+    pub(super) fn metrics_port(&self) -> Option<i32> {
+        let metrics = self.spec.monitoring.as_ref()?.metrics.as_ref()?;
+        metrics.enabled.then(|| metrics.port.unwrap_or(MetricsSpec::DEFAULT_PORT))
     }
 
     /// The Secret with the server's certificate, if the server speaks TLS.

@@ -51,6 +51,7 @@ kinds! {
     Ingress: "networking.k8s.io", "v1", "Ingress", "ingresses";
     HttpRoute: "gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes";
     Route: "route.openshift.io", "v1", "Route", "routes";
+    ServiceMonitor: "monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors";
 }
 
 impl ObjectKind {
@@ -79,13 +80,13 @@ impl ObjectKind {
 
     /// Whether a cluster may lack it.
     pub const fn is_optional(self) -> bool {
-        matches!(self, Self::HttpRoute | Self::Route)
+        matches!(self, Self::HttpRoute | Self::Route | Self::ServiceMonitor)
     }
 
     /// The resource that makes an object of this kind and name.
     pub fn resource_named(self, name: &str) -> Option<&str> {
         let suffix = match self {
-            Self::Deployment | Self::HttpRoute | Self::Route => "",
+            Self::Deployment | Self::HttpRoute | Self::Route | Self::ServiceMonitor => "",
             Self::ServiceAccount => "-sa",
             Self::VolumeClaim => "-pvc",
             Self::NetworkPolicy => "-network-policy",

@@ -21,6 +21,7 @@ mod pod;
 mod replacement;
 pub mod service;
 mod service_account;
+mod service_monitor;
 pub mod start_program;
 pub mod storage_secret;
 mod volume_claim;

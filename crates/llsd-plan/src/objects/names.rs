@@ -17,6 +17,7 @@ pub fn of(kind: ObjectKind, resource: &str) -> Option<String> {
         ObjectKind::Ingress => ingress(resource),
         ObjectKind::HttpRoute => http_route(resource),
         ObjectKind::Route => route(resource),
+        ObjectKind::ServiceMonitor => service_monitor(resource),
     })
 }
 
@@ -51,6 +52,10 @@ pub fn route(resource: &str) -> String {
 }
 
 pub fn http_route(resource: &str) -> String {
+    resource.to_owned()
+}
+
+pub fn service_monitor(resource: &str) -> String {
     resource.to_owned()
 }
 

@@ -20,7 +20,10 @@ use crate::problem::{FieldPath, Findings, Reason};
 /// Where v0.9 is installed, for an operator that does not know its own namespace.
 const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
-/// What OpenShift puts on the namespaces of its routers.
+/// Labels of namespaces that may read figures: the one that people set, and OpenShift's own.
+const MONITORS: [(&str, &str); 2] = [("metrics", "enabled"), (ROUTERS, "monitoring")];
+const HIGHEST_PORT: i32 = 65535;
+/// What OpenShift puts on the namespaces of its routers, and of its monitoring.
 const ROUTERS: &str = "network.openshift.io/policy-group";
 
 static LABEL_KEY: LazyLock<Regex> = LazyLock::new(|| {
@@ -36,7 +39,17 @@ pub(super) fn network_policy(
     findings: &mut Findings,
 ) -> Option<NetworkPolicy> {
     let asked_for = blueprint.networking().allowed_from.is_some();
-    if !blueprint.facts.operator.network_policy.unwrap_or(asked_for) {
+    let guards = blueprint.metrics_port();
+    if !blueprint.facts.operator.network_policy.unwrap_or(asked_for || guards.is_some()) {
+        if guards.is_some() {
+            findings.warning(
+                &FieldPath::spec().key("monitoring").key("metrics"),
+                Reason::Conflict,
+                "whoever reaches the pods reads the figures: the operator's configuration switches \
+                 NetworkPolicies off",
+                "set enableNetworkPolicy in the ConfigMap llama-stack-operator-config",
+            );
+        }
         if asked_for {
             findings.warning(
                 &FieldPath::spec().key("networking").key("allowedFrom"),
@@ -47,24 +60,54 @@ pub(super) fn network_policy(
         }
         return None;
     }
-    check_allowed(blueprint, findings);
-    warn_of_locked_out_controller(blueprint, findings);
+    // A policy that guards the port of figures alone leaves all others as they are.
+    let restricts = asked_for || blueprint.facts.operator.network_policy == Some(true);
+    let mut ingress = Vec::new();
+    if restricts {
+        check_allowed(blueprint, findings);
+        warn_of_locked_out_controller(blueprint, findings);
+        ingress.push(rule(Some(peers(blueprint)), vec![port("TCP", blueprint.port(), None)]));
+    } else if let Some(metrics) = guards {
+        ingress.push(rule(None, all_but(metrics)));
+    }
+    if let Some(metrics) = guards {
+        let monitors = MONITORS.map(|(key, value)| labelled(key, value)).to_vec();
+        ingress.push(rule(Some(monitors), vec![port("TCP", metrics, None)]));
+    }
     Some(NetworkPolicy {
         metadata: blueprint.owned(names::network_policy(blueprint.name)),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(labels::selecting_pods(blueprint.name)),
             policy_types: Some(vec!["Ingress".into()]),
-            ingress: Some(vec![NetworkPolicyIngressRule {
-                from: Some(peers(blueprint)),
-                ports: Some(vec![NetworkPolicyPort {
-                    protocol: Some("TCP".into()),
-                    port: Some(IntOrString::Int(blueprint.port())),
-                    end_port: None,
-                }]),
-            }]),
+            ingress: Some(ingress),
             egress: None,
         }),
     })
+}
+
+fn rule(
+    from: Option<Vec<NetworkPolicyPeer>>,
+    ports: Vec<NetworkPolicyPort>,
+) -> NetworkPolicyIngressRule {
+    NetworkPolicyIngressRule { from, ports: Some(ports) }
+}
+
+fn port(protocol: &str, first: i32, last: Option<i32>) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        protocol: Some(protocol.into()),
+        port: Some(IntOrString::Int(first)),
+        end_port: last,
+    }
+}
+
+/// Every port but this one, which is 1024 or above.
+fn all_but(guarded: i32) -> Vec<NetworkPolicyPort> {
+    let mut ports = vec![port("TCP", 1, Some(guarded - 1))];
+    if guarded < HIGHEST_PORT {
+        ports.push(port("TCP", guarded + 1, Some(HIGHEST_PORT)));
+    }
+    ports.extend(["UDP", "SCTP"].map(|protocol| port(protocol, 1, Some(HIGHEST_PORT))));
+    ports
 }
 
 fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {

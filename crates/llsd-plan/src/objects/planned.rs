@@ -16,7 +16,7 @@ use super::blueprint::{Blueprint, Owner};
 use super::kind::ObjectKind;
 use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
-    service, service_account, start_program, storage_secret, volume_claim,
+    service, service_account, service_monitor, start_program, storage_secret, volume_claim,
 };
 use crate::problem::{Findings, Problem};
 use crate::resource::Resource;
@@ -40,6 +40,7 @@ pub struct Objects {
     pub ingress: Option<Ingress>,
     pub http_route: Option<Value>,
     pub route: Option<Value>,
+    pub service_monitor: Option<Value>,
 }
 
 /// Plans every object. With problems among the findings nothing may be applied.
@@ -62,6 +63,7 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         ingress: exposure::ingress(blueprint).filter(|_| !withheld),
         http_route: exposure::http_route(blueprint).filter(|_| !withheld),
         route: exposure::route(blueprint).filter(|_| !withheld),
+        service_monitor: service_monitor::service_monitor(blueprint, &mut findings),
     };
     (objects, findings)
 }
@@ -105,6 +107,7 @@ impl Objects {
             ingress,
             http_route,
             route,
+            service_monitor,
         } = self;
         [
             planned(ObjectKind::ServiceAccount, service_account.as_ref()),
@@ -121,6 +124,7 @@ impl Objects {
             planned(ObjectKind::Ingress, ingress.as_ref()),
             planned(ObjectKind::HttpRoute, http_route.as_ref()),
             planned(ObjectKind::Route, route.as_ref()),
+            planned(ObjectKind::ServiceMonitor, service_monitor.as_ref()),
         ]
         .into_iter()
         .flatten()

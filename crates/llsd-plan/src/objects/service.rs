@@ -19,6 +19,25 @@ pub fn url(blueprint: &Blueprint) -> String {
     format!("{scheme}://{name}.{namespace}.svc.{domain}:{port}")
 }
 
+/// The name of the port of figures.
+pub(super) const METRICS_PORT_NAME: &str = "metrics";
+
+fn ports(blueprint: &Blueprint) -> Vec<ServicePort> {
+    let port = |name: &str, port: i32| ServicePort {
+        name: Some(name.into()),
+        protocol: Some("TCP".into()),
+        port,
+        target_port: Some(IntOrString::Int(port)),
+        ..Default::default()
+    };
+    let own = ServicePort {
+        app_protocol: blueprint.server_tls().map(|_| "https".into()),
+        ..port(PORT_NAME, blueprint.port())
+    };
+    let metrics = blueprint.metrics_port().map(|at| port(METRICS_PORT_NAME, at));
+    [own].into_iter().chain(metrics).collect()
+}
+
 pub(super) fn service(blueprint: &Blueprint, findings: &mut Findings) -> Service {
     let port = blueprint.port();
     if !(1..=65535).contains(&port) {
@@ -35,14 +54,7 @@ pub(super) fn service(blueprint: &Blueprint, findings: &mut Findings) -> Service
         spec: Some(ServiceSpec {
             type_: Some("ClusterIP".into()),
             selector: Some(labels::selector(blueprint.name)),
-            ports: Some(vec![ServicePort {
-                name: Some(PORT_NAME.into()),
-                protocol: Some("TCP".into()),
-                port,
-                target_port: Some(IntOrString::Int(port)),
-                app_protocol: blueprint.server_tls().map(|_| "https".into()),
-                ..Default::default()
-            }]),
+            ports: Some(ports(blueprint)),
             ..Default::default()
         }),
         ..Default::default()

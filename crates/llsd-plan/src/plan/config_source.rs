@@ -3,7 +3,7 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
 
-use super::listening;
+use super::{listening, monitoring};
 use crate::facts::{BaseFacts, Facts};
 use crate::image::RequestedImage;
 use crate::objects::{ConfigCopy, ConfigSource};
@@ -24,7 +24,9 @@ pub(super) fn choose(
         warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
-    if !needs_generation(spec) && !listening::needs_file(spec, image, facts) {
+    let needs_file = listening::needs_file(spec, image, facts)
+        || monitoring::needs_file(spec, image, facts);
+    if !needs_generation(spec) && !needs_file {
         warn_of_unpinned_image(facts, findings);
         listening::remark(spec, image, facts, findings);
         return (Some(ConfigSource::Default), None);

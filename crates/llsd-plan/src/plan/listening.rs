@@ -68,7 +68,7 @@ fn is_ogx(image: &RequestedImage, facts: &Facts) -> bool {
 }
 
 /// The release inside the image, or one of its layout, as far as either is known.
-fn layout(image: &RequestedImage, facts: &Facts) -> Option<&'static Release> {
+pub(super) fn layout(image: &RequestedImage, facts: &Facts) -> Option<&'static Release> {
     let releases = facts.operator.releases;
     let stated = image.release(facts.image.release.as_deref());
     let by_base = || {

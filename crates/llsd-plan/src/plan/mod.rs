@@ -4,6 +4,7 @@
 mod collision;
 mod config_source;
 mod listening;
+mod monitoring;
 mod moved;
 mod own_inputs;
 mod planning;

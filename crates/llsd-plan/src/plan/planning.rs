@@ -7,7 +7,9 @@ use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde_json::Value;
 
 use super::config_source::external_installs;
-use super::{config_source, moved, own_inputs, secret_references, server, user_variables};
+use super::{
+    config_source, listening, monitoring, moved, own_inputs, secret_references, server, user_variables,
+};
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
@@ -133,7 +135,12 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         None => server::inside(&config, facts, release.as_deref()),
     };
     moved::remark(&resource.status, spec, server, &mut findings);
-    let environment = environment(generated.as_ref(), database.as_ref(), name);
+    let mut environment = environment(generated.as_ref(), database.as_ref(), name);
+    let layout = match &generated {
+        Some(generated) => Some(generated.layout),
+        None => listening::layout(&image, facts),
+    };
+    monitoring::add((spec, name), &config, layout, &mut environment, &mut findings);
     let inputs = resource.generation.map(|_| {
         own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
     });

@@ -61,6 +61,10 @@ pub struct Release {
     pub escapes_dots: bool,
     #[serde(rename = "bare")]
     pub takes_bare_callers: bool,
+    #[serde(rename = "otlp")]
+    pub reads_otlp_variables: bool,
+    #[serde(rename = "metrics")]
+    pub serves_metrics: bool,
     #[serde(skip)]
     pub number: Number,
     /// How messages name it: `0.7.3`, `OGX 1.5.0`.

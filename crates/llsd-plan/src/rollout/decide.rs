@@ -114,7 +114,8 @@ pub fn decide<'a>(
                 | ObjectKind::Job
                 | ObjectKind::Ingress
                 | ObjectKind::HttpRoute
-                | ObjectKind::Route => Decision::of(resource, object, live),
+                | ObjectKind::Route
+                | ObjectKind::ServiceMonitor => Decision::of(resource, object, live),
             }
         };
         rollout.decisions.push(decision);

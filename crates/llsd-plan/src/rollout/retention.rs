@@ -98,7 +98,8 @@ pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
         | ObjectKind::Job
         | ObjectKind::Ingress
         | ObjectKind::HttpRoute
-        | ObjectKind::Route => false,
+        | ObjectKind::Route
+        | ObjectKind::ServiceMonitor => false,
     })
 }
 

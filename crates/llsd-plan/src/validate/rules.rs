@@ -2,6 +2,7 @@
 //! The words are those of `llsd_api::rules`.
 
 use llsd_api::rules::{self, EXISTING_CLAIM_EXCLUDES, OVERRIDE_EXCLUDES, Rule};
+use llsd_api::v1alpha2::{MetricsSpec, NetworkingSpec};
 use serde_json::Value;
 
 use super::value::present;
@@ -14,6 +15,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     storage(spec, findings);
     networking(spec, findings);
     workload(spec, findings);
+    monitoring(spec, findings);
     access::check(spec, findings);
     providers::check(spec, findings);
     resources::check(spec, findings);
@@ -118,6 +120,23 @@ fn networking(spec: &Value, findings: &mut Findings) {
     if tls["enabled"] == true && present(tls, "secretName").is_none() {
         let path = FieldPath::spec().key("networking").key("tls").key("secretName");
         broken(&rules::TLS_NEEDS_SECRET, &path, Reason::Required, findings);
+    }
+}
+
+fn monitoring(spec: &Value, findings: &mut Findings) {
+    let metrics = present(spec, "monitoring").and_then(|found| present(found, "metrics"));
+    let Some(metrics) = metrics.filter(|metrics| metrics["enabled"] == true) else { return };
+    let path = FieldPath::spec().key("monitoring").key("metrics");
+    let number = |object: Option<&Value>, field: &str| {
+        object.and_then(|object| present(object, field)).and_then(Value::as_i64)
+    };
+    if number(present(spec, "workload"), "workers").is_some_and(|workers| workers > 1) {
+        broken(&rules::METRICS_ONE_WORKER, &path.key("enabled"), Reason::Conflict, findings);
+    }
+    let port = number(Some(metrics), "port").unwrap_or(MetricsSpec::DEFAULT_PORT.into());
+    let server = number(present(spec, "networking"), "port").unwrap_or(NetworkingSpec::DEFAULT_PORT.into());
+    if port == server {
+        broken(&rules::METRICS_PORT_OF_ITS_OWN, &path.key("port"), Reason::Conflict, findings);
     }
 }
 

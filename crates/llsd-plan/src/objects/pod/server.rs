@@ -7,6 +7,15 @@ use crate::objects::blueprint::Blueprint;
 use crate::objects::replacement;
 use crate::problem::Findings;
 
+fn ports(blueprint: &Blueprint) -> Vec<ContainerPort> {
+    let port = |container_port| ContainerPort {
+        container_port,
+        protocol: Some("TCP".into()),
+        ..Default::default()
+    };
+    [blueprint.port()].into_iter().chain(blueprint.metrics_port()).map(port).collect()
+}
+
 pub(super) fn container(blueprint: &Blueprint, findings: &mut Findings) -> Container {
     Container {
         name: blueprint.container_name.clone(),
@@ -15,11 +24,7 @@ pub(super) fn container(blueprint: &Blueprint, findings: &mut Findings) -> Conta
         args: command::arguments(blueprint),
         env: Some(environment::variables(blueprint, findings)),
         env_from: blueprint.overrides().env_from.clone(),
-        ports: Some(vec![ContainerPort {
-            container_port: blueprint.port(),
-            protocol: Some("TCP".into()),
-            ..Default::default()
-        }]),
+        ports: Some(ports(blueprint)),
         startup_probe: Some(probes::startup(blueprint)),
         readiness_probe: Some(probes::readiness(blueprint)),
         liveness_probe: Some(probes::liveness(blueprint)),

@@ -29,8 +29,12 @@ const fn mirror(group: &'static str, version: &'static str, plural: &'static str
 }
 
 /// What decides a plan.
-const PLANNED_BY: [Api; 3] =
-    [ObjectKind::HttpRoute.api(), ObjectKind::Route.api(), Api::SECURITY_CONSTRAINTS];
+const PLANNED_BY: [Api; 4] = [
+    ObjectKind::HttpRoute.api(),
+    ObjectKind::Route.api(),
+    ObjectKind::ServiceMonitor.api(),
+    Api::SECURITY_CONSTRAINTS,
+];
 
 /// How long one group is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
