@@ -37,6 +37,7 @@ impl Namespace<'_> {
             "Lease" => ("coordination.k8s.io", "v1", "leases"),
             "Route" => ("route.openshift.io", "v1", "routes"),
             "HTTPRoute" => ("gateway.networking.k8s.io", "v1", "httproutes"),
+            "ServiceMonitor" => ("monitoring.coreos.com", "v1", "servicemonitors"),
             "PersistentVolumeClaim" => ("", "v1", "persistentvolumeclaims"),
             "ServiceAccount" => ("", "v1", "serviceaccounts"),
             "ConfigMap" => ("", "v1", "configmaps"),

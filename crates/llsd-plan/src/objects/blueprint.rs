@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use llsd_api::v1alpha2::{
-    AutoscalingSpec, LlamaStackDistributionSpec, MetricsSpec, NetworkingSpec, OverridesSpec, WorkloadSpec,
+    AutoscalingSpec, LlamaStackDistributionSpec, MetricsSpec, NetworkingSpec, OverridesSpec,
+    WorkloadSpec,
 };
 
 use super::{labels, names};

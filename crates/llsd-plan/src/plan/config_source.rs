@@ -24,8 +24,8 @@ pub(super) fn choose(
         warn_of_unpinned_image(facts, findings);
         return (override_config(spec, facts, findings), None);
     }
-    let needs_file = listening::needs_file(spec, image, facts)
-        || monitoring::needs_file(spec, image, facts);
+    let needs_file =
+        listening::needs_file(spec, image, facts) || monitoring::needs_file(spec, image, facts);
     if !needs_generation(spec) && !needs_file {
         warn_of_unpinned_image(facts, findings);
         listening::remark(spec, image, facts, findings);

@@ -75,7 +75,12 @@ pub(super) fn add(
         }
         if variables.iter().any(|variable| variable.name == ENDPOINT) {
             let remedy = "keep one of the two";
-            findings.warning(&path, Reason::Conflict, "replaces that of providers.telemetry", remedy);
+            findings.warning(
+                &path,
+                Reason::Conflict,
+                "replaces that of providers.telemetry",
+                remedy,
+            );
         }
         variables.retain(|variable| variable.name != ENDPOINT);
         variables.push(literal(ENDPOINT, otlp.endpoint.trim_end_matches('/')));

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::config_source::external_installs;
 use super::{
-    config_source, listening, monitoring, moved, own_inputs, secret_references, server, user_variables,
+    config_source, listening, monitoring, moved, own_inputs, secret_references, server,
+    user_variables,
 };
 use crate::config::{self, Generated};
 use crate::facts::{Api, BaseFacts, Facts, Served};

@@ -134,7 +134,8 @@ fn monitoring(spec: &Value, findings: &mut Findings) {
         broken(&rules::METRICS_ONE_WORKER, &path.key("enabled"), Reason::Conflict, findings);
     }
     let port = number(Some(metrics), "port").unwrap_or(MetricsSpec::DEFAULT_PORT.into());
-    let server = number(present(spec, "networking"), "port").unwrap_or(NetworkingSpec::DEFAULT_PORT.into());
+    let server =
+        number(present(spec, "networking"), "port").unwrap_or(NetworkingSpec::DEFAULT_PORT.into());
     if port == server {
         broken(&rules::METRICS_PORT_OF_ITS_OWN, &path.key("port"), Reason::Conflict, findings);
     }

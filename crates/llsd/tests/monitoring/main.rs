@@ -4,5 +4,6 @@ mod alerts;
 mod health_rules;
 mod pages;
 mod scraped;
+mod service_monitor;
 mod top;
 mod traces;

@@ -17,3 +17,4 @@ mod servers_boot;
 mod start_again;
 mod start_program;
 mod trusted_certificates;
+mod watched;

@@ -93,7 +93,8 @@ struct Shown {
 
 impl Shown {
     fn take(&mut self, event: Result<Event<DynamicObject>, watcher::Error>) {
-        let key = |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
+        let key =
+            |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
         let event = match event {
             Ok(event) => event,
             Err(error) => {

@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 pub type Secrets = BTreeMap<(&'static str, &'static str), String>;
 
 /// Paths and the like belong to the machine, not to the pod.
-const OF_THE_MACHINE: [&str; 7] = [
+const OF_THE_MACHINE: [&str; 8] = [
     "HOME",
     "HF_HOME",
     "LLAMA_STACK_CONFIG",
     "OGX_CONFIG",
     "OGX_CONFIG_DIR",
+    "OGX_METRICS_HOST",
     "SSL_CERT_FILE",
     "REQUESTS_CA_BUNDLE",
 ];
