@@ -24,10 +24,11 @@ const VERBS: [&str; 12] = [
 ];
 
 /// What this API server does not serve, or serves without saying so.
-const UNSERVED: [(&str, &str, bool); 9] = [
+const UNSERVED: [(&str, &str, bool); 10] = [
     ("gateway.networking.k8s.io", "httproutes", true),
     ("gateway.networking.k8s.io", "gateways", true),
     ("llamastack.io", "llamastackdistributions/finalizers", true),
+    ("monitoring.coreos.com", "servicemonitors", true),
     ("route.openshift.io", "routes", true),
     ("route.openshift.io", "routes/custom-host", true),
     ("config.openshift.io", "imagedigestmirrorsets", false),

@@ -46,7 +46,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
 
 /// Whether no API server serves the object without somebody's operator.
 pub fn is_of_others(object: &Value) -> bool {
-    object["kind"] == "HTTPRoute" || object["kind"] == "Route"
+    ["HTTPRoute", "Route", "ServiceMonitor"].iter().any(|kind| object["kind"] == *kind)
 }
 
 /// Applies an object as the operator does.

@@ -54,6 +54,7 @@ gateway.networking.k8s.io/httproutes: get list watch create patch delete
 llamastack.io/llamastackdistributions: get list watch
 llamastack.io/llamastackdistributions/finalizers: update
 llamastack.io/llamastackdistributions/status: get patch
+monitoring.coreos.com/servicemonitors: get list watch create patch delete
 networking.k8s.io/ingresses: get list watch create patch delete
 networking.k8s.io/networkpolicies: get list watch create patch delete
 policy/poddisruptionbudgets: get list watch create patch delete
