@@ -119,7 +119,9 @@ async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
     terminal.shows("what it is sorted by", |page| page.contains("NAME▲")).await;
     terminal.press("/mist");
     let only = |page: &str| page.contains("1 shown") && page.contains("mistral");
-    terminal.shows("the one that is looked for", |page| only(page) && !page.contains("granite")).await;
+    terminal
+        .shows("the one that is looked for", |page| only(page) && !page.contains("granite"))
+        .await;
     terminal.shows("what is wrong with it", |page| page.contains("nobody")).await;
     terminal.press("\u{3}");
     eventually("it ends", async || terminal.all().contains("ended=0")).await;

@@ -92,7 +92,8 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     });
     namespace.distribution("llama", spec).await;
     namespace.until_ready("llama").await;
-    eventually("the look that made it is sent", async || making(collector.traces()).is_some()).await;
+    eventually("the look that made it is sent", async || making(collector.traces()).is_some())
+        .await;
     let spans = making(collector.traces()).unwrap();
     let look = named(&spans, "reconcile").unwrap();
     assert_eq!(attribute(look, "namespace"), namespace.name);

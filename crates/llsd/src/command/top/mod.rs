@@ -93,7 +93,8 @@ struct Shown {
 
 impl Shown {
     fn take(&mut self, event: Result<Event<DynamicObject>, watcher::Error>) {
-        let key = |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
+        let key =
+            |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
         let event = match event {
             Ok(event) => event,
             Err(error) => {
@@ -151,9 +152,8 @@ async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, Strin
                 }
             }
             key = keys.recv() => match key {
-                Some(Some(key)) if !view.press(key) => break,
-                Some(_) => {}
-                None => break,
+                Some(key) if view.press(key) => {}
+                Some(_) | None => break,
             },
             _ = tick.tick() => {}
         }

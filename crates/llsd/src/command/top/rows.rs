@@ -130,7 +130,10 @@ mod tests {
     fn a_row_says_where_the_resource_stands() {
         let ready = row(&resource(
             "Ready",
-            &[["Ready", "True", "Ready", "runs"], ["DeploymentReady", "True", "DeploymentReady", ""]],
+            &[
+                ["Ready", "True", "Ready", "runs"],
+                ["DeploymentReady", "True", "DeploymentReady", ""],
+            ],
         ));
         assert_eq!((&*ready.phase, ready.pods, &*ready.rollout), ("Ready", (1, 2), "complete"));
         assert_eq!((ready.age(), &*ready.problem), ("3h".to_owned(), ""));

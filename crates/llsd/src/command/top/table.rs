@@ -90,8 +90,10 @@ pub(super) fn lines(rows: &[Row], sorted: Option<(Column, bool)>, width: usize) 
         }
         _ => column.title().to_owned(),
     };
-    let mut cells: Vec<Vec<String>> = vec![Column::ALL.iter().map(|column| title(*column)).collect()];
-    cells.extend(rows.iter().map(|row| Column::ALL.iter().map(|column| column.cell(row)).collect()));
+    let mut cells: Vec<Vec<String>> =
+        vec![Column::ALL.iter().map(|column| title(*column)).collect()];
+    cells
+        .extend(rows.iter().map(|row| Column::ALL.iter().map(|column| column.cell(row)).collect()));
     let widths: Vec<usize> = (0..Column::ALL.len())
         .map(|at| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or_default())
         .collect();

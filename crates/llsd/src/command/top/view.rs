@@ -145,7 +145,10 @@ mod tests {
     fn keys_filter_and_sort() {
         let mut view = View::default();
         typed(&mut view, "/er-1q");
-        assert!(view.page(&rows(30), "", 80, 40).lines[0].ends_with("; 0 shown"), "q is a letter here");
+        assert!(
+            view.page(&rows(30), "", 80, 40).lines[0].ends_with("; 0 shown"),
+            "q is a letter here"
+        );
         view.press(Key::Backspace);
         view.press(Key::Enter);
         let page = view.page(&rows(30), "", 80, 40);
@@ -165,7 +168,8 @@ mod tests {
     fn a_tiny_terminal_and_no_rows_are_no_trouble() {
         for (width, height) in [(0, 0), (1, 1), (5, 2), (80, 3)] {
             for count in [0, 3] {
-                let page = View::default().page(&rows(count), "the API server is away", width, height);
+                let page =
+                    View::default().page(&rows(count), "the API server is away", width, height);
                 assert!(page.lines.len() <= height, "{page:?}");
                 assert!(page.lines.iter().all(|line| line.chars().count() <= width), "{page:?}");
             }

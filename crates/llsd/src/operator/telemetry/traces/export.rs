@@ -19,7 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Endpoint(Url);
 
 #[derive(Debug, Error)]
-#[error("`{0}` is not http://HOST:PORT or https://HOST:PORT of a collector that takes OTLP over HTTP")]
+#[error(
+    "`{0}` is not http://HOST:PORT or https://HOST:PORT of a collector that takes OTLP over HTTP"
+)]
 pub struct NoEndpoint(String);
 
 impl FromStr for Endpoint {
@@ -74,7 +76,8 @@ impl Exporter {
 
     async fn send(&self, client: &Client, spans: &[Ended]) -> Result<(), String> {
         let body = otlp::request(&self.instance, spans).to_string();
-        let request = client.post(self.endpoint.0.clone()).header("content-type", "application/json");
+        let request =
+            client.post(self.endpoint.0.clone()).header("content-type", "application/json");
         let answer = request.body(body).send().await.map_err(failure)?;
         match answer.status() {
             status if status.is_success() => Ok(()),

@@ -14,8 +14,8 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::{LOOK, TARGET};
 use super::span::{Attribute, Ended};
+use super::{LOOK, TARGET};
 
 /// Records spans of [`TARGET`].
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ const ERROR: u8 = 2;
 /// One request with these spans.
 pub(super) fn request(instance: &str, spans: &[Ended]) -> Value {
     let version = env!("CARGO_PKG_VERSION");
-    let about = [("service.name", "llsd"), ("service.version", version), ("service.instance.id", instance)];
+    let about =
+        [("service.name", "llsd"), ("service.version", version), ("service.instance.id", instance)];
     let about = about.map(|(key, value)| attribute(key, &Attribute::Text(value.to_owned())));
     let spans: Vec<Value> = spans.iter().map(span).collect();
     json!({"resourceSpans": [{
@@ -72,7 +73,10 @@ mod tests {
             name: "request",
             began,
             ended: began + Duration::from_millis(2),
-            attributes: vec![("verb", Attribute::Text("get".into())), ("code", Attribute::Number(200))],
+            attributes: vec![
+                ("verb", Attribute::Text("get".into())),
+                ("code", Attribute::Number(200)),
+            ],
             is_error: true,
         };
         assert_eq!(
