@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use llsd::manifests::monitoring::dashboard;
+use llsd::manifests::monitoring::{dashboard, monitoring};
+use llsd::manifests::names;
 use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
+use llsd_testbed::definitions;
 use llsd_testbed::operator::Operator;
-use llsd_testkit::Prometheus;
+use llsd_testkit::{Prometheus, skip};
 use serde_json::{Value, json};
 
 use crate::alerts::groups;
@@ -94,6 +96,16 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
             missing.iter().all(|name| name.starts_with("llsd_certificate_")),
             "{query}: {missing:?}"
         );
+    }
+
+    // The objects that have it watched are taken by an API server that knows their kinds.
+    match definitions::prometheus(&bed.cluster.client()).await {
+        Ok(()) => {
+            for file in monitoring(names::NAMESPACE) {
+                bed.operator_namespace().apply(&file.text()).await;
+            }
+        }
+        Err(why) => skip(&why),
     }
 
     // Every alert is judged without an error, and what should be is on its way.

@@ -152,9 +152,8 @@ async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, Strin
                 }
             }
             key = keys.recv() => match key {
-                Some(Some(key)) if !view.press(key) => break,
-                Some(_) => {}
-                None => break,
+                Some(key) if view.press(key) => {}
+                Some(_) | None => break,
             },
             _ = tick.tick() => {}
         }
