@@ -3,12 +3,23 @@
 use std::collections::BTreeMap;
 
 use llsd::manifests::monitoring::ALERTS;
-use llsd::operator::telemetry::Metrics;
+use llsd::operator::telemetry::{Certificate, Condition, Metrics};
 use llsd_cases::files::repository;
+use llsd_plan::problem::Reason;
+use serde_json::json;
 
 /// Name, kind and meaning of every figure, as Prometheus is told.
 fn figures() -> BTreeMap<String, (String, String)> {
-    let text = Metrics::new("0").text();
+    let metrics = Metrics::new("0");
+    // What has no series is not told of.
+    metrics.api_request("get", Some(200));
+    metrics.problem(Reason::Invalid);
+    metrics.watches_out_of_sync("services", 0);
+    metrics.kind_served("routes", false);
+    metrics.certificate(Certificate::Served, 0, 1);
+    let ready = json!({"type": "Ready", "status": "True", "reason": "Ready"});
+    metrics.conditions(Condition::read(&json!({"conditions": [ready]})));
+    let text = metrics.text();
     let mut found = BTreeMap::<String, (String, String)>::new();
     for line in text.lines() {
         let Some((what, rest)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(' '))

@@ -13,7 +13,7 @@ pub(super) struct View {
     pub(super) filter: String,
     /// Keys are part of the filter.
     pub(super) typing: bool,
-    selected: usize,
+    pub(super) selected: usize,
 }
 
 /// A key, as far as it means something here.

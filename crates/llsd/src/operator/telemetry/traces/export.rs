@@ -91,9 +91,10 @@ impl Exporter {
         if failure == self.last_failure {
             return;
         }
-        match &failure {
-            Some(why) => tracing::warn!(why, "traces are not taken by the collector"),
-            None => tracing::info!("traces are taken by the collector again"),
+        if let Some(why) = &failure {
+            tracing::warn!(why, "traces are not taken by the collector");
+        } else {
+            tracing::info!("traces are taken by the collector again");
         }
         self.last_failure = failure;
     }

@@ -60,7 +60,7 @@ where
             parent: above.map(|(_, parent)| parent),
             name,
             began: now,
-            ended: now,
+            over: now,
             attributes: Vec::new(),
             is_error: false,
         };
@@ -78,7 +78,7 @@ where
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(mut recorded) = span.extensions_mut().remove::<Ended>() else { return };
-        recorded.ended = SystemTime::now();
+        recorded.over = SystemTime::now();
         if self.ended.try_send(recorded).is_err() {
             let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
             // Said at 1, 2, 4, 8 and so on: a collector that is away fills no log.
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((request.trace, request.parent), (look.trace, Some(look.id)));
         assert!(request.attributes.contains(&("code", Attribute::Number(404))), "{request:?}");
         assert!(look.attributes.contains(&("result", Attribute::Text("planned".into()))));
-        assert!(look.ended >= request.ended && !look.is_error);
+        assert!(look.over >= request.over && !look.is_error);
     }
 
     #[test]

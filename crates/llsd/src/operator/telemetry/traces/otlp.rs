@@ -32,7 +32,7 @@ fn span(ended: &Ended) -> Value {
         "name": ended.name,
         "kind": INTERNAL,
         "startTimeUnixNano": nanoseconds(ended.began),
-        "endTimeUnixNano": nanoseconds(ended.ended),
+        "endTimeUnixNano": nanoseconds(ended.over),
         "attributes": attributes,
     });
     if let Some(parent) = ended.parent {
@@ -72,7 +72,7 @@ mod tests {
             parent: Some(0xef),
             name: "request",
             began,
-            ended: began + Duration::from_millis(2),
+            over: began + Duration::from_millis(2),
             attributes: vec![
                 ("verb", Attribute::Text("get".into())),
                 ("code", Attribute::Number(200)),

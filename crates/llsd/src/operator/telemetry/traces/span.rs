@@ -10,7 +10,7 @@ pub struct Ended {
     pub parent: Option<u64>,
     pub name: &'static str,
     pub began: SystemTime,
-    pub ended: SystemTime,
+    pub over: SystemTime,
     pub attributes: Vec<(&'static str, Attribute)>,
     pub is_error: bool,
 }
