@@ -42,7 +42,7 @@ impl MetricsSpec {
 pub struct ServiceMonitorSpec {
     /// More labels of it, such as those by which a Prometheus selects.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64))]
+    #[schemars(extend("maxProperties" = 64))]
     pub labels: Option<BTreeMap<String, String>>,
 }
 

@@ -141,7 +141,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         Some(generated) => Some(generated.layout),
         None => listening::layout(&image, facts),
     };
-    monitoring::add((spec, name), &config, layout, &mut environment, &mut findings);
+    monitoring::add((spec, &**name), &config, layout, &mut environment, &mut findings);
     let inputs = resource.generation.map(|_| {
         own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
     });
