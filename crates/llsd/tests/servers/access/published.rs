@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use llsd_plan::paths::TRUST_FILE;
 use llsd_testkit::{OidcProvider, OpenAiStub};
 use serde_json::json;
 
@@ -44,7 +45,12 @@ async fn the_openai_client_is_answered_with_a_token_of_a_published_provider() {
             },
         });
         let pod = Pod::planned(release, spec, &Secrets::new());
-        let mut server = release.boot(pod.boot(pod.config().to_owned())).unwrap();
+        // The provider speaks plain HTTP; the server reads its authorities all the same.
+        let authority = tempfile::NamedTempFile::new().unwrap();
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(&authority, certified.cert.pem()).unwrap();
+        let trust = authority.path().display().to_string();
+        let mut server = release.boot(pod.boot(pod.config().replace(TRUST_FILE, &trust))).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
 
         let python = release.install().unwrap().python();
