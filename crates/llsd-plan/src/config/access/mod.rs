@@ -40,6 +40,14 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             Err(problems) => draft.findings.problems.extend(problems),
         }
     }
+    if !access.rules.is_empty() && !draft.era.layout.guards_ids {
+        draft.findings.warning(
+            &path.key("rules"),
+            Reason::Conflict,
+            format!("{} tells everybody of a vector store whose id they know", draft.era.name()),
+            "use an image of a later release where that matters",
+        );
+    }
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
     auth.set("provider_config", way_in::provider_config(draft, &access.authentication, &way));
