@@ -61,6 +61,10 @@ pub struct Release {
     pub escapes_dots: bool,
     #[serde(rename = "bare")]
     pub takes_bare_callers: bool,
+    #[serde(rename = "ids")]
+    pub guards_ids: bool,
+    #[serde(rename = "vectors")]
+    pub keeps_vector_stores_in_sql: bool,
     #[serde(rename = "otlp")]
     pub reads_otlp_variables: bool,
     #[serde(rename = "metrics")]

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use llsd_testkit::{OidcProvider, OpenAiStub};
+use llsd_plan::paths::TRUST_FILE;
+use llsd_testkit::{OidcProvider, OpenAiStub, Release};
 use serde_json::json;
 
 use super::{PATIENCE, releases};
@@ -44,11 +45,18 @@ async fn the_openai_client_is_answered_with_a_token_of_a_published_provider() {
             },
         });
         let pod = Pod::planned(release, spec, &Secrets::new());
-        let mut server = release.boot(pod.boot(pod.config().to_owned())).unwrap();
+        // The provider speaks plain HTTP; the server reads its authorities all the same.
+        let authority = tempfile::NamedTempFile::new().unwrap();
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(&authority, certified.cert.pem()).unwrap();
+        let trust = authority.path().display().to_string();
+        let mut server = release.boot(pod.boot(pod.config().replace(TRUST_FILE, &trust))).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
 
         let python = release.install().unwrap().python();
-        let url = format!("http://127.0.0.1:{}/v1", pod.port);
+        // In 0.3 the list of models has another form under /v1.
+        let path = if release > Release::V0_3_5 { "v1" } else { "v1/openai/v1" };
+        let url = format!("http://127.0.0.1:{}/{path}", pod.port);
         let client = |token: &str| {
             let done = Command::new(&python).args(["-c", CLIENT, &url, token]).output().unwrap();
             let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();
