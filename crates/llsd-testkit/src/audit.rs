@@ -1,10 +1,16 @@
 //! Counts of what was asked of the API server, per user, from its audit log. Recorded are all users
-//! but the control plane's own: the API server, the controllers and the kubelet stand-in.
+//! but the control plane's own: the API server, the controllers and the kubelet stand-in. Of the
+//! test's own user only what it writes.
 
 use std::{
-    collections::BTreeMap,
-    collections::HashSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    collections::{BTreeMap, HashSet},
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+    sync::{
+        PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -63,9 +69,12 @@ impl<'a> Audit<'a> {
         let _ = client.request_text(request).await;
         let asked = Instant::now();
         loop {
-            let found = self.all()?.into_iter().find(|request| request.uri == uri);
-            if let Some(request) = found {
-                return Ok(Mark(request.position));
+            let found = self.look(|requests| {
+                // Near the end, if it is there at all.
+                requests.iter().rev().find(|request| request.uri == uri).map(|it| it.position)
+            })?;
+            if let Some(position) = found {
+                return Ok(Mark(position));
             }
             ensure!(asked.elapsed() < Duration::from_secs(20), "{name} was not recorded");
             sleep(Duration::from_millis(20)).await;
@@ -75,25 +84,47 @@ impl<'a> Audit<'a> {
     /// All requests of one user that were answered until now.
     pub async fn requests_of(&self, user: &str) -> anyhow::Result<Requests> {
         self.mark().await?;
-        let mut requests = self.all()?;
-        requests.retain(|request| request.user == user);
-        Ok(Requests(requests))
+        self.look(|requests| {
+            Requests(requests.iter().filter(|request| request.user == user).cloned().collect())
+        })
     }
 
-    fn all(&self) -> anyhow::Result<Vec<Request>> {
-        let log = std::fs::read_to_string(flags::audit_log(&self.access.dir))?;
-        // The end of a watch is recorded too, under the identity of its start.
-        let mut seen = HashSet::new();
-        let mut requests = Vec::new();
-        // The last line may be half written.
-        let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        for (position, line) in whole.lines().enumerate() {
-            let event: Event = serde_json::from_str(line)?;
-            if seen.insert(event.audit_id.clone()) {
-                requests.push(event.into_request(position));
+    fn look<T>(&self, at: impl FnOnce(&[Request]) -> T) -> anyhow::Result<T> {
+        let mut log = self.access.audit_log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read_on(&flags::audit_log(&self.access.dir))?;
+        Ok(at(&log.requests))
+    }
+}
+
+/// What was read of the log so far. It grows to tens of megabytes, and is looked at many times.
+#[derive(Debug, Default)]
+pub(crate) struct AuditLog {
+    bytes: u64,
+    lines: usize,
+    /// The end of a watch is recorded too, under the identity of its start.
+    seen: HashSet<String>,
+    requests: Vec<Request>,
+}
+
+impl AuditLog {
+    fn read_on(&mut self, path: &Path) -> anyhow::Result<()> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(self.bytes))?;
+        let mut added = Vec::new();
+        file.read_to_end(&mut added)?;
+        for line in added.split_inclusive(|byte| *byte == b'\n') {
+            // The last line may be half written.
+            if !line.ends_with(b"\n") {
+                break;
             }
+            let event: Event = serde_json::from_slice(line)?;
+            if self.seen.insert(event.audit_id.clone()) {
+                self.requests.push(event.into_request(self.lines));
+            }
+            self.lines += 1;
+            self.bytes += line.len() as u64;
         }
-        Ok(requests)
+        Ok(())
     }
 }
 
