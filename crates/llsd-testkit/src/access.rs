@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    audit::AuditLog,
+    audit_log::AuditLog,
     pki::{Identity, Pki},
 };
 

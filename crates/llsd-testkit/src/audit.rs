@@ -3,10 +3,7 @@
 //! test's own user only what it writes.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    fs::File,
-    io::{Read, Seek, SeekFrom},
-    path::Path,
+    collections::BTreeMap,
     sync::{
         PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -15,10 +12,9 @@ use std::{
 };
 
 use anyhow::ensure;
-use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use crate::{access::Access, flags};
+use crate::{access::Access, audit_log::Request, flags};
 
 /// Who asks for marks. It has no rights and needs none: a refusal is recorded as well.
 const MARKER: &str = "audit-marker";
@@ -32,21 +28,6 @@ pub struct Audit<'a> {
 /// A moment in the audit log: all requests answered before it stand before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
-
-/// One request, as the API server recorded it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    pub user: String,
-    pub verb: String,
-    /// `configmaps`, or `deployments/status`; empty for paths such as `/version`.
-    pub resource: String,
-    pub namespace: String,
-    pub name: String,
-    pub uri: String,
-    /// The status of the answer; 0 while a watch is open.
-    pub code: u16,
-    position: usize,
-}
 
 /// Requests in the order in which they were answered. Every method narrows it down.
 #[derive(Debug, Clone, Default)]
@@ -93,38 +74,6 @@ impl<'a> Audit<'a> {
         let mut log = self.access.audit_log.lock().unwrap_or_else(PoisonError::into_inner);
         log.read_on(&flags::audit_log(&self.access.dir))?;
         Ok(at(&log.requests))
-    }
-}
-
-/// What was read of the log so far. It grows to tens of megabytes, and is looked at many times.
-#[derive(Debug, Default)]
-pub(crate) struct AuditLog {
-    bytes: u64,
-    lines: usize,
-    /// The end of a watch is recorded too, under the identity of its start.
-    seen: HashSet<String>,
-    requests: Vec<Request>,
-}
-
-impl AuditLog {
-    fn read_on(&mut self, path: &Path) -> anyhow::Result<()> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(self.bytes))?;
-        let mut added = Vec::new();
-        file.read_to_end(&mut added)?;
-        for line in added.split_inclusive(|byte| *byte == b'\n') {
-            // The last line may be half written.
-            if !line.ends_with(b"\n") {
-                break;
-            }
-            let event: Event = serde_json::from_slice(line)?;
-            if self.seen.insert(event.audit_id.clone()) {
-                self.requests.push(event.into_request(self.lines));
-            }
-            self.lines += 1;
-            self.bytes += line.len() as u64;
-        }
-        Ok(())
     }
 }
 
@@ -199,66 +148,5 @@ impl<'a> IntoIterator for &'a Requests {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
-    }
-}
-
-impl Request {
-    pub fn is_read(&self) -> bool {
-        matches!(self.verb.as_str(), "get" | "list" | "watch")
-    }
-}
-
-/// The part of `audit.k8s.io/v1` `Event` that is used here.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Event {
-    #[serde(rename = "auditID")]
-    audit_id: String,
-    verb: String,
-    user: User,
-    #[serde(rename = "requestURI")]
-    request_uri: String,
-    #[serde(default)]
-    object_ref: ObjectRef,
-    #[serde(default)]
-    response_status: ResponseStatus,
-}
-
-#[derive(Deserialize)]
-struct User {
-    username: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ObjectRef {
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ResponseStatus {
-    code: u16,
-}
-
-impl Event {
-    fn into_request(self, position: usize) -> Request {
-        let mut resource = self.object_ref.resource;
-        if !self.object_ref.subresource.is_empty() {
-            resource = format!("{resource}/{}", self.object_ref.subresource);
-        }
-        Request {
-            user: self.user.username,
-            verb: self.verb,
-            resource,
-            namespace: self.object_ref.namespace,
-            name: self.object_ref.name,
-            uri: self.request_uri,
-            code: self.response_status.code,
-            position,
-        }
     }
 }

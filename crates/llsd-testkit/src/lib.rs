@@ -33,6 +33,7 @@ mod access;
 mod account;
 mod announce;
 mod audit;
+mod audit_log;
 mod binaries;
 mod builder;
 mod cache;
@@ -59,7 +60,8 @@ mod skip;
 mod while_used;
 
 pub use access::{Kubectl, MASTERS};
-pub use audit::{Audit, Mark, Request, Requests};
+pub use audit::{Audit, Mark, Requests};
+pub use audit_log::Request;
 pub use binaries::{Binary, Kubernetes, locate};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;

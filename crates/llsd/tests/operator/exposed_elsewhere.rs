@@ -55,7 +55,7 @@ async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
     assert_eq!(route["spec"]["tls"]["termination"], "edge");
     assert!(namespace.list("Ingress").await.is_empty());
     let host = format!("demo-{}.apps.cluster.example.com", namespace.name);
-    admit(bed, &namespace.name, "demo", &host).await;
+    admit(&bed, &namespace.name, "demo", &host).await;
     let url = format!("https://{host}");
     let what = "the status has the Route's URL";
     namespace

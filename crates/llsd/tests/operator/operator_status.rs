@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
-use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::namespace::condition;
 use llsd_testbed::story::{config, vllm, vllm_with_key};
 use llsd_testbed::stub_server::StubServer;
 

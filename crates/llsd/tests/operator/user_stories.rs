@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::registry::{allowed, configuration};
+use llsd_testbed::registry::allowed;
 use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_with_key};
 
 struct World {

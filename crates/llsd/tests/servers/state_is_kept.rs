@@ -6,11 +6,13 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use llsd_testkit::{OpenAiStub, Postgres, Redis, Release, free_port};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::pod::Pod;
 use crate::pod::stored::{files_below, upload};
-use crate::servers_boot::{KEY, MODEL, PATIENCE, complete, models, post, secrets, served_id, vllm};
+use crate::servers_boot::{
+    KEY, MODEL, PATIENCE, complete, models, post, secrets, served_id, until_ok, vllm,
+};
 
 /// The sidecar of the planned pod, on this machine.
 struct Sidecar(Child);
@@ -90,20 +92,6 @@ async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
         assert!(has_tables(&postgres, PASSWORD).await, "{release}: nothing is in Postgres");
         assert!(!server.log().contains(PASSWORD), "{release}: the password is in the log");
     }
-}
-
-/// Asks again for a while: some releases answer the first requests with errors when their store is
-/// Redis, OGX 1.0 its very first one, and all of them while the tables in Postgres are being made.
-async fn until_ok<F: Future<Output = (u16, Value)>>(ask: impl Fn() -> F) -> (u16, Value) {
-    let mut last = (0, Value::Null);
-    for _ in 0..20 {
-        last = ask().await;
-        if last.0 == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_secs(2)).await;
-    }
-    last
 }
 
 /// The server writes its log of completions in the background.
