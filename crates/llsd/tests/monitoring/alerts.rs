@@ -12,9 +12,12 @@ pub fn groups() -> Value {
     rule["spec"]["groups"].clone()
 }
 
+/// Names of series, and their values minute by minute.
+type Series = &'static [(&'static str, &'static str)];
+
 /// For each alert: series that make it fire within two hours, a value a minute, and series of an operator in
 /// order. `0+6x120` counts up by six each minute.
-const SERIES: &[(&str, &[(&str, &str)], &[(&str, &str)])] = &[
+const SERIES: &[(&str, Series, Series)] = &[
     ("LlsdOperatorDown", &[], &[("llsd_build_info{version=\"1\"}", "1x120")]),
     (
         "LlsdNoLeader",
@@ -160,7 +163,7 @@ const SERIES: &[(&str, &[(&str, &str)], &[(&str, &str)])] = &[
 ];
 
 /// Every series is of the operator in one namespace.
-fn series(of: &[(&str, &str)]) -> Vec<Value> {
+fn series(of: Series) -> Vec<Value> {
     let named = |series: &str| series.replacen('{', "{namespace=\"operators\",", 1);
     of.iter().map(|(name, values)| json!({"series": named(name), "values": values})).collect()
 }
@@ -178,7 +181,7 @@ fn prometheus_takes_the_rules() {
 
 /// What the tool knows of an alert that fires are its labels and annotations, which say the value too; so it is
 /// asked with `ALERTS`, which has a series for each that fires.
-fn test_of(alert: &str, of: &[(&str, &str)], fires: bool) -> Value {
+fn test_of(alert: &str, of: Series, fires: bool) -> Value {
     let firing = format!("count(ALERTS{{alertname=\"{alert}\",alertstate=\"firing\"}})");
     let expected = if fires { json!([{"labels": "{}", "value": 1}]) } else { json!([]) };
     json!({

@@ -98,7 +98,7 @@ async fn resources(bed: &Bed) -> Vec<(&'static str, Value)> {
     let namespace = bed.namespace("phases").await;
     let starter = || json!({"distribution": {"name": "starter"}});
     let unreachable = json!({
-        "distribution": {"image": "127.0.0.2:1/nobody/server:1"},
+        "distribution": {"image": "registry.invalid/nobody/server:1"},
         "disabled": ["eval"],
     });
     let mistaken = json!({
@@ -129,7 +129,11 @@ async fn resources(bed: &Bed) -> Vec<(&'static str, Value)> {
     let held = |held: Value| json!({"metadata": {"finalizers": held}});
     namespace.patch(DISTRIBUTION, "ending", &held(json!(["example.com/held"]))).await;
     namespace.delete(DISTRIBUTION, "ending").await;
-    found.push(("Terminating", in_phase(&namespace, "ending", "Terminating").await));
+    let ends = |found: &Value| found["status"]["phase"] == "Terminating";
+    found.push((
+        "Terminating",
+        namespace.until(DISTRIBUTION, "ending", "is Terminating", ends).await,
+    ));
     namespace.patch(DISTRIBUTION, "ending", &held(json!(null))).await;
     found
 }

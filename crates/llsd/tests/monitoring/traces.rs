@@ -52,7 +52,7 @@ impl Collector {
 fn attribute(span: &Value, key: &str) -> String {
     let mut attributes = span["attributes"].as_array().into_iter().flatten();
     let found = attributes.find(|attribute| attribute["key"] == key);
-    let value = found.map(|found| &found["value"]).unwrap_or(&Value::Null);
+    let value = found.map_or(&Value::Null, |found| &found["value"]);
     value["stringValue"].as_str().or(value["intValue"].as_str()).unwrap_or_default().to_owned()
 }
 

@@ -16,5 +16,6 @@ mod served_as_asked;
 mod servers_boot;
 mod start_again;
 mod start_program;
+mod state_is_kept;
 mod trusted_certificates;
 mod watched;

@@ -8,9 +8,12 @@ use thiserror::Error;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{sleep, timeout};
 
+use super::otlp;
 use super::span::Ended;
-use super::{AT_ONCE, PAUSE, otlp};
 
+/// How many are sent at once, and how long the first of them waits.
+const AT_ONCE: usize = 512;
+const PAUSE: Duration = Duration::from_secs(2);
 /// How long a collector may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -31,8 +34,9 @@ impl FromStr for Endpoint {
         let wrong = || NoEndpoint(text.to_owned());
         let base = Url::parse(&format!("{}/v1/traces", text.trim_end_matches('/')));
         let url = base.map_err(|_| wrong())?;
-        let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-        if is_http && url.query().is_none() { Ok(Self(url)) } else { Err(wrong()) }
+        let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+        let has_host = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
+        if has_host && url.query().is_none() { Ok(Self(url)) } else { Err(wrong()) }
     }
 }
 

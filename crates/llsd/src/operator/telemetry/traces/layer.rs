@@ -15,7 +15,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::span::{Attribute, Ended};
-use super::{LOOK, TARGET};
+use super::spans::{LOOK, TARGET};
 
 /// Records spans of [`TARGET`].
 #[derive(Clone, Debug)]
@@ -124,6 +124,7 @@ mod tests {
     use tracing_subscriber::Registry;
     use tracing_subscriber::layer::SubscriberExt;
 
+    use super::super::spans::{answered, ended, reconcile, request};
     use super::*;
 
     #[test]
@@ -132,12 +133,12 @@ mod tests {
         let subscriber = Registry::default().with(Traces::new(send).filtered());
         tracing::subscriber::with_default(subscriber, || {
             let foreign = tracing::error_span!("HTTP").entered();
-            let look = super::super::reconcile(&Key::new("ns", "llama"));
+            let look = reconcile(&Key::new("ns", "llama"));
             look.in_scope(|| {
-                let request = super::super::request("get", "/api/v1/namespaces/ns/services/a");
-                super::super::answered(&request, Some(404));
+                let request = request("get", "/api/v1/namespaces/ns/services/a");
+                answered(&request, Some(404));
             });
-            super::super::ended(&look, "planned", false);
+            ended(&look, "planned", false);
             drop((look, foreign));
         });
         let request = receive.try_recv().unwrap();
@@ -158,10 +159,10 @@ mod tests {
         let subscriber = Registry::default().with(traces.filtered());
         tracing::subscriber::with_default(subscriber, || {
             for _ in 0..5 {
-                drop(super::super::reconcile(&Key::new("ns", "llama")));
+                drop(reconcile(&Key::new("ns", "llama")));
             }
             // A watch's request belongs to no look.
-            drop(super::super::request("watch", "/"));
+            drop(request("watch", "/"));
         });
         assert_eq!(dropped.load(Ordering::Relaxed), 4);
         assert!(receive.try_recv().is_ok());
