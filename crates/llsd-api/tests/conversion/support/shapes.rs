@@ -76,6 +76,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
     ),
     ("disabled", Whole),
     ("access", Whole),
+    ("monitoring", Whole),
     (
         "networking",
         Fields(&[
