@@ -2,12 +2,14 @@
 //! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
 //! codes are the command line's.
 
+mod change;
 mod configuration;
 mod examined;
 pub mod explain;
 mod facts_file;
 mod finding;
 mod input;
+mod known;
 pub mod migrate;
 mod pick;
 mod plans;
@@ -16,11 +18,13 @@ mod report;
 mod resource;
 mod validate;
 
+pub use change::{Change, healing};
 pub use configuration::Configuration;
 pub use examined::{Examined, Planned};
 pub use facts_file::{base, facts};
 pub use finding::Finding;
 pub use input::{Input, Source};
+pub use known::Known;
 pub use plans::{Plans, Refused};
 pub use report::{Report, StreamTexts, Verdict};
 pub use resource::{Contents, Remark, Resource};
