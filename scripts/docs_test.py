@@ -21,7 +21,7 @@ import tempfile
 
 import yaml
 
-BLOCK = re.compile(r"((?:^ *<!-- (?:not run|before|file): .* -->\n)*)^( *)```(\w+)\n(.*?)^ *```$", re.M | re.S)
+BLOCK = re.compile(r"((?:^ *<!-- (?:not run|before|file): [^\n]* -->\n)*)^( *)```(\w+)\n(.*?)^ *```$", re.M | re.S)
 COMMENT = re.compile(r"<!-- (not run|before|file): (.*) -->")
 PARTS = {"access", "providers", "resources", "storage", "disabled", "networking", "workload", "externalProviders"}
 PATIENCE = 240

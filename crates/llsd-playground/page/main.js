@@ -15,7 +15,7 @@ let saving;
 
 const samples = () => [...at('samples').children].map((one) => ({ name: one.dataset.name, text: one.textContent }));
 
-function apply(finding) {
+function heal(finding) {
   const { from, to, inserted } = finding.change;
   replace(from, to, inserted);
 }
@@ -61,7 +61,7 @@ function judge() {
   let answer = ask(question());
   offerDistributions(answer.distribution);
   if (offerReleases(answer.distribution)) answer = ask(question());
-  listProblems(answer.findings, apply, goToFinding);
+  listProblems(answer.findings, heal, goToFinding);
   showFindings(answer.findings);
   showAnswer(answer);
 }
@@ -85,7 +85,7 @@ function now() {
   save();
 }
 
-function load({ text: value, facts = '', base = '', release = '', tab = 'config' }) {
+function load({ text: value, facts = '', base = '', release = '', tab }) {
   at('facts').value = facts;
   at('base').value = base;
   at('facts').closest('details').open = facts + base !== '';
@@ -93,7 +93,7 @@ function load({ text: value, facts = '', base = '', release = '', tab = 'config'
   setText(value);
   clearTimeout(waiting);
   judge();
-  openTab(tab);
+  if (tab) openTab(tab);
 }
 
 async function copied(button, value) {
@@ -112,7 +112,7 @@ function startPickers() {
   at('sample').replaceChildren(new Option('choose…', ''), ...titled);
   at('sample').addEventListener('change', () => {
     const chosen = samples().find((one) => one.name === at('sample').value);
-    if (chosen) { load({ text: chosen.text, tab: shownTab() }); save(); at('sample').focus(); }
+    if (chosen) { load({ text: chosen.text }); save(); at('sample').focus(); }
   });
   at('distribution').addEventListener('change', () => {
     const name = at('distribution').value;
@@ -131,7 +131,7 @@ async function start() {
   await startEngine();
   catalogue = ask({ ask: 'catalogue' });
   at('version').textContent = catalogue.version;
-  startEditor(changed, apply);
+  startEditor(changed, heal);
   startOutput({ source: showSource, go, tab: save });
   startPickers();
   at('share').addEventListener('click', async () => {

@@ -125,7 +125,7 @@ function show() {
   origin.hidden = shown !== 'config';
   if (migrated) note.textContent = answer.migrated?.summary.trim().split('\n').at(-1) ?? '';
   else if (old) note.textContent = rendered() ? 'Of the last text without problems' : 'Nothing to show while there are problems';
-  else note.textContent = shown === 'config' ? rendered()?.source ?? '' : '';
+  else note.textContent = shown === 'config' ? (rendered()?.source ?? '').replace(/, sha256:(.{12}).*$/, ', sha256:$1…') : '';
   const scrolled = [panel.scrollTop, panel.scrollLeft];
   if (shown === 'config' && rendered()) panel.replaceChildren(explained(rendered().lines));
   else panel.replaceChildren(plain(shownText()));

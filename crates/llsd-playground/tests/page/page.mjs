@@ -18,8 +18,11 @@ const value = "document.getElementById('text').value";
 const state = "document.getElementById('state').textContent";
 const caretAt = (needle) => `(() => { const field = document.getElementById('text'); field.focus(); const at = ${value}.indexOf(${JSON.stringify(needle)}); field.setSelectionRange(at, at + ${needle.length}); return at; })()`;
 
+const opened = [];
+
 async function fresh(fragment = '', width = 1360, height = 860, options = {}) {
   const page = await browser.page();
+  opened.push(page);
   await page.size(width, height, options);
   await page.open(url + fragment);
   await page.until('the page is ready', "document.body?.dataset.ready === 'yes'");
@@ -28,21 +31,31 @@ async function fresh(fragment = '', width = 1360, height = 860, options = {}) {
 
 async function check(name, run) {
   const started = Date.now();
+  opened.length = 0;
   let page;
   try {
-    page = await fresh();
+    page = await fresh().finally(() => { [page] = opened; });
     await run(page);
     if (page.complaints.length) throw new Error(`the console says: ${page.complaints.join('; ')}`);
     passed += 1;
     console.log(`ok    ${name} (${Date.now() - started} ms)`);
   } catch (error) {
     failed.push(name);
-    console.log(`FAIL  ${name}: ${error.message}`);
+    console.log(`FAIL  ${name}: ${error.message}${page?.complaints.length ? `; the console says: ${page.complaints.join('; ')}` : ''}`);
     if (pictures && page) await page.screenshot(join(pictures, `failed-${failed.length}.png`)).catch(() => {});
   }
 }
 
 function must(what, holds) { if (!holds) throw new Error(what); }
+
+// A page that never begins would fail every check, each after its minute.
+try {
+  await fresh();
+} catch (error) {
+  console.log(`FAIL  ${error.message}; the console says: ${opened[0]?.complaints.join('; ')}`);
+  await browser.close();
+  process.exit(1);
+}
 
 if (pictures) mkdirSync(pictures, { recursive: true });
 
@@ -72,6 +85,8 @@ await check('the remedy in the list works too, and undo takes it back', async (p
   await page.look(caretAt('endpoint'));
   await page.type('endpont');
   await page.until('it is listed', "document.querySelector('#problems .apply')?.textContent === 'Replace endpont by endpoint'");
+  // What is typed without a pause is undone as one.
+  await page.press('End');
   await page.click('#problems .apply');
   await page.until('it is healed', `${state} === 'Valid'`);
   await page.look("document.execCommand('undo')");
