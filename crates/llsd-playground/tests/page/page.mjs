@@ -82,8 +82,8 @@ await check('a mistake is underlined as one types, and a click on its remedy hea
 });
 
 await check('the remedy in the list works too, and undo takes it back', async (page) => {
-  await page.look(caretAt('endpoint'));
-  await page.type('endpont');
+  await page.look(caretAt('endpoint:'));
+  await page.type('endpont:');
   await page.until('it is listed', "document.querySelector('#problems .apply')?.textContent === 'Replace endpont by endpoint'");
   // What is typed without a pause is undone as one.
   await page.press('End');
