@@ -19,7 +19,7 @@ export function pieces(line) {
   let kind = 'v';
   if (/\$\{env\./.test(plain)) kind = 'e';
   else if (/^(['"]|[|>]|-?\d|(true|false|null|~)$)/.test(plain)) kind = 's';
-  return [[lead, ''], [key, 'k'], [colon, 'c'], [value, kind], [comment ? comment[0] : '', 'c']].filter(([text]) => text);
+  return [[lead, ''], [key, 'k'], [colon, 'p'], [value, kind], [comment ? comment[0] : '', 'c']].filter(([text]) => text);
 }
 
 export function coloured(line) {

@@ -74,7 +74,7 @@ await check('a mistake is underlined as one types, and a click on its remedy hea
   const { x, y } = await page.middle('.paint mark.problem');
   await page.point(x, y);
   await page.until('the bubble shows the remedy', "!document.getElementById('bubble').hidden && document.getElementById('bubble').textContent.includes('did you mean starter?')");
-  if (pictures) await page.screenshot(join(pictures, 'mistake.png'));
+  if (pictures) await page.screenshot(join(pictures, 'playground-mistake.png'));
   await page.click('#bubble .apply');
   await page.until('it is healed', `${state} === 'Valid'`);
   must('the text is as it was', (await page.look(value)) === before);
@@ -127,7 +127,7 @@ await check('a link restores text, release and tab', async (page) => {
 await check('an older version becomes v1alpha2, and its text can be taken', async (page) => {
   await page.look(`(() => { const sample = document.getElementById('sample'); sample.value = 'v1alpha1-ollama'; sample.dispatchEvent(new Event('change')); })()`);
   await page.until('the tab is there', "document.getElementById('tab-migrated').getAttribute('aria-selected') === 'true'");
-  if (pictures) await page.screenshot(join(pictures, 'migrated.png'));
+  if (pictures) await page.screenshot(join(pictures, 'playground-migrated.png'));
   await page.click('#use');
   await page.until('it is the text now', `${value}.includes('llamastack.io/v1alpha2') && document.getElementById('tab-migrated').hidden`);
 });
@@ -208,11 +208,13 @@ await check('on a phone nothing is wider than the screen', async (page) => {
 });
 
 if (pictures) {
-  for (const [name, width, height, options] of [['light', 1360, 860, {}], ['dark', 1360, 860, { dark: true }], ['phone', 390, 1500, {}], ['phone-dark', 390, 1500, { dark: true }]]) {
+  for (const [name, width, height, options] of [['playground-light', 1360, 860, {}], ['playground-dark', 1360, 860, { dark: true }], ['playground-phone', 390, 1500, {}], ['playground-phone-dark', 390, 1500, { dark: true }]]) {
     const page = await fresh('', width, height, options);
     const line = await page.look("[...document.querySelectorAll('#panel li.field')].find((one) => one.textContent.includes('url')).id");
+    await page.look(`document.getElementById('panel').scrollTop = document.getElementById('${line}').offsetTop - 420`);
     const { x, y } = await page.middle(`#${line}`);
     await page.point(x, y);
+    if (width > 600) await page.until('the field is lit', "document.querySelector('.paint .source')");
     await page.screenshot(join(pictures, `${name}.png`));
   }
 }
