@@ -10,6 +10,8 @@ import { startTheme } from './theme.js';
 const at = (id) => document.getElementById(id);
 const FIRST = 'v1alpha2-simple';
 let catalogue;
+// The release that was chosen, also while the text has a mistake that hides it.
+let wanted = '';
 let waiting;
 let saving;
 
@@ -34,15 +36,15 @@ const releaseName = (release) => (release.startsWith('ogx-') ? `OGX ${release.sl
 // The releases that the text's distribution can be shown for.
 function offerReleases({ name, image }) {
   const picker = at('release');
-  const chosen = picker.value;
+  const before = picker.value;
   const known = catalogue.distributions.find((one) => one.name === name);
   const starters = catalogue.distributions.filter((one) => one.older.length);
   const older = known ? known.older : image ? starters.flatMap((one) => [...one.older, one.release]) : [];
   const first = known ? `${releaseName(known.release)} (current)` : image ? 'as the image says' : '–';
   picker.replaceChildren(new Option(first, ''), ...older.toReversed().map((release) => new Option(image ? `starter ${releaseName(release)}` : releaseName(release), release)));
   picker.disabled = older.length === 0;
-  picker.value = older.includes(chosen) ? chosen : '';
-  return picker.value !== chosen;
+  picker.value = older.includes(wanted) ? wanted : '';
+  return picker.value !== before;
 }
 
 function offerDistributions({ name, image }) {
@@ -89,7 +91,7 @@ function load({ text: value, facts = '', base = '', release = '', tab }) {
   at('facts').value = facts;
   at('base').value = base;
   at('facts').closest('details').open = facts + base !== '';
-  at('release').replaceChildren(new Option(release, release));
+  wanted = release;
   setText(value);
   clearTimeout(waiting);
   judge();
@@ -117,12 +119,12 @@ function startPickers() {
   at('distribution').addEventListener('change', () => {
     const name = at('distribution').value;
     if (!name) return;
-    at('release').value = '';
+    wanted = '';
     setText(ask({ ask: 'distribution', text: text(), name }).text);
     now();
     at('distribution').focus();
   });
-  at('release').addEventListener('change', now);
+  at('release').addEventListener('change', () => { wanted = at('release').value; now(); });
   for (const id of ['facts', 'base']) at(id).addEventListener('input', changed);
 }
 
