@@ -22,11 +22,11 @@ fn judge(text: &str) -> Report {
     validate(input)
 }
 
-/// The text with its first finding healed, and the words on the button.
+/// The text with the first finding healed that offers it, and the words on the button.
 fn healed(text: &str) -> (String, String) {
     let report = judge(text);
-    let finding = report.all().next().expect("a finding");
-    let change = healing(text, 1, finding, judge).expect("a change");
+    let change = report.all().find_map(|finding| healing(text, 1, finding, judge));
+    let change = change.unwrap_or_else(|| panic!("no change for {report:?}"));
     (change.apply(text), change.label)
 }
 

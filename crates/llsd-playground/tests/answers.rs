@@ -31,9 +31,15 @@ fn a_resource_is_rendered_with_the_origin_of_every_line() {
     let files = answer["rendered"][0]["files"].as_array().unwrap();
     let config = files.iter().find(|file| file["name"] == "config.yaml").unwrap();
     let lines = answer["rendered"][0]["lines"].as_array().unwrap();
-    let texts: String =
-        lines.iter().map(|line| format!("{}\n", line["text"].as_str().unwrap())).collect();
-    assert_eq!(config["text"], texts);
+    let texts: Vec<&str> = lines.iter().map(|line| line["text"].as_str().unwrap()).collect();
+    assert_eq!(
+        config["text"],
+        texts.join(
+            "
+"
+        ) + "
+"
+    );
     let url =
         lines.iter().find(|line| line["origin"] == "spec.providers.inference.endpoint").unwrap();
     assert_eq!((&url["kind"], &url["at"]["line"]), (&json!("field"), &json!(8)));

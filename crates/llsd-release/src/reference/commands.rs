@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Arg, Command};
 
-use super::{GENERATED, cell};
+use super::page::{GENERATED, cell};
 
 pub fn commands(mut program: Command) -> String {
     program.build();
@@ -40,8 +40,12 @@ fn add(command: &Command, page: &mut String) {
 }
 
 fn spelling(argument: &Arg) -> String {
-    let values: Vec<&str> =
-        argument.get_value_names().unwrap_or_default().iter().map(|name| name.as_str()).collect();
+    let values: Vec<&str> = argument
+        .get_value_names()
+        .unwrap_or_default()
+        .iter()
+        .map(clap::builder::Str::as_str)
+        .collect();
     let mut names = Vec::new();
     names.extend(argument.get_short().map(|short| format!("-{short}")));
     names.extend(argument.get_long().map(|long| format!("--{long}")));

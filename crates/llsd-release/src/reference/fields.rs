@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
-use llsd_api::crd::described_v1alpha2;
+use llsd_api::crd::manifest;
 use serde_json::Value;
 
-use super::{GENERATED, cell};
+use super::page::{GENERATED, cell};
 
 pub fn fields() -> String {
-    let schema = described_v1alpha2();
+    let schema = schema();
     let mut page = format!(
         "# Fields\n\n{GENERATED}\n\nEvery field of `llamastack.io/v1alpha2`, as `kubectl explain llsd.spec` has it. A field in \
          brackets, `[]`, is one item of a list. Where a type is Kubernetes' own, `kubectl explain` of that type \
@@ -27,6 +27,15 @@ pub fn fields() -> String {
         }
     }
     page
+}
+
+/// The schema of v1alpha2 as the API server has it.
+fn schema() -> Value {
+    let mut definition = manifest();
+    let versions = definition.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
+    let mut versions = versions.into_iter().flatten();
+    let version = versions.find(|version| version["name"] == "v1alpha2");
+    version.map(|version| version["schema"]["openAPIV3Schema"].take()).unwrap_or_default()
 }
 
 fn entries(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -85,10 +94,11 @@ fn kind(schema: &Value) -> String {
         format!("list of {}", kind(items))
     } else if schema.get("type").is_none() && schema.get("properties").is_some() {
         // Fields of two shapes have no type of their own.
-        if schema.get("maxItems").is_some() {
-            "object or list of objects"
-        } else {
-            "plain value or object"
+        let has = |key| schema.get(key).is_some();
+        match (has("maxItems"), has("minLength")) {
+            (true, _) => "object or list of objects",
+            (false, true) => "string or object",
+            (false, false) => "boolean or object",
         }
         .to_owned()
     } else if let Some(values) =

@@ -3,14 +3,12 @@
 
 mod commands;
 mod fields;
+mod page;
 mod words;
 
 pub use commands::commands;
 pub use fields::fields;
 pub use words::{conditions, events};
-
-/// A note for whoever opens a page to edit it.
-const GENERATED: &str = "<!-- Generated from the program: UPDATE_REFERENCE=1 cargo test -p llsd-release --test reference -->";
 
 /// Every page by its name under `docs/reference`.
 pub fn pages() -> Vec<(&'static str, String)> {
@@ -20,9 +18,4 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("events.md", events()),
         ("fields.md", fields()),
     ]
-}
-
-/// A text as a cell of a table.
-fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

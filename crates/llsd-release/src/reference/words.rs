@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use llsd_plan::status::{ConditionReason, ConditionType, EventKind, EventReason};
 
-use super::{GENERATED, cell};
+use super::page::{GENERATED, cell};
 
 pub fn conditions() -> String {
     let mut page = format!(
