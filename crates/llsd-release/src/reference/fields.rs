@@ -44,16 +44,15 @@ fn entries(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// The fields below one, and those below them. Siblings of the same form are described once.
 fn below(path: &str, schema: &Value, rows: &mut String) {
-    let (path, schema) = match schema.get("items") {
-        Some(items) => (format!("{path}[]"), items),
-        None => (path.to_owned(), schema),
-    };
+    let listed = schema.get("properties").is_none() && schema.get("items").is_some();
+    let path = if listed { format!("{path}[]") } else { path.to_owned() };
+    let schema = of_one(schema);
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut seen: Vec<(&Value, String)> = Vec::new();
     for (name, field) in entries(schema).filter(|_| is_ours(schema)) {
         let own = format!("{path}.{name}");
-        let form = field.get("items").unwrap_or(field).get("properties");
+        let form = of_one(field).get("properties");
         let like = form.and_then(|form| seen.iter().find(|(other, _)| *other == form));
         let mut meaning = cell(&sentence(field));
         if let Some((_, like)) = like.filter(|_| !is_secret(field) && is_ours(field)) {
@@ -70,10 +69,15 @@ fn below(path: &str, schema: &Value, rows: &mut String) {
     }
 }
 
+/// The schema of one item, where there is a list and no other way to write it.
+fn of_one(schema: &Value) -> &Value {
+    let items = schema.get("items").filter(|_| schema.get("properties").is_none());
+    items.unwrap_or(schema)
+}
+
 /// Whether the fields are described, which those of Kubernetes' own types are not.
 fn is_ours(schema: &Value) -> bool {
-    let schema = schema.get("items").unwrap_or(schema);
-    entries(schema).any(|(_, field)| field.get("description").is_some())
+    entries(of_one(schema)).any(|(_, field)| field.get("description").is_some())
 }
 
 fn is_secret(schema: &Value) -> bool {
