@@ -4,13 +4,14 @@ say() { printf '\n==> %s\n' "$*" >&2; }
 
 # Debian packages, installed only where the command is missing.
 need_command() {
-  local command=$1 package=$2
+  local command=$1
+  shift
   command -v "$command" >/dev/null 2>&1 && return
-  say "Installing $package, which brings $command"
+  say "Installing $*, which brings $command"
   local as_root=()
   [ "$(id -u)" = 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$package"
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@"
 }
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 1; }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::file::File;
 use crate::names::NAMESPACE;
 use crate::roles::{self, Scope};
-use crate::{manager, network_policy, secret_policy, variants, webhook};
+use crate::{manager, monitoring, network_policy, secret_policy, variants, webhook};
 
 const POLICY_PURPOSE: &str = "Who may connect to the operator.";
 
@@ -45,6 +45,7 @@ pub fn files() -> Vec<File> {
     files.extend(namespaced);
     files.push(secret_watch(NAMESPACE, Scope::Namespace));
     files.extend(variants::files(NAMESPACE));
+    files.extend(monitoring::files(NAMESPACE));
     files
 }
 

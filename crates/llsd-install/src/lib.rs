@@ -9,6 +9,7 @@ mod file;
 mod files;
 mod granting;
 mod manager;
+pub mod monitoring;
 mod named_text;
 pub mod names;
 mod network_policy;

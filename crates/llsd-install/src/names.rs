@@ -75,6 +75,8 @@ pub(crate) const METRICS_SERVICE: &str =
 /// Who may connect to the operator.
 pub(crate) const NETWORK_POLICY: &str = "llama-stack-k8s-operator-controller-manager";
 pub(crate) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
+/// What has Prometheus watch the operator.
+pub(crate) const MONITORING: &str = "llama-stack-k8s-operator";
 /// The Secret with certificates of the webhooks that somebody else makes.
 pub(crate) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
 pub(crate) const SECRET_POLICY: &str = "llama-stack-k8s-operator-secrets";

@@ -55,7 +55,7 @@ pub async fn within(
     let began = Instant::now();
     while !holds().await {
         assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(25)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     began.elapsed()
 }

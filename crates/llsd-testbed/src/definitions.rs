@@ -22,6 +22,19 @@ const HTTP_ROUTE: (&str, &str) = (
 /// Of a Gateway API that has no timeouts yet.
 const FIRST_HTTP_ROUTE: (&str, &str) = ("sigs.k8s.io/gateway-api@v1.0.0", HTTP_ROUTE.1);
 
+/// Those of the Prometheus Operator that are made by the operator, or beside it.
+const PROMETHEUS: &str = "github.com/prometheus-operator/prometheus-operator@v0.85.0";
+const OF_PROMETHEUS: [&str; 3] = ["podmonitors", "prometheusrules", "servicemonitors"];
+
+/// The Prometheus Operator's PodMonitors, ServiceMonitors and PrometheusRules.
+pub async fn prometheus(client: &Client) -> Result<(), String> {
+    for plural in OF_PROMETHEUS {
+        let file = format!("example/prometheus-operator-crd/monitoring.coreos.com_{plural}.yaml");
+        install(client, (PROMETHEUS, &file)).await?;
+    }
+    Ok(())
+}
+
 /// OpenShift's Routes.
 pub async fn routes(client: &Client) -> Result<(), String> {
     install(client, ROUTE).await

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::api::{Api, DeleteParams, DynamicObject, GetParams, ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind, Request};
 use llsd_cases::files::repository;
 use llsd_testkit::{ControlPlane, Mark};
 use serde_json::{Value, json};
@@ -11,6 +11,9 @@ use tokio::time::Instant;
 
 /// How long anything that the operator should do may take here; a shared machine is slow.
 pub const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Between two looks at what a test waits for.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub const DISTRIBUTION: &str = "LlamaStackDistribution";
 
@@ -69,12 +72,26 @@ impl Namespace<'_> {
             "metadata": {"name": name},
             "spec": spec,
         });
-        self.apply(&object.to_string()).await;
+        self.apply_object(DISTRIBUTION, &object).await;
+    }
+
+    /// Applies one object with the request that kubectl would send, without its many questions
+    /// before it.
+    async fn apply_object(&self, kind: &str, object: &Value) {
+        let parameters = PatchParams::apply("kubectl").force().validation_strict();
+        let name = name_of(object);
+        let applied = self.api(kind).patch(name, &parameters, &Patch::Apply(object)).await;
+        applied.unwrap_or_else(|why| panic!("{kind} {}/{name}: {why}", self.name));
     }
 
     pub async fn get(&self, kind: &str, name: &str) -> Option<Value> {
-        let found = self.api(kind).get_opt(name).await.unwrap();
-        found.map(|object| serde_json::to_value(object).unwrap())
+        let api = self.api(kind);
+        let request = Request::new(api.resource_url()).get(name, &GetParams::default()).unwrap();
+        match api.into_client().request(request).await {
+            Ok(object) => Some(object),
+            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(why) => panic!("{kind} {}/{name}: {why}", self.name),
+        }
     }
 
     /// An object by its name, or where that ends with a hyphen by what its name begins with: the
@@ -89,8 +106,10 @@ impl Namespace<'_> {
     }
 
     pub async fn list(&self, kind: &str) -> Vec<Value> {
-        let listed = self.api(kind).list(&ListParams::default()).await.unwrap();
-        listed.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+        let api = self.api(kind);
+        let request = Request::new(api.resource_url()).list(&ListParams::default()).unwrap();
+        let mut listed: Value = api.into_client().request(request).await.unwrap();
+        serde_json::from_value(listed["items"].take()).unwrap()
     }
 
     /// A merge patch, as `kubectl patch` or `kubectl edit` sends it.
@@ -121,7 +140,7 @@ impl Namespace<'_> {
             {
                 return last.unwrap_or_default();
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(PAUSE).await;
         }
         let last = last.map(|object| serde_json::to_string_pretty(&object).unwrap());
         panic!("{kind} {}/{name}: {what}, not within {PATIENCE:?}: {last:#?}", self.name);
@@ -131,7 +150,7 @@ impl Namespace<'_> {
         let begun = Instant::now();
         while self.get(kind, name).await.is_some() {
             assert!(begun.elapsed() < PATIENCE, "{kind} {}/{name} is still there", self.name);
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -185,7 +204,7 @@ impl Namespace<'_> {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": data,
         });
-        self.apply(&secret.to_string()).await;
+        self.apply_object("Secret", &secret).await;
     }
 
     /// Makes or changes a ConfigMap.
@@ -193,7 +212,7 @@ impl Namespace<'_> {
         let config_map = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data,
         });
-        self.apply(&config_map.to_string()).await;
+        self.apply_object("ConfigMap", &config_map).await;
     }
 
     /// What kubectl says of a resource that must be refused.
@@ -222,7 +241,7 @@ impl Namespace<'_> {
             if let Some((_, note)) = found {
                 return note.clone();
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(PAUSE).await;
         }
         panic!("no event {reason} on {resource} that says `{says}`: {seen:#?}");
     }

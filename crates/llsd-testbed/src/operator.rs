@@ -120,6 +120,11 @@ impl Operator {
         line.parse().ok()
     }
 
+    /// Where its figures are read, such as `127.0.0.1:40000`.
+    pub fn metrics_address(&self) -> Option<String> {
+        self.address("metrics")
+    }
+
     /// What the log says that it serves there; last, because one that ran before wrote there too.
     fn address(&self, what: &str) -> Option<String> {
         let log = self.log();

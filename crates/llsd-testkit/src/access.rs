@@ -1,36 +1,68 @@
 //! Ways to talk to a running API server: clients, kubeconfig files and the real kubectl.
 
 use std::{
+    collections::HashMap,
+    fmt,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context;
 use kube::{Client, Config};
 use serde_json::json;
-use tokio::{io::AsyncWriteExt, process::Command};
+use tokio::{
+    io::AsyncWriteExt,
+    process::Command,
+    runtime::{self, Handle},
+};
 
-use crate::pki::{Identity, Pki};
+use crate::{
+    audit_log::AuditLog,
+    pki::{Identity, Pki},
+};
 
 /// The group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
 
 /// The address of an API server and the authority that vouches for it.
-#[derive(Debug)]
 pub(crate) struct Access {
     pub(crate) pki: Pki,
     pub(crate) dir: PathBuf,
     pub(crate) port: u16,
+    pub(crate) audit_log: Mutex<AuditLog>,
+    /// Tests ask for a client whenever they look at something, and a certificate with a new TLS
+    /// session takes more time than the question.
+    clients: Mutex<HashMap<ClientKey, Client>>,
 }
 
+/// A client belongs to the runtime that it was made in.
+type ClientKey = (runtime::Id, String, String);
+
 impl Access {
+    pub(crate) fn new(pki: Pki, dir: PathBuf, port: u16) -> Self {
+        Self { pki, dir, port, audit_log: Mutex::default(), clients: Mutex::default() }
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
     }
 
     /// A client as one user. It belongs to the runtime that this is called in.
     pub(crate) fn client(&self, user: &str, groups: &[&str]) -> anyhow::Result<Client> {
-        Ok(Client::try_from(self.config(user, groups)?)?)
+        let key = (Handle::current().id(), user.to_owned(), groups.join(","));
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let client = Client::try_from(self.config(user, groups)?)?;
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    /// Connections to an API server that was killed are of no use any more.
+    pub(crate) fn forget_clients(&self) {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(crate) fn config(&self, user: &str, groups: &[&str]) -> anyhow::Result<Config> {
@@ -73,6 +105,12 @@ impl Access {
                 },
             }],
         })
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

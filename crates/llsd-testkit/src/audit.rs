@@ -1,18 +1,20 @@
 //! Counts of what was asked of the API server, per user, from its audit log. Recorded are all users
-//! but the control plane's own: the API server, the controllers and the kubelet stand-in.
+//! but the control plane's own: the API server, the controllers and the kubelet stand-in. Of the
+//! test's own user only what it writes.
 
 use std::{
     collections::BTreeMap,
-    collections::HashSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use anyhow::ensure;
-use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
-use crate::{access::Access, flags};
+use crate::{access::Access, audit_log::Request, flags};
 
 /// Who asks for marks. It has no rights and needs none: a refusal is recorded as well.
 const MARKER: &str = "audit-marker";
@@ -26,21 +28,6 @@ pub struct Audit<'a> {
 /// A moment in the audit log: all requests answered before it stand before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(usize);
-
-/// One request, as the API server recorded it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    pub user: String,
-    pub verb: String,
-    /// `configmaps`, or `deployments/status`; empty for paths such as `/version`.
-    pub resource: String,
-    pub namespace: String,
-    pub name: String,
-    pub uri: String,
-    /// The status of the answer; 0 while a watch is open.
-    pub code: u16,
-    position: usize,
-}
 
 /// Requests in the order in which they were answered. Every method narrows it down.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +50,12 @@ impl<'a> Audit<'a> {
         let _ = client.request_text(request).await;
         let asked = Instant::now();
         loop {
-            let found = self.all()?.into_iter().find(|request| request.uri == uri);
-            if let Some(request) = found {
-                return Ok(Mark(request.position));
+            let found = self.look(|requests| {
+                // Near the end, if it is there at all.
+                requests.iter().rev().find(|request| request.uri == uri).map(|it| it.position)
+            })?;
+            if let Some(position) = found {
+                return Ok(Mark(position));
             }
             ensure!(asked.elapsed() < Duration::from_secs(20), "{name} was not recorded");
             sleep(Duration::from_millis(20)).await;
@@ -75,25 +65,15 @@ impl<'a> Audit<'a> {
     /// All requests of one user that were answered until now.
     pub async fn requests_of(&self, user: &str) -> anyhow::Result<Requests> {
         self.mark().await?;
-        let mut requests = self.all()?;
-        requests.retain(|request| request.user == user);
-        Ok(Requests(requests))
+        self.look(|requests| {
+            Requests(requests.iter().filter(|request| request.user == user).cloned().collect())
+        })
     }
 
-    fn all(&self) -> anyhow::Result<Vec<Request>> {
-        let log = std::fs::read_to_string(flags::audit_log(&self.access.dir))?;
-        // The end of a watch is recorded too, under the identity of its start.
-        let mut seen = HashSet::new();
-        let mut requests = Vec::new();
-        // The last line may be half written.
-        let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        for (position, line) in whole.lines().enumerate() {
-            let event: Event = serde_json::from_str(line)?;
-            if seen.insert(event.audit_id.clone()) {
-                requests.push(event.into_request(position));
-            }
-        }
-        Ok(requests)
+    fn look<T>(&self, at: impl FnOnce(&[Request]) -> T) -> anyhow::Result<T> {
+        let mut log = self.access.audit_log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.read_on(&flags::audit_log(&self.access.dir))?;
+        Ok(at(&log.requests))
     }
 }
 
@@ -168,66 +148,5 @@ impl<'a> IntoIterator for &'a Requests {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
-    }
-}
-
-impl Request {
-    pub fn is_read(&self) -> bool {
-        matches!(self.verb.as_str(), "get" | "list" | "watch")
-    }
-}
-
-/// The part of `audit.k8s.io/v1` `Event` that is used here.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Event {
-    #[serde(rename = "auditID")]
-    audit_id: String,
-    verb: String,
-    user: User,
-    #[serde(rename = "requestURI")]
-    request_uri: String,
-    #[serde(default)]
-    object_ref: ObjectRef,
-    #[serde(default)]
-    response_status: ResponseStatus,
-}
-
-#[derive(Deserialize)]
-struct User {
-    username: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ObjectRef {
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ResponseStatus {
-    code: u16,
-}
-
-impl Event {
-    fn into_request(self, position: usize) -> Request {
-        let mut resource = self.object_ref.resource;
-        if !self.object_ref.subresource.is_empty() {
-            resource = format!("{resource}/{}", self.object_ref.subresource);
-        }
-        Request {
-            user: self.user.username,
-            verb: self.verb,
-            resource,
-            namespace: self.object_ref.namespace,
-            name: self.object_ref.name,
-            uri: self.request_uri,
-            code: self.response_status.code,
-            position,
-        }
     }
 }

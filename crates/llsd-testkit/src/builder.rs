@@ -140,7 +140,7 @@ impl Builder {
         let watchdog = Watchdog::guard(temporary.path())?;
         let dir = temporary.path();
         let [port, etcd_port] = free_ports()?;
-        let access = Access { pki: Pki::create(dir.join("pki"))?, dir: dir.to_owned(), port };
+        let access = Access::new(Pki::create(dir.join("pki"))?, dir.to_owned(), port);
         let policy = serde_json::to_vec_pretty(&flags::audit_policy())?;
         std::fs::write(flags::audit_policy_file(dir), policy)?;
 
@@ -167,7 +167,7 @@ impl Builder {
             watchdog,
             api_server_program: program.clone(),
             api_server_flags,
-            kubeconfig: access.kubeconfig("admin", &[MASTERS])?,
+            kubeconfig: access.kubeconfig(flags::ADMIN, &[MASTERS])?,
             kubernetes,
             access,
             dir: temporary,

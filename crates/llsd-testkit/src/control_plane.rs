@@ -11,6 +11,7 @@ use crate::{
     access::{Access, Kubectl, MASTERS},
     audit::Audit,
     binaries::{self, Binary, Kubernetes},
+    flags::ADMIN,
     process::{Component, Watchdog},
     readiness,
     skip::Unobtainable,
@@ -38,11 +39,11 @@ pub struct ControlPlane {
 impl ControlPlane {
     /// A client that may do everything, as the user `admin`.
     pub fn client(&self) -> Client {
-        self.client_for("admin", &[MASTERS])
+        self.client_for(ADMIN, &[MASTERS])
     }
 
-    /// A client with a certificate of its own. Two groups at most. Must be called inside a tokio
-    /// runtime, which the client then belongs to.
+    /// A client with a certificate of the user's own. Two groups at most. Must be called inside a
+    /// tokio runtime, which the client then belongs to; there, all clients of a user are one.
     pub fn client_for(&self, user: &str, groups: &[&str]) -> Client {
         self.access.client(user, groups).expect("a client certificate can be issued")
     }
@@ -150,6 +151,7 @@ impl ControlPlane {
     /// [`restart_api_server`](Self::restart_api_server).
     pub fn stop_api_server(&mut self) {
         self.api_server.kill();
+        self.access.forget_clients();
     }
 
     /// All processes of this control plane, the watchdog included.

@@ -33,6 +33,7 @@ mod access;
 mod account;
 mod announce;
 mod audit;
+mod audit_log;
 mod binaries;
 mod builder;
 mod cache;
@@ -50,15 +51,18 @@ mod postgres;
 mod process;
 mod program;
 mod programs;
+mod prometheus;
 mod python;
 mod readiness;
 mod redis;
 mod registry;
 mod shared;
 mod skip;
+mod while_used;
 
 pub use access::{Kubectl, MASTERS};
-pub use audit::{Audit, Mark, Request, Requests};
+pub use audit::{Audit, Mark, Requests};
+pub use audit_log::Request;
 pub use binaries::{Binary, Kubernetes, locate};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
@@ -73,10 +77,12 @@ pub use postgres::{Postgres, PostgresBuilder};
 pub use process::{Watchdog, last_lines};
 pub use program::Program;
 pub use programs::locate as debian_program;
+pub use prometheus::{Prometheus, promtool};
 pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{Unobtainable, skip, skipped, started_or_skipped, test_name};
+pub use while_used::{InUse, WhileUsed};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.

@@ -9,7 +9,7 @@ use super::template::{Places, file, when};
 use crate::names::{ROLE, WEBHOOK_ROLE};
 use crate::roles::{self, Scope};
 use crate::variants::{self, CERT_MANAGER_INJECTION, OPENSHIFT_INJECTION, OPENSHIFT_SERVING};
-use crate::{manager, network_policy, secret_policy, webhook};
+use crate::{manager, monitoring, network_policy, secret_policy, webhook};
 
 const ABOUT: &str = "The operator for Llama Stack servers. Its resource is in the chart `llsd-crds`, which \
 is installed first.\n\n```sh\nhelm install llsd-crds charts/llsd-crds\nhelm install llsd charts/llsd \
@@ -55,6 +55,7 @@ pub(super) fn chart() -> Chart {
                     &all(&network_policy::all(HERE), ".Values.networkPolicy"),
                 ),
             ),
+            ("monitoring.yaml", file("What watches the operator.", &monitored())),
             // The operator makes the ConfigMap where there is none, so it is a choice here.
             ("configuration.yaml", include_str!("templates/configuration.yaml").to_owned()),
             ("manager.yaml", file("The operator.", &manager())),
@@ -138,6 +139,25 @@ fn webhooks() -> Vec<String> {
         when("include \"llsd.webhooks\" .", &here(&places.document(&object)))
     };
     webhook::all(HERE).into_iter().map(annotated).collect()
+}
+
+/// Each with the labels that somebody asks for.
+fn monitored() -> Vec<String> {
+    let address = "LLSDRUNBOOKS";
+    let labels =
+        "{{- with .Values.monitoring.labels }}\n{{ toYaml . | indent INDENT }}\n{{- end }}";
+    let labelled = |mut object: Json, switch: &str| {
+        let mut places = Places::default();
+        places.field(&mut object["metadata"]["labels"], labels);
+        let text = here(&places.document(&object));
+        let text = text.replace(address, "{{ $.Values.monitoring.runbooks }}");
+        when(&format!(".Values.monitoring.{switch}"), &text)
+    };
+    vec![
+        labelled(monitoring::pod_monitor(HERE), "podMonitor"),
+        labelled(monitoring::rule(HERE, address), "alerts"),
+        labelled(monitoring::dashboard_map(HERE), "dashboard"),
+    ]
 }
 
 fn manager() -> Vec<String> {

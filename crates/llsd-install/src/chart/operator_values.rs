@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::value::Value;
 use crate::manager;
+use crate::monitoring::RUNBOOKS;
 use crate::names::NAMESPACE;
 use crate::roles::Scope;
 
@@ -17,6 +18,12 @@ pub(super) fn certificates() -> Value {
 }
 
 pub(super) fn rows() -> Vec<Value> {
+    let mut rows = of_the_operator();
+    rows.extend(of_monitoring());
+    rows
+}
+
+fn of_the_operator() -> Vec<Value> {
     let (name, _) = DEFAULT_OPERATOR_IMAGE.rsplit_once(':').expect("a tag");
     let (registry, repository) = name.split_once('/').expect("a host");
     let container = &manager::deployment(NAMESPACE, Scope::Cluster, DEFAULT_OPERATOR_IMAGE)["spec"]
@@ -95,6 +102,32 @@ pub(super) fn rows() -> Vec<Value> {
             "configuration",
             json!({}),
             "The operator's ConfigMap by key, as text or as YAML; empty: the operator makes it.",
+        ),
+    ]
+}
+
+fn of_monitoring() -> Vec<Value> {
+    vec![
+        Value::switch(
+            "monitoring.podMonitor",
+            false,
+            "A PodMonitor. Takes the Prometheus Operator; its namespace needs the label `metrics: enabled`.",
+        ),
+        Value::switch("monitoring.alerts", false, "A PrometheusRule with alerts."),
+        Value::switch(
+            "monitoring.dashboard",
+            false,
+            "The dashboard, as a ConfigMap that Grafana's sidecar finds.",
+        ),
+        Value::free(
+            "monitoring.labels",
+            json!({}),
+            "More labels of these, such as those by which a Prometheus selects.",
+        ),
+        Value::text(
+            "monitoring.runbooks",
+            RUNBOOKS,
+            "Where the pages about alerts stand; a copy of docs/runbooks.",
         ),
     ]
 }

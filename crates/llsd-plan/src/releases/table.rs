@@ -61,6 +61,10 @@ pub struct Release {
     pub escapes_dots: bool,
     #[serde(rename = "bare")]
     pub takes_bare_callers: bool,
+    #[serde(rename = "ids")]
+    pub guards_ids: bool,
+    #[serde(rename = "vectors")]
+    pub keeps_vector_stores_in_sql: bool,
     #[serde(skip)]
     pub number: Number,
     /// How messages name it: `0.7.3`, `OGX 1.5.0`.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodState};
+use llsd_testkit::{ControlPlane, InUse, Kubelet, PodState, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::Mutex;
 
 use super::installation::Installation;
 use crate::authority::authority;
@@ -65,9 +65,9 @@ impl Before {
 }
 
 impl Stage {
-    pub async fn shared() -> Option<&'static Self> {
-        static SHARED: OnceCell<Option<Stage>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::set().await).await.as_ref()
+    pub async fn shared() -> Option<InUse<Self>> {
+        static SHARED: WhileUsed<Stage> = WhileUsed::new();
+        SHARED.get(Self::set).await
     }
 
     async fn set() -> Option<Self> {

@@ -11,8 +11,11 @@ use std::{
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{Api, api::PostParams};
-use llsd_testkit::ControlPlane;
+use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
+
+/// For what disturbs nobody.
+pub static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::builder);
 
 fn config_map(name: &str) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "a": "b" } })).unwrap()
@@ -39,9 +42,7 @@ async fn starts_and_serves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_reads_what_it_is_given() {
-    let Some(cluster) = ControlPlane::start_or_skip().await else {
-        return;
-    };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let mut map = serde_json::to_value(config_map("piped")).unwrap();
     map["apiVersion"] = json!("v1");
     map["kind"] = json!("ConfigMap");
@@ -73,9 +74,7 @@ async fn two_at_once_do_not_meet() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_without_rights_is_refused() {
-    let Some(cluster) = ControlPlane::start_or_skip().await else {
-        return;
-    };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client_for("nobody", &[]), "default");
     let refused = maps.create(&PostParams::default(), &config_map("one")).await.unwrap_err();
     let kube::Error::Api(status) = refused else {
@@ -87,9 +86,7 @@ async fn a_user_without_rights_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_groups_of_a_certificate_count() {
-    let Some(cluster) = ControlPlane::start_or_skip().await else {
-        return;
-    };
+    let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     for groups in [["system:masters", "others"], ["others", "system:masters"]] {
         let namespaces: Api<Namespace> = Api::all(cluster.client_for("someone", &groups));
         namespaces.get("default").await.unwrap();
@@ -117,7 +114,7 @@ async fn a_frozen_api_server_answers_again_after_it_is_let_go() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_fails_shows_the_log() {
     // Where the programs cannot be had, this test would see another error.
-    if ControlPlane::start_or_skip().await.is_none() {
+    if CLUSTER.get_or_skip().await.is_none() {
         return;
     }
     let started = ControlPlane::builder().api_server_flag("--no-such-flag").start().await;
@@ -128,7 +125,7 @@ async fn a_start_that_fails_shows_the_log() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_that_stays_taken_is_given_up_on() {
-    if ControlPlane::start_or_skip().await.is_none() {
+    if CLUSTER.get_or_skip().await.is_none() {
         return;
     }
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -104,13 +104,17 @@ impl Cluster {
 
     /// All resources of a namespace, or of the cluster.
     pub(super) async fn all(&self, everywhere: bool) -> Result<Vec<Value>, String> {
-        let api = if everywhere {
+        let listed = self.api(everywhere).list(&ListParams::default()).await.map_err(text)?;
+        Ok(listed.items.into_iter().map(json).collect())
+    }
+
+    /// The resources of the namespace, or of the cluster.
+    pub(super) fn api(&self, everywhere: bool) -> Api<DynamicObject> {
+        if everywhere {
             Api::all_with(self.client.clone(), &resources())
         } else {
             self.resources(&self.namespace)
-        };
-        let listed = api.list(&ListParams::default()).await.map_err(text)?;
-        Ok(listed.items.into_iter().map(json).collect())
+        }
     }
 
     /// Sets an annotation of a resource.
@@ -154,7 +158,8 @@ pub(super) fn text(error: impl Display) -> String {
     error.to_string()
 }
 
-fn json(mut object: DynamicObject) -> Value {
+/// A resource without what nobody reads.
+pub(super) fn json(mut object: DynamicObject) -> Value {
     object.managed_fields_mut().clear();
     serde_json::to_value(object).unwrap_or_default()
 }

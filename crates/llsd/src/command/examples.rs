@@ -57,6 +57,7 @@ llsd access test -f stack.yaml --path /v1/models --as @ann.json --action read --
         "manifests",
         "llsd manifests --image registry.example.com/llsd:0.1.0 | kubectl apply --server-side -f -
 llsd manifests --namespaced team           # for one namespace, with Roles alone
+llsd manifests --monitoring                # with a PodMonitor, alerts and a dashboard
 llsd manifests --charts-dir charts         # the Helm charts",
     ),
     (
@@ -77,6 +78,12 @@ llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/se
         "status",
         "llsd status my-stack -n team               # what runs, what is wrong, what to do
 llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready",
+    ),
+    (
+        "top",
+        "llsd top -A                                # all servers, live; keys sort and filter
+llsd top -A --sort problem | head          # plain lines where nobody looks on
+llsd top -n team -o json",
     ),
     ("history", "llsd history my-stack                      # the states that can be gone back to"),
     (

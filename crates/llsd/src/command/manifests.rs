@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use llsd_install::monitoring::monitoring;
+use llsd_install::names::NAMESPACE;
 use llsd_install::{File, Install, bundle, charts, files};
 use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
 use llsd_registry::Reference;
@@ -19,6 +21,9 @@ pub(super) struct Arguments {
     /// The operator's image
     #[arg(long, value_name = "REF", default_value = DEFAULT_OPERATOR_IMAGE, conflicts_with_all = ["output_dir", "charts_dir"])]
     image: Reference,
+    /// Print a PodMonitor, alerts and a dashboard too, for the Prometheus Operator and Grafana
+    #[arg(long, conflicts_with = "output_dir")]
+    monitoring: bool,
     /// Write all files into this folder instead of printing the cluster-wide install
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
@@ -46,7 +51,11 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
         return written(&named);
     }
     let install = Install { image: &image, namespace: arguments.namespaced.as_deref() };
-    let texts: Vec<String> = install.files().iter().map(File::text).collect();
+    let mut files = install.files();
+    if arguments.monitoring {
+        files.extend(monitoring(install.namespace.unwrap_or(NAMESPACE)));
+    }
+    let texts: Vec<String> = files.iter().map(File::text).collect();
     Printout::fine(texts.join("---\n"))
 }
 

@@ -26,6 +26,7 @@ mod report;
 mod rollout;
 mod run;
 mod server;
+mod top;
 mod validate;
 mod version;
 mod waiting;
@@ -60,6 +61,7 @@ enum Command {
     Manifests(manifests::Arguments),
     Image(image::Arguments),
     Status(server::status::Arguments),
+    Top(top::Arguments),
     History(server::history::Arguments),
     Rollback(server::rollback::Arguments),
     Rollout(rollout::Arguments),
@@ -87,6 +89,7 @@ impl Command {
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
             Self::Status(arguments) => server::status::run(arguments),
+            Self::Top(arguments) => top::run(arguments),
             Self::History(arguments) => server::history::run(arguments),
             Self::Rollback(arguments) => server::rollback::run(arguments),
             Self::Rollout(arguments) => rollout::run(arguments),

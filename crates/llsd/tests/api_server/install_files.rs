@@ -28,7 +28,7 @@ fn the_committed_files_are_what_the_code_generates() {
 #[test]
 fn no_install_file_is_left_over_that_the_code_does_not_generate() {
     let generated: Vec<&str> = files().iter().map(|file| file.name).collect();
-    for folder in ["", "namespaced/", "cert-manager/", "openshift/"] {
+    for folder in ["", "namespaced/", "cert-manager/", "openshift/", "monitoring/"] {
         for entry in std::fs::read_dir(repository("deploy").join(folder)).unwrap() {
             let entry = entry.unwrap();
             let name = format!("{folder}{}", entry.file_name().to_str().unwrap());

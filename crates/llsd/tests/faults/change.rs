@@ -2,9 +2,8 @@
 //! cluster refuses to serve.
 
 use kube::api::{Patch, PatchParams};
-use llsd_testkit::{ControlPlane, PodState, skip};
+use llsd_testkit::{ControlPlane, InUse, PodState, WhileUsed, skip};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
@@ -22,10 +21,9 @@ struct World {
     routes: Result<(), String>,
 }
 
-/// A namespace of the cluster that these tests share, and one of somebody else.
-async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let routes = definitions::routes(&cluster.client()).await;
         let bed = Bed::within(cluster, &[]).await;
@@ -38,10 +36,15 @@ async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>, Name
             }
         });
         Some(World { bed, routes })
-    });
-    let world = world.await.as_ref()?;
-    let neighbour = world.bed.namespace("neighbour").await;
-    Some((world, world.bed.namespace(prefix).await, neighbour))
+    };
+    WORLD.get(start).await
+}
+
+impl World {
+    /// A namespace, and one of somebody else.
+    async fn namespaces(&self, prefix: &str) -> (Namespace<'_>, Namespace<'_>) {
+        (self.bed.namespace(prefix).await, self.bed.namespace("neighbour").await)
+    }
 }
 
 /// Asks for a server with more than its distribution.
@@ -69,7 +72,8 @@ async fn until_seen(namespace: &Namespace<'_>) -> Value {
 /// An autoscaler never wakes a Deployment that has no pods.
 #[tokio::test]
 async fn a_server_at_zero_that_is_given_an_autoscaler_starts_with_its_fewest_pods() {
-    let Some((_, namespace, others)) = world("woken").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("woken").await;
     ask(&namespace, &json!({"workload": {"replicas": 0}})).await;
     until_ready(&namespace).await;
     let scaled = json!({"replicas": 0, "autoscaling": {"minReplicas": 2, "maxReplicas": 5}});
@@ -90,7 +94,8 @@ async fn a_server_at_zero_that_is_given_an_autoscaler_starts_with_its_fewest_pod
 
 #[tokio::test]
 async fn the_operators_account_that_a_resource_names_itself_is_kept() {
-    let Some((_, namespace, others)) = world("account").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("account").await;
     ask(&namespace, &json!({})).await;
     until_ready(&namespace).await;
     let before = namespace.get("ServiceAccount", "llama-sa").await.unwrap();
@@ -108,7 +113,8 @@ async fn the_operators_account_that_a_resource_names_itself_is_kept() {
 /// v0.9 as a vendor builds it writes under another name than `manager`, and so may anybody.
 #[tokio::test]
 async fn a_claim_that_is_kept_is_freed_of_its_resource_whoever_tied_it() {
-    let Some((_, namespace, others)) = world("claim").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("claim").await;
     ask(&namespace, &json!({"workload": {"storage": {"size": "1Gi"}}})).await;
     namespace.until(CLAIM.0, CLAIM.1, "is there", |_| true).await;
     let resource = until_seen(&namespace).await;
@@ -139,7 +145,8 @@ async fn a_claim_that_is_kept_is_freed_of_its_resource_whoever_tied_it() {
 
 #[tokio::test]
 async fn what_pods_of_a_stuck_rollout_mount_is_kept() {
-    let Some((_, namespace, others)) = world("rollout").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("rollout").await;
     namespace.config_map("authorities", json!({"ca-bundle.crt": authority("a")})).await;
     namespace.secret("database", json!({"url": "postgresql://stack:word@db:5432/stack"})).await;
     let connection = json!({"name": "database", "key": "url"});
@@ -169,7 +176,8 @@ async fn what_pods_of_a_stuck_rollout_mount_is_kept() {
 
 #[tokio::test]
 async fn a_route_that_no_router_admits_is_in_the_status() {
-    let Some((world, namespace, others)) = world("route").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("route").await;
     if let Err(why) = &world.routes {
         return skip(why);
     }
@@ -209,7 +217,8 @@ async fn admitted(namespace: &Namespace<'_>, status: &str) {
 /// An object that comes after the Deployment, and that the cluster does not take.
 #[tokio::test]
 async fn an_object_that_may_not_be_written_keeps_ready_false_although_the_server_runs() {
-    let Some((_, namespace, others)) = world("refused").await else { return };
+    let Some(world) = world().await else { return };
+    let (namespace, others) = world.namespaces("refused").await;
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "no-budgets"},
         "spec": {"hard": {"count/poddisruptionbudgets.policy": "0"}},

@@ -7,9 +7,8 @@ use std::time::Duration;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use llsd::manifests::{cluster_wide, names};
-use llsd_testkit::{ControlPlane, PodState, free_port};
+use llsd_testkit::{ControlPlane, InUse, PodState, WhileUsed, free_port};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use llsd_testbed::access::eventually;
@@ -26,9 +25,9 @@ const SERVICE: &str = "llamastackdistribution-sample-service";
 const CLAIM: &str = "llamastackdistribution-sample-pvc";
 
 /// An operator with its webhooks, by which v1alpha1 is served, and servers that answer it.
-async fn suite() -> Option<&'static Bed> {
-    static SUITE: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let suite = SUITE.get_or_init(async || {
+async fn suite() -> Option<InUse<Bed>> {
+    static SUITE: WhileUsed<Bed> = WhileUsed::new();
+    let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let user = install(&cluster).await;
         apply(&cluster, file(&cluster_wide(), "webhook.yaml")).await;
@@ -50,8 +49,8 @@ async fn suite() -> Option<&'static Bed> {
         })
         .await;
         Some(bed)
-    });
-    suite.await.as_ref()
+    };
+    SUITE.get(start).await
 }
 
 /// The resources of a namespace as clients of v0.9 see them.

@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, OllamaStub, RegistryServer, Release, free_port};
+use llsd_kubelet::RunningKubelet;
+use llsd_testkit::{OllamaStub, Release, free_port};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::real_server_end_to_end::distribution;
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
-use llsd_testbed::operator::Operator;
 
 const RELEASE: Release = Release::V0_7_3;
 /// A distribution without packages beyond the server's own.
@@ -27,30 +25,14 @@ const PATIENCE: Duration = Duration::from_mins(4);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
-    if !RELEASE.install_or_skip() {
-        return;
-    }
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
-    let image = ImageStandIn::server(&RELEASE.install().unwrap());
-    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
-    else {
-        return;
-    };
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
-    kubelet.let_pods_reach("ollama", 11434, address).unwrap();
-    let registry = RegistryServer::builder().start().await.unwrap();
     let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
-    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
-    let template = kubelet.server_url_template();
-    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
-    let arguments = ["--server-url-template", template.as_str()];
-    let mut leader = Operator::replica(&cluster, &kubeconfig, &arguments);
-    let name = cluster.namespace("awaited").await.unwrap();
-    let world = World { namespace: Namespace { cluster: &cluster, name }, kubelet: &kubelet };
+    let Some(site) = RealSite::start_or_skip(RELEASE, labels).await else { return };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
+    site.kubelet.let_pods_reach("ollama", 11434, address).unwrap();
+    let mut leader = site.operator(&[]);
+    let world = World { namespace: site.namespace("awaited").await, kubelet: &site.kubelet };
     let spec = json!({
-        "distribution": {"image": image},
+        "distribution": {"image": site.image},
         "providers": {"inference": {"provider": "ollama", "endpoint": "http://ollama:11434"}},
         "resources": {"models": [MODEL]},
         // The old pod would go before the new one comes.
@@ -63,7 +45,7 @@ async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
     let ready = condition(&down, "Ready");
     assert_eq!(ready["reason"], "WaitingForModels");
     // Another replica leads from here on.
-    let _follower = Operator::replica(&cluster, &kubeconfig, &arguments);
+    let _follower = site.operator(&[]);
     leader.kill();
     let stub = OllamaStub::start(address).await.unwrap();
     world.awaits(&format!("does not have it; ollama pull {MODEL}")).await;

@@ -2,8 +2,8 @@
 //! what a resource no longer says goes.
 
 use kube::api::{Patch, PatchParams};
+use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::everything::{OBJECTS, prepare, spec};
@@ -12,10 +12,9 @@ use llsd_testbed::namespace::{Namespace, name_of};
 const RESOURCE: &str = "LlamaStackDistribution";
 
 /// Secrets are not watched; here they are read again so soon that nobody has to wait.
-async fn bed() -> Option<&'static Bed> {
-    static SHARED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let start = async || Bed::start(&["--secret-refresh", "2"]).await;
-    SHARED.get_or_init(start).await.as_ref()
+async fn bed() -> Option<InUse<Bed>> {
+    static SHARED: WhileUsed<Bed> = WhileUsed::new();
+    SHARED.get(async || Bed::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// One edit by a person, as a JSON patch.

@@ -3,9 +3,8 @@
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use llsd_testkit::{ControlPlane, skip};
+use llsd_testkit::{ControlPlane, InUse, WhileUsed, skip};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
@@ -13,9 +12,9 @@ use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::condition;
 
 /// A cluster that served the kinds before the operator started.
-async fn bed() -> Option<&'static Bed> {
-    static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let bed = BED.get_or_init(async || {
+async fn bed() -> Option<InUse<Bed>> {
+    static BED: WhileUsed<Bed> = WhileUsed::new();
+    let start = async || {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
         if let Err(why) = definitions::both(&cluster.client()).await {
@@ -25,8 +24,8 @@ async fn bed() -> Option<&'static Bed> {
         let bed = Bed::within(cluster, &[]).await;
         bed.configure(json!({"ingressDomain": "apps.example.com"})).await;
         Some(bed)
-    });
-    bed.await.as_ref()
+    };
+    BED.get(start).await
 }
 
 fn exposed(expose: &Value) -> Value {
@@ -56,7 +55,7 @@ async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
     assert_eq!(route["spec"]["tls"]["termination"], "edge");
     assert!(namespace.list("Ingress").await.is_empty());
     let host = format!("demo-{}.apps.cluster.example.com", namespace.name);
-    admit(bed, &namespace.name, "demo", &host).await;
+    admit(&bed, &namespace.name, "demo", &host).await;
     let url = format!("https://{host}");
     let what = "the status has the Route's URL";
     namespace

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
-use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, RegistryServer, Release};
+use llsd_kubelet::RunningKubelet;
+use llsd_testkit::Release;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::real_server_end_to_end::distribution;
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::operator::Operator;
 
 const RELEASE: Release = Release::OGX_1_5_0;
 /// A distribution without packages beyond the server's own.
@@ -25,28 +22,13 @@ const PASSWORD: &str = "pw-3be5a90c7d14f268";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() {
-    if !RELEASE.install_or_skip() {
-        return;
-    }
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
-    let image = ImageStandIn::server(&RELEASE.install().unwrap());
-    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
-    else {
-        return;
-    };
-    let registry = RegistryServer::builder().start().await.unwrap();
     let labels = [
         ("com.ogx.distribution.default-config", "config.yaml".to_owned()),
         ("com.ogx.config.config.yaml", BASE64_STANDARD.encode(BASE)),
     ];
-    let image = distribution(&cluster, &registry, "1.5.0", labels).await;
-    let template = kubelet.server_url_template();
-    let operator =
-        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
-    let name = cluster.namespace("failed-start").await.unwrap();
-    let world = World { namespace: Namespace { cluster: &cluster, name }, kubelet: &kubelet };
+    let Some(site) = RealSite::start_or_skip(RELEASE, labels).await else { return };
+    let operator = site.operator(&[]);
+    let world = World { namespace: site.namespace("failed-start").await, kubelet: &site.kubelet };
     let database = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "database"},
         "stringData": {"url": format!("postgresql://stack:{PASSWORD}@127.0.0.1:9/stack")},
@@ -54,7 +36,7 @@ async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() 
     world.namespace.apply(&database.to_string()).await;
     let vllm = json!({"id": "vllm", "provider": "vllm", "endpoint": "http://vllm:8000"});
     let mut spec = json!({
-        "distribution": {"image": image},
+        "distribution": {"image": site.image},
         "providers": {"inference": [vllm, {"id": "local", "provider": "sentence-transformers"}]},
     });
 

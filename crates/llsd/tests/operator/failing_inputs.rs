@@ -1,18 +1,16 @@
 //! An input that fails never disturbs a running server: the Deployment and its pods stay as they are,
 //! status and event say why, nothing is tried without end, and what is mended recovers by itself.
 
+mod unreadable;
+
 use std::time::Duration;
 
-use llsd::manifests::names;
-use llsd_testkit::RegistryServer;
+use llsd_testkit::{InUse, RegistryServer, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
-use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::operator::Operator;
 use llsd_testbed::registry::{configuration, labelled};
 use llsd_testbed::relay::Relay;
 use llsd_testbed::story::{vllm, vllm_with_key};
@@ -24,10 +22,10 @@ struct World {
     way: Relay,
 }
 
-/// A namespace of a cluster whose operator reads Secrets again every other second.
-async fn world() -> Option<(&'static World, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+/// A cluster whose operator reads Secrets again every other second.
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let bed = Bed::start(&["--secret-refresh", "2"]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
@@ -35,9 +33,8 @@ async fn world() -> Option<(&'static World, Namespace<'static>)> {
         let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
         bed.configure(json!({"registries": registries})).await;
         Some(World { bed, registry, way })
-    });
-    let world = world.await.as_ref()?;
-    Some((world, world.bed.namespace("failing").await))
+    };
+    WORLD.get(start).await
 }
 
 /// What is expected of the resource `demo` while an input of it is broken.
@@ -91,7 +88,8 @@ async fn rests(bed: &Bed, namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn a_secret_that_is_deleted() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let data = json!({"token": "sk-some-key"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -115,7 +113,8 @@ async fn a_secret_that_is_deleted() {
 
 #[tokio::test]
 async fn a_key_that_is_taken_out_of_its_secret() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let data = json!({"token": "sk-some-key", "other": "x"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -138,7 +137,8 @@ fn without(key: &str) -> Value {
 /// The server would read it as a number and exit. It is said without being shown.
 #[tokio::test]
 async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let value = "86753098675309";
     namespace.secret("vllm-creds", json!({"token": "sk-some-key"})).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -162,7 +162,8 @@ async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
 
 #[tokio::test]
 async fn a_connection_string_that_is_none_is_shown_nowhere() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let good = json!({"url": "postgresql://llama:first-word@pg:5432/stack"});
     namespace.secret("pg-creds", good.clone()).await;
     let spec = json!({
@@ -197,7 +198,8 @@ fn with_own_config() -> Value {
 
 #[tokio::test]
 async fn an_own_configuration_that_is_deleted() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -217,7 +219,8 @@ async fn an_own_configuration_that_is_deleted() {
 
 #[tokio::test]
 async fn an_own_configuration_that_loses_its_file() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -235,7 +238,8 @@ async fn an_own_configuration_that_loses_its_file() {
 
 #[tokio::test]
 async fn certificate_authorities_that_are_deleted() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let made = rcgen::generate_simple_self_signed(["authority".to_owned()]).unwrap();
     let data = json!({"ca-bundle.crt": made.cert.pem()});
     namespace.config_map("roots", data.clone()).await;
@@ -255,7 +259,8 @@ async fn certificate_authorities_that_are_deleted() {
 
 #[tokio::test]
 async fn a_change_of_the_resource_that_cannot_be_carried_out() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
@@ -276,7 +281,8 @@ async fn a_change_of_the_resource_that_cannot_be_carried_out() {
 
 #[tokio::test]
 async fn an_image_whose_configuration_has_an_unsupported_version() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     let newer = configuration().replacen("version: 2", "version: 3", 1);
     world.registry.push("versions/stack", "2", &labelled(configuration())).await.unwrap();
     world.registry.push("versions/stack", "3", &labelled(&newer)).await.unwrap();
@@ -303,7 +309,8 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
 /// A change needs the registry; it waits for it, and is carried out when the registry is back.
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached() {
-    let Some((world, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("failing").await;
     for tag in ["1", "2"] {
         world.registry.push("away/stack", tag, &labelled(configuration())).await.unwrap();
     }
@@ -330,71 +337,4 @@ async fn a_registry_that_cannot_be_reached() {
     let ready = namespace.until_ready("demo").await;
     let config = llsd_testbed::story::config(&namespace, &ready).await;
     assert!(config.to_string().contains("http://other:8000"), "the change is carried out");
-}
-
-/// Stored before the schema was what it is now; the operator says so and serves the others.
-#[tokio::test]
-async fn a_resource_that_cannot_be_read_beside_good_ones() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
-    bed.operator.stop();
-    let name = bed.namespace("unreadable").await.name;
-    store_unreadable(&bed, &name).await;
-    bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &[]);
-    let namespace = Namespace { cluster: &bed.cluster, name };
-    let stopped = namespace
-        .until_condition("number", "ConfigGenerated", "False", "ConfigGenerationFailed")
-        .await;
-    assert_eq!(stopped["status"]["phase"], "Failed");
-    let said = condition(&stopped, "Ready")["message"].as_str().unwrap();
-    assert!(said.starts_with("spec.providers.inference: "), "{said}");
-    // This one may not even be given a status.
-    namespace.until_event("text", "ConfigGenerationFailed", "spec: ").await;
-    rests(&bed, &namespace).await;
-    assert!(namespace.list("Deployment").await.is_empty());
-    namespace.distribution("demo", vllm()).await;
-    namespace.until_ready("demo").await;
-}
-
-/// Stores resources that the schema does not allow, which is at work again afterwards.
-async fn store_unreadable(bed: &Bed, namespace: &str) {
-    let kubectl =
-        async |args: &[&str], input: Option<&str>| bed.cluster.kubectl(args, input).await.unwrap();
-    let crd = "crd/llamastackdistributions.llamastack.io";
-    // For its number of pods the API server looks into every spec, whatever its schema.
-    let patch = json!([{
-        "op": "replace",
-        "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
-        "value": {"x-kubernetes-preserve-unknown-fields": true},
-    }, {
-        "op": "remove",
-        "path": "/spec/versions/0/subresources/scale",
-    }]);
-    let patch = patch.to_string();
-    let policies = ["delete", "validatingadmissionpolicybinding", "--all"];
-    kubectl(&policies, None).await.expect_success();
-    kubectl(&["patch", crd, "--type=json", "-p", &patch], None).await.expect_success();
-    let broken = [
-        ("text", json!("just a text")),
-        ("number", json!({"distribution": {"name": "starter"}, "providers": {"inference": 7}})),
-    ];
-    for (name, spec) in broken {
-        let object = json!({
-            "apiVersion": "llamastack.io/v1alpha2", "kind": DISTRIBUTION,
-            "metadata": {"name": name}, "spec": spec,
-        });
-        eventually("the loose schema is at work", async || {
-            let args = ["create", "-n", namespace, "-f", "-"];
-            kubectl(&args, Some(&object.to_string())).await.success()
-        })
-        .await;
-    }
-    for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
-        bed.operator_namespace().apply_file(file).await;
-    }
-    let again = json!({"spec": "just another text"}).to_string();
-    eventually("the schema is at work again", async || {
-        let args = ["patch", "llsd/number", "-n", namespace, "--type=merge", "-p", &again];
-        !kubectl(&args, None).await.success()
-    })
-    .await;
 }

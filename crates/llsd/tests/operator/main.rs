@@ -17,6 +17,7 @@ mod ownership;
 mod paused;
 mod real_server_end_to_end;
 mod real_server_preflight;
+mod real_site;
 mod replaced_without_a_lost_request;
 mod report;
 mod secret_changes;

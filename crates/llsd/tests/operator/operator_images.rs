@@ -1,9 +1,8 @@
 //! Images and what they carry, from a real registry: base configurations in labels, pinned digests,
 //! every tenant's own credentials, and a registry that goes away.
 
-use llsd_testkit::{RegistryServer, TestImage, User};
+use llsd_testkit::{InUse, RegistryServer, TestImage, User, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
@@ -27,18 +26,17 @@ fn bob() -> User {
 }
 
 /// A resource at rest is looked at every other second.
-async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let bed = Bed::start(&["--resync", "2"]).await?;
         let open = RegistryServer::builder().start().await.unwrap();
         let guarded = RegistryServer::builder().with_tokens(&[alice(), bob()]);
         let guarded = start_for_all(guarded).await;
         bed.configure(json!({"registries": allowed(&[&open, &guarded])})).await;
         Some(World { bed, open, guarded })
-    });
-    let world = world.await.as_ref()?;
-    Some((world, world.bed.namespace(prefix).await))
+    };
+    WORLD.get(start).await
 }
 
 /// A spec with a generated configuration for this image.
@@ -61,7 +59,8 @@ async fn image_of(namespace: &Namespace<'_>, name: &str) -> String {
 
 #[tokio::test]
 async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
-    let Some((world, namespace)) = world("labels").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("labels").await;
     let digest = world.open.push("stack/own", "1", &named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -80,7 +79,8 @@ async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
 
 #[tokio::test]
 async fn an_image_without_labels_is_refused_in_the_specified_words() {
-    let Some((world, namespace)) = world("unlabelled").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("unlabelled").await;
     world.open.push("stack/bare", "1", &TestImage::new()).await.unwrap();
     let image = format!("{}/stack/bare:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -102,7 +102,8 @@ async fn an_image_without_labels_is_refused_in_the_specified_words() {
 
 #[tokio::test]
 async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
-    let Some((world, of_alice)) = world("alice").await else { return };
+    let Some(world) = world().await else { return };
+    let of_alice = world.bed.namespace("alice").await;
     let of_bob = world.bed.namespace("bob").await;
     for team in ["team-a", "team-b"] {
         world.guarded.push(&format!("{team}/stack"), "1", &named(team)).await.unwrap();
@@ -134,7 +135,8 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
 
 #[tokio::test]
 async fn the_pull_secrets_of_the_service_account_are_used() {
-    let Some((world, namespace)) = world("account").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("account").await;
     world.guarded.push("team-a/account", "1", &named("team-a")).await.unwrap();
     namespace.apply(&pull_secret("registry", &world.guarded, &alice())).await;
     let account = json!({
@@ -152,7 +154,8 @@ async fn the_pull_secrets_of_the_service_account_are_used() {
 /// OpenShift gives every account its pull secrets after it was made.
 #[tokio::test]
 async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
-    let Some((world, namespace)) = world("own-account").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("own-account").await;
     world.guarded.push("team-a/later", "1", &named("team-a")).await.unwrap();
     let spec = of_image(&format!("{}/team-a/later:1", world.guarded.host()));
     namespace.distribution("demo", spec).await;
@@ -166,7 +169,8 @@ async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
 
 #[tokio::test]
 async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
-    let Some((world, namespace)) = world("moved").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("moved").await;
     let first = world.open.push("stack/moving", "1", &named("first")).await.unwrap();
     let image = format!("{}/stack/moving:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -230,7 +234,8 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
 
 #[tokio::test]
 async fn image_overrides_of_the_operator_apply_change_and_go_again() {
-    let Some((world, namespace)) = world("overrides").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("overrides").await;
     for tag in ["1", "2"] {
         world.open.push("mirror/starter", tag, &named(&format!("mirrored-{tag}"))).await.unwrap();
     }
@@ -269,7 +274,8 @@ async fn image_overrides_of_the_operator_apply_change_and_go_again() {
 
 #[tokio::test]
 async fn the_labels_of_an_external_providers_image_are_merged() {
-    let Some((world, namespace)) = world("external").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("external").await;
     let provider = TestImage::new()
         .label("io.llamastack.provider.api", "inference")
         .label("io.llamastack.provider.type", "remote::acme")

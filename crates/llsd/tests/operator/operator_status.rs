@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use llsd_testkit::PodState;
+use llsd_testkit::{InUse, PodState, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
-use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::namespace::condition;
 use llsd_testbed::story::{config, vllm, vllm_with_key};
 use llsd_testbed::stub_server::StubServer;
 
@@ -25,9 +24,9 @@ const TOLD: &str = "exit code 1: ModuleNotFoundError: No module named 'torch' (k
 
 /// Pods of namespaces `crash-…` crash, all others run. A resource at rest is looked at every other
 /// second.
-async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let server = StubServer::plain();
         let template = format!("http://{}/{{namespace}}", server.host());
         let arguments = ["--resync", "2", "--server-url-template", &template];
@@ -37,9 +36,8 @@ async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
             _ => PodState::Ready,
         });
         Some(World { bed, server })
-    });
-    let world = world.await.as_ref()?;
-    Some((world, world.bed.namespace(prefix).await))
+    };
+    WORLD.get(start).await
 }
 
 /// What a server says of its vLLM provider; like the real one it shows the key.
@@ -53,7 +51,8 @@ fn vllm_provider(health: &str, message: &str) -> Value {
 
 #[tokio::test]
 async fn tools_that_wait_see_when_a_resource_is_ready() {
-    let Some((world, namespace)) = world("waiting").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("waiting").await;
     namespace.distribution("demo", vllm()).await;
     let wait = |more: &'static str| {
         let resource = "llsd/demo";
@@ -81,9 +80,10 @@ async fn tools_that_wait_see_when_a_resource_is_ready() {
 
 #[tokio::test]
 async fn every_field_says_what_runs() {
-    let Some((world, namespace)) = world("fields").await else {
+    let Some(world) = world().await else {
         return;
     };
+    let namespace = world.bed.namespace("fields").await;
     world.server.healthy(&format!("/{}", namespace.name), &json!([]));
     let mut spec = vllm();
     spec["resources"] = json!({"models": ["llama"]});
@@ -127,7 +127,8 @@ async fn every_field_says_what_runs() {
 
 #[tokio::test]
 async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
-    let Some((world, namespace)) = world("asked").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("asked").await;
     let below = format!("/{}", namespace.name);
     world.server.healthy(&below, &json!([vllm_provider("OK", "")]));
     namespace.secret("vllm-creds", json!({"token": "sk-shown-in-clear"})).await;
@@ -163,7 +164,8 @@ async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
 
 #[tokio::test]
 async fn a_status_rests_while_nothing_changes() {
-    let Some((world, namespace)) = world("resting").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("resting").await;
     let providers = json!([vllm_provider("OK", "")]);
     world.server.healthy(&format!("/{}", namespace.name), &providers);
     namespace.distribution("demo", vllm()).await;
@@ -182,7 +184,8 @@ async fn a_status_rests_while_nothing_changes() {
 
 #[tokio::test]
 async fn the_last_words_of_a_crashing_server_are_told() {
-    let Some((_, namespace)) = world("crash").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("crash").await;
     namespace.distribution("demo", vllm()).await;
     let failing =
         namespace.until_condition("demo", "DeploymentReady", "False", "DeploymentFailed").await;
@@ -202,9 +205,10 @@ async fn the_last_words_of_a_crashing_server_are_told() {
 
 #[tokio::test]
 async fn a_resource_that_goes_says_so() {
-    let Some((world, namespace)) = world("going").await else {
+    let Some(world) = world().await else {
         return;
     };
+    let namespace = world.bed.namespace("going").await;
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
     let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});

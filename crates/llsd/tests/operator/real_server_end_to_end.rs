@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
-use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, OpenAiStub, RegistryServer, Release, TestImage};
+use llsd_kubelet::RunningKubelet;
+use llsd_testkit::{OpenAiStub, Release};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::Namespace;
-use llsd_testbed::operator::Operator;
 
 const MODEL: &str = "llama3.2-8b";
 const KEY: &str = "sk-right";
@@ -42,34 +40,18 @@ fn provider(id: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
-    let Some(venv) = installed() else { return };
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
-    let image = ImageStandIn::server(&venv);
-    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
-    else {
-        return;
-    };
+    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+    let Some(site) = RealSite::start_or_skip(Release::V0_7_3, labels).await else { return };
+    let (image, kubelet) = (&site.image, &site.kubelet);
     let stub = OpenAiStub::start_with_key(&[MODEL], KEY).await.unwrap();
     let address = stub.url().trim_start_matches("http://").split('/').next().unwrap();
     kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
-    let registry = RegistryServer::builder().start().await.unwrap();
-    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
-    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
-    let template = kubelet.server_url_template();
-    let operator =
-        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
-    let namespace =
-        Namespace { cluster: &cluster, name: cluster.namespace("end-to-end").await.unwrap() };
-    let secret = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vllm-creds"},
-        "stringData": {"token": KEY},
-    });
-    namespace.apply(&secret.to_string()).await;
+    let operator = site.operator(&[]);
+    let namespace = site.namespace("end-to-end").await;
+    namespace.secret("vllm-creds", json!({"token": KEY})).await;
 
-    namespace.distribution("real", spec(&image, &json!([provider("first")]))).await;
-    let ready = ready_with(&namespace, &kubelet, 1, "first").await;
+    namespace.distribution("real", spec(image, &json!([provider("first")]))).await;
+    let ready = ready_with(&namespace, kubelet, 1, "first").await;
     assert_eq!(ready["status"]["version"]["llamaStackServerVersion"], "0.7.3");
     let url = format!("{}/{}/real-service", kubelet.proxy_url(), namespace.name);
     assert_eq!(inference_of_status(&ready), inference(&url).await);
@@ -78,41 +60,14 @@ async fn a_resource_becomes_a_real_server_and_a_change_of_it_becomes_another() {
     assert!(stub.requests().iter().all(|request| request.authorised));
 
     namespace
-        .distribution("real", spec(&image, &json!([provider("first"), provider("second")])))
+        .distribution("real", spec(image, &json!([provider("first"), provider("second")])))
         .await;
-    let ready = ready_with(&namespace, &kubelet, 2, "second").await;
+    let ready = ready_with(&namespace, kubelet, 2, "second").await;
     let served = inference(&url).await;
     assert!(served.contains("first") && served.contains("second"), "{served:?}");
     assert_eq!(inference_of_status(&ready), served);
     assert_eq!(complete(&url).await, "stub reply");
     assert!(!operator.log().contains(KEY));
-}
-
-/// The image of a distribution in a registry, which the operator may speak to.
-pub(super) async fn distribution<const N: usize>(
-    cluster: &ControlPlane,
-    registry: &RegistryServer,
-    release: &str,
-    labels: [(&str, String); N],
-) -> String {
-    let host = registry.host();
-    let image = TestImage::new().label("org.opencontainers.image.version", release);
-    let image = labels.into_iter().fold(image, |image, (name, value)| image.label(name, value));
-    registry.push("small", release, &image).await.unwrap();
-    let own = Namespace { cluster, name: names::NAMESPACE.to_owned() };
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": names::CONFIG_MAP},
-        "data": {"registries": format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n")},
-    });
-    own.apply(&config.to_string()).await;
-    format!("{host}/small:{release}")
-}
-
-fn installed() -> Option<llsd_testkit::Venv> {
-    if !Release::V0_7_3.install_or_skip() {
-        return None;
-    }
-    Release::V0_7_3.install().ok()
 }
 
 /// Waits until the resource is Ready in this generation and its status lists the provider.

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, RegistryServer, Release};
+use llsd_kubelet::RunningKubelet;
+use llsd_testkit::Release;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::real_server_end_to_end::distribution;
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::operator::Operator;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
@@ -69,28 +67,11 @@ async fn what_ogx_refuses_never_reaches_the_running_one() {
 
 /// With two replicas of the operator, whose leader ends while the first judgement runs.
 async fn refused_by(release: Release, base: &str) {
-    if !release.install_or_skip() {
-        return;
-    }
-    let venv = release.install().unwrap();
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
-    let stand_in = ImageStandIn::server(&venv);
-    let Some(kubelet) =
-        RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await
-    else {
-        return;
-    };
-    let registry = RegistryServer::builder().start().await.unwrap();
     let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(base))];
-    let image = distribution(&cluster, &registry, release.version(), labels).await;
-    let template = kubelet.server_url_template();
-    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
-    let arguments = ["--server-url-template", template.as_str()];
-    let mut leader = Operator::replica(&cluster, &kubeconfig, &arguments);
-    let namespace =
-        Namespace { cluster: &cluster, name: cluster.namespace("preflight").await.unwrap() };
+    let Some(site) = RealSite::start_or_skip(release, labels).await else { return };
+    let (image, kubelet) = (&site.image, &site.kubelet);
+    let mut leader = site.operator(&[]);
+    let namespace = site.namespace("preflight").await;
     namespace.secret("creds", json!({"token": KEY})).await;
     // A provider that nobody knows and an API of another era, which are told at once; and one whose
     // package the image lacks.
@@ -103,23 +84,23 @@ async fn refused_by(release: Release, base: &str) {
     namespace.config_map("lacking", json!({"config.yaml": lacking})).await;
 
     let good = json!({"max_tokens": 100});
-    namespace.distribution("real", spec(&image, &good)).await;
-    until(&namespace, &kubelet, |now| condition(now, "Ready")["status"] == "True").await;
+    namespace.distribution("real", spec(image, &good)).await;
+    until(&namespace, kubelet, |now| condition(now, "Ready")["status"] == "True").await;
     let pods = pods(&namespace).await;
-    let follower = Operator::replica(&cluster, &kubeconfig, &arguments);
+    let follower = site.operator(&[]);
     let mistakes = [
         Mistake {
-            spec: spec(&image, &json!({"max_tokens": "many"})),
+            spec: spec(image, &json!({"max_tokens": "many"})),
             field: "spec.providers.inference[0].settings.max_tokens",
             words: &["valid integer"],
         },
         Mistake {
-            spec: own_file(&image, "broken"),
+            spec: own_file(image, "broken"),
             field: "spec.overrideConfig",
             words: &["remote::nowhere", "telemetry"],
         },
         Mistake {
-            spec: own_file(&image, "lacking"),
+            spec: own_file(image, "lacking"),
             field: "spec.overrideConfig",
             words: &["No module named 'oci'"],
         },
@@ -128,11 +109,11 @@ async fn refused_by(release: Release, base: &str) {
         namespace.distribution("real", spec).await;
         let generation = i64::try_from(number).unwrap() + 2;
         if number == 0 {
-            until(&namespace, &kubelet, |now| condition(now, "Preflight")["status"] == "Unknown")
+            until(&namespace, kubelet, |now| condition(now, "Preflight")["status"] == "Unknown")
                 .await;
             leader.kill();
         }
-        let refused = until(&namespace, &kubelet, |now| {
+        let refused = until(&namespace, kubelet, |now| {
             let judged = condition(now, "Preflight");
             judged["status"] != "Unknown" && judged["observedGeneration"] == generation
         })
@@ -152,8 +133,8 @@ async fn refused_by(release: Release, base: &str) {
     assert!(!logs.contains(KEY) && !kubelet.logs(&namespace.name).contains(KEY));
 
     // What the server takes is rolled out.
-    namespace.distribution("real", spec(&image, &json!({"max_tokens": 200}))).await;
-    until(&namespace, &kubelet, |now| {
+    namespace.distribution("real", spec(image, &json!({"max_tokens": 200}))).await;
+    until(&namespace, kubelet, |now| {
         condition(now, "Preflight")["status"] == "True"
             && condition(now, "Ready")["status"] == "True"
     })

@@ -10,14 +10,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, OpenAiStub, RegistryServer, Release};
+use llsd_kubelet::RunningKubelet;
+use llsd_testkit::{OpenAiStub, Release};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::real_server_end_to_end::distribution;
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::Operator;
 use llsd_testbed::running::Running;
@@ -141,53 +140,37 @@ async fn until(
     }
 }
 
-/// A cluster that runs real servers, with a model server behind them.
+/// With a model server behind the real ones.
 struct Site {
-    cluster: ControlPlane,
-    user: String,
-    kubelet: RunningKubelet,
+    real: RealSite,
     stub: OpenAiStub,
-    image: String,
-    _registry: RegistryServer,
 }
 
 impl Site {
     async fn start_or_skip() -> Option<Self> {
-        if !Release::V0_7_3.install_or_skip() {
-            return None;
-        }
-        let stand_in = ImageStandIn::server(&Release::V0_7_3.install().unwrap());
-        let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
-        let user = install(&cluster).await;
-        let kubelet =
-            RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await?;
+        let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+        let real = RealSite::start_or_skip(Release::V0_7_3, labels).await?;
         let stub = OpenAiStub::start_slow(&[MODEL], pause()).await.unwrap();
         let address = stub.url().trim_start_matches("http://");
-        kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
-        let registry = RegistryServer::builder().start().await.unwrap();
-        let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
-        let image = distribution(&cluster, &registry, "0.7.3", labels).await;
-        Some(Self { cluster, user, kubelet, stub, image, _registry: registry })
+        real.kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
+        Some(Self { real, stub })
     }
 
     /// One replica of the operator.
     fn operator(&self) -> Operator {
-        let template = self.kubelet.server_url_template();
-        let arguments = ["--server-url-template", &template, "--secret-refresh", "5"];
-        let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
-        Operator::replica(&self.cluster, &kubeconfig, &arguments)
+        self.real.operator(&["--secret-refresh", "5"])
     }
 
     /// Two servers in a namespace of their own, and where they answer.
     async fn two_servers(&self) -> (Namespace<'_>, Running, SocketAddr) {
-        let name = self.cluster.namespace("replaced").await.unwrap();
-        let namespace = Namespace { cluster: &self.cluster, name };
+        let namespace = self.real.namespace("replaced").await;
+        let kubelet = &self.real.kubelet;
         namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
-        namespace.distribution("real", spec(&self.image)).await;
-        until(&namespace, &self.kubelet, "two servers run", async |now| is_ready(now)).await;
+        namespace.distribution("real", spec(&self.real.image)).await;
+        until(&namespace, kubelet, "two servers run", async |now| is_ready(now)).await;
         let running = namespace.running("real").await;
         assert_eq!(running.pods.len(), 2);
-        let server = self.kubelet.service(&namespace.name, "real-service").unwrap();
+        let server = kubelet.service(&namespace.name, "real-service").unwrap();
         ask(server, false).await.unwrap();
         (namespace, running, server)
     }
@@ -199,7 +182,7 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
     let mut leader = site.operator();
     let (namespace, before, server) = site.two_servers().await;
     let _follower = site.operator();
-    let kubelet = &site.kubelet;
+    let kubelet = &site.real.kubelet;
 
     let client = Client::start(server);
     // Two, so that whichever pod goes last has one to end.
@@ -265,7 +248,7 @@ async fn a_server_that_never_answers_goes_back_without_a_lost_request() {
         })
         .await;
     let took = begun.elapsed();
-    until(&namespace, &site.kubelet, "it says so", async |now| {
+    until(&namespace, &site.real.kubelet, "it says so", async |now| {
         condition(now, "RolledBack")["status"] == "True"
             && namespace.running("real").await.pods == before.pods
     })

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use llsd::manifests::names;
+use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::access::{eventually, may};
 use llsd_testbed::bed::Bed;
@@ -17,10 +17,9 @@ use llsd_testbed::story::{percent_decoded, vllm_with_key};
 const SECRET_HASH: &str = "llamastack.io/secret-hash";
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn namespace() -> Option<Namespace<'static>> {
-    static BED: OnceCell<Option<Bed>> = OnceCell::const_new();
-    let bed = BED.get_or_init(async || Bed::start(&["--secret-refresh", "2"]).await);
-    Some(bed.await.as_ref()?.namespace("changes").await)
+async fn bed() -> Option<InUse<Bed>> {
+    static BED: WhileUsed<Bed> = WhileUsed::new();
+    BED.get(async || Bed::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// Waits until the pods of a resource are all others than before, for another template.
@@ -40,7 +39,8 @@ fn hash(running: &Running) -> Value {
 
 #[tokio::test]
 async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing() {
-    let Some(namespace) = namespace().await else { return };
+    let Some(bed) = bed().await else { return };
+    let namespace = bed.namespace("changes").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "x"})).await;
     for name in ["one", "two"] {
         namespace.distribution(name, vllm_with_key()).await;
@@ -90,7 +90,8 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
 
 #[tokio::test]
 async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing() {
-    let Some(namespace) = namespace().await else { return };
+    let Some(bed) = bed().await else { return };
+    let namespace = bed.namespace("changes").await;
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\n"})).await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
@@ -130,7 +131,8 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
 /// What becomes a variable is read when a pod starts, like everything else of a Secret.
 #[tokio::test]
 async fn what_variables_of_the_users_own_refer_to_rolls_the_pods_by_its_content() {
-    let Some(namespace) = namespace().await else { return };
+    let Some(bed) = bed().await else { return };
+    let namespace = bed.namespace("changes").await;
     namespace.secret("creds", json!({"token": "sk-first", "other": "x"})).await;
     namespace.config_map("settings", json!({"LEVEL": "info"})).await;
     let spec = json!({
@@ -167,7 +169,8 @@ async fn what_variables_of_the_users_own_refer_to_rolls_the_pods_by_its_content(
 /// The password of a database stands in a Secret of the operator's own as well.
 #[tokio::test]
 async fn a_changed_connection_string_reaches_the_servers_own_secret() {
-    let Some(namespace) = namespace().await else { return };
+    let Some(bed) = bed().await else { return };
+    let namespace = bed.namespace("changes").await;
     namespace.secret("pg", json!({"url": "postgresql://llama:one@pg:5432/stack"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},

@@ -1,15 +1,14 @@
 //! The acceptance scenarios of user stories 1 to 6 and the edge cases, each as it is written, with the
 //! real operator under its real roles. The tests bear the numbers of `docs/requirements.md`.
 
-use std::time::{Duration, Instant};
+mod edge_cases;
 
-use llsd_testkit::{RegistryServer, test_name};
+use llsd_testkit::{InUse, RegistryServer, WhileUsed, test_name};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::registry::{allowed, configuration, labelled};
+use llsd_testbed::registry::allowed;
 use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_with_key};
 
 struct World {
@@ -17,19 +16,24 @@ struct World {
     registry: RegistryServer,
 }
 
-/// A namespace of a cluster whose operator knows a domain and a registry.
-async fn world() -> Option<(&'static World, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+/// A cluster whose operator knows a domain and a registry.
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let bed = Bed::start(&[]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let registries = allowed(&[&registry]);
         bed.configure(json!({"ingressDomain": "apps.example.com", "registries": registries})).await;
         Some(World { bed, registry })
-    });
-    let world = world.await.as_ref()?;
-    let namespace = world.bed.namespace(&test_name()[..5].replace('_', "-")).await;
-    Some((world, namespace))
+    };
+    WORLD.get(start).await
+}
+
+impl World {
+    /// One of its own for each test, named after its requirement.
+    async fn namespace(&self) -> Namespace<'_> {
+        self.bed.namespace(&test_name()[..5].replace('_', "-")).await
+    }
 }
 
 /// A resource named `demo` with this spec that became ready, and its generated file.
@@ -49,7 +53,8 @@ async fn generated(namespace: &Namespace<'_>, spec: Value) -> Value {
 
 #[tokio::test]
 async fn us1_1_one_vllm_provider_becomes_a_config_yaml() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let config = generated(&namespace, vllm()).await;
     let provider = entry(&config["providers"]["inference"], "provider_id", "vllm");
     assert_eq!(provider["provider_type"], "remote::vllm");
@@ -62,7 +67,8 @@ async fn us1_1_one_vllm_provider_becomes_a_config_yaml() {
 
 #[tokio::test]
 async fn us1_2_an_api_key_reaches_the_provider_through_a_variable() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.secret("vllm-creds", json!({"token": "sk-a-key-of-us1-2"})).await;
     let config = generated(&namespace, vllm_with_key()).await;
     let provider = entry(&config["providers"]["inference"], "provider_id", "vllm");
@@ -84,7 +90,8 @@ async fn us1_2_an_api_key_reaches_the_provider_through_a_variable() {
 
 #[tokio::test]
 async fn us1_3_a_name_alone_runs_the_distributions_own_configuration() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.distribution("demo", json!({"distribution": {"name": "starter"}})).await;
     let ready = namespace.until_ready("demo").await;
     assert_eq!(condition(&ready, "ConfigGenerated")["reason"], "DefaultConfigUsed");
@@ -104,7 +111,8 @@ async fn us1_3_a_name_alone_runs_the_distributions_own_configuration() {
 
 #[tokio::test]
 async fn us2_1_two_providers_with_ids_are_both_configured() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.secret("openai-creds", json!({"key": "sk-openai"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -125,7 +133,8 @@ async fn us2_1_two_providers_with_ids_are_both_configured() {
 
 #[tokio::test]
 async fn us2_2_several_providers_without_ids_are_refused() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let said = namespace
         .refusal(&json!({
             "distribution": {"name": "starter"},
@@ -140,7 +149,8 @@ async fn us2_2_several_providers_without_ids_are_refused() {
 
 #[tokio::test]
 async fn us2_3_duplicate_ids_are_refused_and_listed() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let said = namespace
         .refusal(&json!({
             "distribution": {"name": "starter"},
@@ -168,7 +178,8 @@ fn with_models(models: &Value) -> Value {
 
 #[tokio::test]
 async fn us3_1_a_bare_model_goes_to_the_first_provider() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let config = generated(&namespace, with_models(&json!(["llama3.2-8b"]))).await;
     let models = &config["registered_resources"]["models"];
     assert_eq!(entry(models, "model_id", "llama3.2-8b")["provider_id"], "primary");
@@ -178,7 +189,8 @@ async fn us3_1_a_bare_model_goes_to_the_first_provider() {
 
 #[tokio::test]
 async fn us3_2_a_model_goes_to_the_provider_that_it_names() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let models = json!([{"name": "llama3.2:3b", "provider": "fallback"}]);
     let config = generated(&namespace, with_models(&models)).await;
     let models = &config["registered_resources"]["models"];
@@ -188,7 +200,8 @@ async fn us3_2_a_model_goes_to_the_provider_that_it_names() {
 /// The release of `starter` has no tool groups: a tool is there when a provider serves it.
 #[tokio::test]
 async fn us3_3_websearch_and_rag_are_available() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.secret("tavily", json!({"key": "tvly-key"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -207,7 +220,8 @@ async fn us3_3_websearch_and_rag_are_available() {
 
 #[tokio::test]
 async fn us4_1_postgres_from_a_connection_string() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let url = "postgresql://llama:p%40ss-w0rd@pg.data.svc:5433/stack?sslmode=require";
     namespace.secret("pg-creds", json!({"url": url})).await;
     let spec = json!({
@@ -237,7 +251,8 @@ async fn us4_1_postgres_from_a_connection_string() {
 
 #[tokio::test]
 async fn us4_2_redis_for_keys_and_values() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let spec = json!({
         "distribution": {"name": "starter"},
         "storage": {"kv": {"type": "redis", "endpoint": "redis://redis.data.svc:6379"}},
@@ -251,7 +266,8 @@ async fn us4_2_redis_for_keys_and_values() {
 
 #[tokio::test]
 async fn us4_3_without_storage_sqlite_stays() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let config = generated(&namespace, vllm()).await;
     let backends = &config["storage"]["backends"];
     assert_eq!(backends["kv_default"]["type"], "kv_sqlite");
@@ -275,21 +291,24 @@ async fn is_exposed(namespace: &Namespace<'_>, host: &str) {
 
 #[tokio::test]
 async fn us5_1_an_exposed_server_gets_an_ingress_with_a_generated_host() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.distribution("demo", exposed(&json!(true))).await;
     is_exposed(&namespace, &format!("demo-{}.apps.example.com", namespace.name)).await;
 }
 
 #[tokio::test]
 async fn us5_2_an_exposed_server_gets_the_host_that_it_names() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.distribution("demo", exposed(&json!({"hostname": "llama.example.com"}))).await;
     is_exposed(&namespace, "llama.example.com").await;
 }
 
 #[tokio::test]
 async fn us5_3_the_server_serves_the_certificate_of_the_secret() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let made = rcgen::generate_simple_self_signed(["llama.example.com".to_owned()]).unwrap();
     let data = json!({"tls.crt": made.cert.pem(), "tls.key": made.signing_key.serialize_pem()});
     namespace.secret("llama-tls", data).await;
@@ -325,7 +344,8 @@ async fn us5_3_the_server_serves_the_certificate_of_the_secret() {
 
 #[tokio::test]
 async fn us6_1_the_server_runs_the_users_own_config_map() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\nproviders: {}\n"})).await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
@@ -349,7 +369,8 @@ async fn us6_1_the_server_runs_the_users_own_config_map() {
 
 #[tokio::test]
 async fn us6_2_own_configuration_beside_providers_is_refused() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let mut spec = vllm();
     spec["overrideConfig"] = json!({"configMapName": "my-config"});
     let said = namespace.refusal(&spec).await;
@@ -358,7 +379,8 @@ async fn us6_2_own_configuration_beside_providers_is_refused() {
 
 #[tokio::test]
 async fn us6_3_a_config_map_that_does_not_exist_is_named_in_the_status() {
-    let Some((_, namespace)) = world().await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.namespace().await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
     });
@@ -372,100 +394,4 @@ async fn us6_3_a_config_map_that_does_not_exist_is_named_in_the_status() {
     assert_eq!(stopped["status"]["phase"], "Failed");
     assert!(namespace.get("Deployment", "demo").await.is_none());
     namespace.until_event("demo", "ConfigGenerationFailed", "ConfigMap not found: my-config").await;
-}
-
-#[tokio::test]
-async fn ec_1_settings_arrive_in_the_providers_config() {
-    let Some((_, namespace)) = world().await else { return };
-    let mut spec = vllm();
-    spec["providers"]["inference"]["settings"] = json!({"max_tokens": 8192});
-    let config = generated(&namespace, spec).await;
-    let provider = entry(&config["providers"]["inference"], "provider_id", "vllm");
-    assert_eq!(provider["config"]["max_tokens"], 8192);
-}
-
-#[tokio::test]
-async fn ec_2_a_secret_that_does_not_exist_is_named_in_the_status() {
-    let Some((_, namespace)) = world().await else { return };
-    namespace.distribution("demo", vllm_with_key()).await;
-    let stopped =
-        namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
-    let said = format!(
-        "spec.providers.inference.apiKey: Secret not found: vllm-creds (namespace {}) \
-         (create the Secret, or name one that exists)",
-        namespace.name
-    );
-    assert_eq!(condition(&stopped, "SecretsResolved")["message"], said);
-    assert_eq!(condition(&stopped, "Ready")["reason"], "SecretNotFound");
-    assert!(namespace.get("Deployment", "demo").await.is_none());
-    namespace.until_event("demo", "SecretResolutionFailed", "Secret not found: vllm-creds").await;
-    // Secrets at rest are read every 45 s; one that something waits for sooner.
-    let begun = Instant::now();
-    for (data, reason) in [
-        (json!({"other": "x"}), "SecretKeyNotFound"),
-        (json!({"other": "x", "token": ""}), "SecretValueRejected"),
-        (json!({"other": "x", "token": "true"}), "SecretValueRejected"),
-    ] {
-        namespace.secret("vllm-creds", data).await;
-        namespace.until_condition("demo", "SecretsResolved", "False", reason).await;
-    }
-    namespace.secret("vllm-creds", json!({"token": "sk-a-key"})).await;
-    namespace.until_ready("demo").await;
-    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
-}
-
-#[tokio::test]
-async fn ec_3_an_empty_expose_object_means_true() {
-    let Some((_, namespace)) = world().await else { return };
-    namespace.distribution("demo", exposed(&json!({}))).await;
-    is_exposed(&namespace, &format!("demo-{}.apps.example.com", namespace.name)).await;
-}
-
-#[tokio::test]
-async fn ec_4_a_disabled_api_wins_over_its_providers_with_a_warning() {
-    let Some((_, namespace)) = world().await else { return };
-    let mut spec = vllm_with_key();
-    spec["disabled"] = json!(["inference"]);
-    // Nothing is asked of the Secret, which does not exist.
-    let config = generated(&namespace, spec).await;
-    assert_eq!(config["providers"].get("inference"), None);
-    let apis = config["apis"].as_array().unwrap();
-    assert!(!apis.contains(&json!("inference")), "{apis:?}");
-    let ready = namespace.until_ready("demo").await;
-    let said = condition(&ready, "ConfigGenerated")["message"].as_str().unwrap().to_owned();
-    assert!(said.contains("inference is disabled, so its providers are ignored"), "{said}");
-    namespace.until_event("demo", "DisabledProviderIgnored", "inference is disabled").await;
-}
-
-#[tokio::test]
-async fn ec_5_a_model_of_an_unknown_provider_is_refused_with_the_ids_there_are() {
-    let Some((_, namespace)) = world().await else { return };
-    let models = json!([{"name": "llama3.2-70b", "provider": "vllm-primary"}]);
-    namespace.distribution("demo", with_models(&models)).await;
-    let stopped = namespace
-        .until_condition("demo", "ConfigGenerated", "False", "ConfigGenerationFailed")
-        .await;
-    let said = condition(&stopped, "ConfigGenerated")["message"].as_str().unwrap();
-    let begins = "spec.resources.models[0].provider: there is no inference provider \
-                  `vllm-primary` (use one of: ";
-    assert!(said.starts_with(begins), "{said}");
-    assert!(said.contains("primary") && said.contains("fallback"), "{said}");
-    assert!(namespace.get("Deployment", "demo").await.is_none());
-}
-
-#[tokio::test]
-async fn ec_6_a_configuration_of_an_unsupported_version_is_refused() {
-    let Some((world, namespace)) = world().await else { return };
-    let image = labelled(&configuration().replacen("version: 2", "version: 3", 1));
-    world.registry.push("stack/newer", "1", &image).await.unwrap();
-    let mut spec = vllm();
-    spec["distribution"] = json!({"image": format!("{}/stack/newer:1", world.registry.host())});
-    namespace.distribution("demo", spec).await;
-    let stopped = namespace
-        .until_condition("demo", "ConfigGenerated", "False", "UnsupportedConfigVersion")
-        .await;
-    let said = condition(&stopped, "ConfigGenerated")["message"].as_str().unwrap();
-    let exactly = "Unsupported config.yaml version 3. Supported versions: 1, 2";
-    assert!(said.contains(exactly), "{said}");
-    assert!(namespace.get("Deployment", "demo").await.is_none());
 }

@@ -15,7 +15,7 @@ const MANNER: &str = "LLSD_TEST_MANNER_OF_ENDING";
 #[test]
 fn process() {
     let Ok(manner) = std::env::var(MANNER) else { return };
-    init(Format::Text, "info").unwrap();
+    init(Format::Text, "info", None).unwrap();
     let deadline =
         Duration::from_secs(if manner == "at once" || manner == "never" { 60 } else { 1 });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

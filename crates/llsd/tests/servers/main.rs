@@ -16,4 +16,5 @@ mod served_as_asked;
 mod servers_boot;
 mod start_again;
 mod start_program;
+mod state_is_kept;
 mod trusted_certificates;

@@ -1,26 +1,24 @@
 //! Real servers, started as the planned pod starts them, are what the resource says: their
-//! providers, their models, the key with which they ask, the place of their state, their TLS.
+//! providers, their models, the key with which they ask, their TLS. `state_is_kept.rs` has the place
+//! of their state.
 //! `make test` boots the releases of an ordinary run, `make test-servers` all of them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 
 use llsd_plan::objects::LAUNCH;
 use llsd_plan::releases::Distribution;
-use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release, free_port};
+use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Release};
 use serde_json::{Value, json};
 
-use crate::pod::stored::{files_below, upload};
 use crate::pod::{Pod, Secrets, with_certificate};
 
-const MODEL: &str = "llama3.2-8b";
-const KEY: &str = "sk-right";
+pub const MODEL: &str = "llama3.2-8b";
+pub const KEY: &str = "sk-right";
 /// Ten times what an idle machine needs.
-const PATIENCE: Duration = Duration::from_mins(3);
+pub const PATIENCE: Duration = Duration::from_mins(3);
 
-fn vllm(stub: &OpenAiStub) -> Value {
+pub fn vllm(stub: &OpenAiStub) -> Value {
     json!({
         "provider": "vllm",
         "endpoint": stub.url(),
@@ -28,14 +26,14 @@ fn vllm(stub: &OpenAiStub) -> Value {
     })
 }
 
-fn models() -> Value {
+pub fn models() -> Value {
     json!([
         MODEL,
         {"name": "embed", "modelType": "embedding", "embeddingDimension": 8},
     ])
 }
 
-fn secrets(key: &str) -> Secrets {
+pub fn secrets(key: &str) -> Secrets {
     Secrets::from([(("vllm-creds", "token"), key.to_owned())])
 }
 
@@ -55,11 +53,11 @@ async fn served_models(server: &LlamaStackServer) -> BTreeSet<String> {
         .collect()
 }
 
-fn served_id(release: Release, model: &str) -> String {
+pub fn served_id(release: Release, model: &str) -> String {
     if release == Release::V0_2_12 { model.to_owned() } else { format!("vllm/{model}") }
 }
 
-async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
+pub async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
     let path = if release <= Release::V0_2_24 {
         "/v1/openai/v1/chat/completions"
     } else {
@@ -73,11 +71,25 @@ async fn complete(server: &LlamaStackServer, release: Release) -> (u16, Value) {
 }
 
 /// The answer; status 0 where the connection broke.
-async fn post(server: &LlamaStackServer, path: &str, body: &Value) -> (u16, Value) {
+pub async fn post(server: &LlamaStackServer, path: &str, body: &Value) -> (u16, Value) {
     match server.post_json(path, body).await {
         Ok(answer) => (answer.status, answer.body),
         Err(error) => (0, error.to_string().into()),
     }
+}
+
+/// Asks again for a while: some releases answer the first requests with errors when their store is
+/// Redis, OGX 1.0 its very first one, and all of them while the tables in Postgres are being made.
+pub async fn until_ok<F: Future<Output = (u16, Value)>>(ask: impl Fn() -> F) -> (u16, Value) {
+    let mut last = (0, Value::Null);
+    for _ in 0..20 {
+        last = ask().await;
+        if last.0 == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    last
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,112 +161,6 @@ async fn a_started_server_has_the_providers_models_and_key_of_the_resource() {
     }
 }
 
-/// The sidecar of the planned pod, on this machine.
-struct Sidecar(Child);
-
-impl Sidecar {
-    fn start(pod: &Pod, port: u16, authority: &Path) -> Self {
-        let containers = pod.spec().init_containers.as_ref().unwrap();
-        let container =
-            containers.iter().find(|container| container.name == "redis-proxy").unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_llsd"));
-        for argument in container.args.iter().flatten() {
-            command.arg(argument.replace("127.0.0.1:6380", &format!("127.0.0.1:{port}")));
-        }
-        for variable in container.env.iter().flatten() {
-            command.env(&variable.name, pod.value(variable));
-        }
-        Self(command.env("SSL_CERT_FILE", authority).spawn().unwrap())
-    }
-}
-
-impl Drop for Sidecar {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn state_is_kept_in_postgres_and_in_a_redis_with_password_and_tls() {
-    const PASSWORD: &str = "p@ss:w/rd 1";
-    const ENCODED: &str = "p%40ss%3aw%2frd%201";
-    for release in Release::under_test().unwrap() {
-        if !release.install_or_skip() {
-            return;
-        }
-        let builder = Redis::builder().with_password(PASSWORD).with_tls();
-        let Some(redis) = builder.start_or_skip().await else { return };
-        let builder = Postgres::builder("llama", PASSWORD, "stack");
-        let Some(postgres) = builder.start_or_skip().await else { return };
-        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
-        let mut secrets = secrets(KEY);
-        let dsn = format!("postgresql://llama:{ENCODED}@127.0.0.1:{}/stack", postgres.port());
-        secrets.insert(("pg", "dsn"), dsn);
-        secrets.insert(("redis", "password"), PASSWORD.to_owned());
-        let spec = json!({
-            "providers": {"inference": vllm(&stub)},
-            "resources": {"models": models()},
-            "storage": {
-                "kv": {
-                    "type": "redis",
-                    "endpoint": format!("rediss://127.0.0.1:{}", redis.port()),
-                    "password": {"name": "redis", "key": "password"},
-                },
-                "sql": {"type": "postgres", "connectionString": {"name": "pg", "key": "dsn"}},
-            },
-        });
-        let pod = Pod::planned(release, spec, &secrets);
-        let port = free_port().unwrap();
-        let _sidecar = Sidecar::start(&pod, port, redis.authority().unwrap());
-        let config = pod.config().replace("port: 6380", &format!("port: {port}"));
-        let mut server = release.boot(pod.boot(config)).unwrap();
-        server.wait_healthy(PATIENCE).await.unwrap();
-
-        let completed = until_ok(|| complete(&server, release)).await;
-        assert_eq!(completed.0, 200, "{release}: {}\n{}", completed.1, server.log());
-        let keys = redis.command(Some(PASSWORD), &["KEYS", "*"]).unwrap();
-        assert!(
-            keys.contains("distributions:registry") && keys.contains(MODEL),
-            "{release}: {keys}"
-        );
-        // In OGX conversations come with the API responses, which this base has not.
-        if release >= Release::V0_3_5 && !release.is_ogx() {
-            let nothing = json!({});
-            let talked = until_ok(|| post(&server, "/v1/conversations", &nothing)).await;
-            assert_eq!(talked.0, 200, "{release}: {}\n{}", talked.1, server.log());
-        }
-        assert!(has_tables(&postgres, PASSWORD).await, "{release}: nothing is in Postgres");
-        assert!(!server.log().contains(PASSWORD), "{release}: the password is in the log");
-    }
-}
-
-/// Asks again for a while: some releases answer the first requests with errors when their store is
-/// Redis, OGX 1.0 its very first one, and all of them while the tables in Postgres are being made.
-async fn until_ok<F: Future<Output = (u16, Value)>>(ask: impl Fn() -> F) -> (u16, Value) {
-    let mut last = (0, Value::Null);
-    for _ in 0..20 {
-        last = ask().await;
-        if last.0 == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_secs(2)).await;
-    }
-    last
-}
-
-/// The server writes its log of completions in the background.
-async fn has_tables(postgres: &Postgres, password: &str) -> bool {
-    let count = "select count(*) from information_schema.tables where table_schema = 'public'";
-    for _ in 0..30 {
-        if postgres.query(password, count).unwrap().trim() != "0" {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    false
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_is_served_on_the_port_of_the_resource() {
     for release in Release::under_test().unwrap() {
@@ -286,104 +192,6 @@ async fn tls_is_served_on_the_port_of_the_resource() {
         assert!(server.url().starts_with("https://"));
         assert!(server.url().ends_with(&format!(":{}", pod.port)), "{}", server.url());
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_users_stored_is_there_after_a_restart_on_the_same_volume() {
-    for release in
-        Release::under_test().unwrap().into_iter().filter(|release| *release >= Release::V0_4_7)
-    {
-        if !release.install_or_skip() {
-            return;
-        }
-        let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
-        let spec = json!({
-            "providers": {"inference": vllm(&stub)},
-            "resources": {"models": models()},
-            "workload": {"storage": {"mountPath": "/data/llama"}},
-        });
-        let pod = Pod::planned(release, spec, &secrets(KEY));
-        let home = pod.container().env.iter().flatten().find(|variable| variable.name == "HOME");
-        assert_eq!(home.and_then(|home| home.value.as_deref()), Some("/data/llama"));
-        let mounts = pod.container().volume_mounts.as_ref().unwrap();
-        assert!(mounts.iter().any(|mount| mount.mount_path == "/data/llama"));
-
-        let volume = tempfile::tempdir().unwrap();
-        let start = async || {
-            let boot = pod.boot(pod.config().to_owned()).with_home(volume.path());
-            let mut server = release.boot(boot).unwrap();
-            server.wait_healthy(PATIENCE).await.unwrap();
-            server
-        };
-        let server = start().await;
-        let store = server
-            .post_json(
-                "/v1/vector_stores",
-                &json!({
-                    "name": "notes",
-                    "embedding_model": served_id(release, "embed"),
-                    "embedding_dimension": 8,
-                }),
-            )
-            .await
-            .unwrap();
-        assert_eq!(store.status, 200, "{release}: {}", store.body);
-        let mut paths = vec![format!("/v1/vector_stores/{}", store.body["id"].as_str().unwrap())];
-        // In OGX conversations come with the API responses, which this base has not.
-        if !release.is_ogx() {
-            let conversation = server.post_json("/v1/conversations", &json!({})).await.unwrap();
-            assert_eq!(conversation.status, 200, "{release}: {}", conversation.body);
-            let id = conversation.body["id"].as_str().unwrap();
-            paths.push(format!("/v1/conversations/{id}"));
-        }
-        paths.push(format!("/v1/files/{}", upload(&server, "hello").await));
-        drop(server);
-
-        let server = start().await;
-        for path in paths {
-            let answer = server.get_json(&path).await.unwrap();
-            assert_eq!(answer.status, 200, "{release}: {path}: {}", answer.body);
-        }
-        let state = if release.is_ogx() { ".ogx" } else { ".llama" };
-        assert!(volume.path().join(state).is_dir());
-    }
-}
-
-/// Left to itself the server would move the folder of its predecessor away, off the volume too.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_volume_that_llama_stack_used_keeps_all_it_holds_under_ogx() {
-    let stub = OpenAiStub::start_with_key(&[MODEL, "embed"], KEY).await.unwrap();
-    let spec = json!({
-        "providers": {"inference": vllm(&stub)},
-        "resources": {"models": models()},
-        "workload": {"storage": {"mountPath": "/data/llama"}},
-    });
-    let volume = tempfile::tempdir().unwrap();
-    let start = async |release: Release| {
-        let pod = Pod::planned(release, spec.clone(), &secrets(KEY));
-        let boot = pod.boot(pod.config().to_owned()).with_home(volume.path());
-        let mut server = release.boot(boot).unwrap();
-        server.wait_healthy(PATIENCE).await.unwrap();
-        server
-    };
-    let ogx = Release::under_test().unwrap().into_iter().filter(|release| release.is_ogx());
-    let releases: Vec<Release> = [Release::newest()].into_iter().chain(ogx).collect();
-    if releases.len() == 1 || !releases.iter().all(|release| release.install_or_skip()) {
-        return;
-    }
-    let mut server = start(Release::newest()).await;
-    let file = upload(&server, "hello").await;
-    server.stop().unwrap();
-    let before = files_below(&volume.path().join(".llama"));
-    assert!(!before.is_empty());
-    for release in releases.into_iter().skip(1) {
-        let mut server = start(release).await;
-        server.stop().unwrap();
-        assert_eq!(files_below(&volume.path().join(".llama")), before, "{release}");
-    }
-    let server = start(Release::newest()).await;
-    let answer = server.get_json(&format!("/v1/files/{file}")).await.unwrap();
-    assert_eq!(answer.status, 200, "{}", answer.body);
 }
 
 /// OGX's own command ends with success then, and the pod looks as if it were done.

@@ -3,9 +3,8 @@
 
 use http::Method;
 use llsd::manifests::{cluster_wide, files, names};
-use llsd_testkit::{ControlPlane, Kubelet, PodState, free_port};
+use llsd_testkit::{ControlPlane, InUse, Kubelet, PodState, WhileUsed, free_port};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use crate::versioned::Versioned;
 use llsd_testbed::access::eventually;
@@ -51,9 +50,9 @@ fn stored_by_v0_9() -> Value {
 }
 
 impl Upgraded {
-    async fn shared() -> Option<&'static Self> {
-        static SHARED: OnceCell<Option<Upgraded>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::make().await).await.as_ref()
+    async fn shared() -> Option<InUse<Self>> {
+        static SHARED: WhileUsed<Upgraded> = WhileUsed::new();
+        SHARED.get(Self::make).await
     }
 
     async fn make() -> Option<Self> {

@@ -8,6 +8,7 @@ use llsd_api::v1alpha2::{AccessSpec, Authentication, TenancyMode, TenancySpec};
 use serde_json::json;
 
 use super::draft::Draft;
+use super::storage::{companion, ensure_section};
 use crate::document::{Node, Origin};
 use crate::problem::{FieldPath, Findings, Reason};
 use crate::wiring::{ACCESS_KNOWN, JWKS_URI, Variable, VariableValue};
@@ -39,6 +40,14 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             Err(problems) => draft.findings.problems.extend(problems),
         }
     }
+    if !access.rules.is_empty() && !draft.era.layout.guards_ids {
+        draft.findings.warning(
+            &path.key("rules"),
+            Reason::Conflict,
+            format!("{} tells everybody of a vector store whose id they know", draft.era.name()),
+            "use an image of a later release where that matters",
+        );
+    }
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
     auth.set("provider_config", way_in::provider_config(draft, &access.authentication, &way));
@@ -61,8 +70,27 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     if let Some(tenancy) = &access.tenancy {
         server.set("tenancy", tenancy_section(tenancy, &path.key("tenancy")));
     }
+    keep_vector_stores(draft, access);
     know(draft, &parts);
     keep_variables(draft);
+}
+
+/// Where a store of its own says whose vector stores are, the server does not start without one.
+fn keep_vector_stores(draft: &mut Draft<'_>, access: &AccessSpec) {
+    let apart = !access.rules.is_empty()
+        || access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
+    let needed = apart && draft.era.layout.keeps_vector_stores_in_sql;
+    if !needed || draft.providers("vector_io").is_empty() {
+        return;
+    }
+    ensure_section(draft);
+    let table = json!({"table_name": "vector_store_metadata", "backend": "sql_default"});
+    let table = companion(draft, &table, None);
+    let rule = Origin::Rule("says whose each vector store is");
+    let stores = draft.document.entry_map("storage", &rule).entry_map("stores", &rule);
+    if stores.get("vector_stores").is_none_or(Node::is_null) {
+        stores.set("vector_stores", Node::from_value(table, &rule));
+    }
 }
 
 fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {

@@ -15,6 +15,7 @@ use super::webhook_flags::{self, NoCertificates};
 use crate::operator::controller::{Scope, Settings};
 use crate::operator::health::BindAddress;
 use crate::operator::telemetry::logs;
+use crate::operator::telemetry::traces::{self, Exporter, NoEndpoint, Traces};
 
 /// How long the process may take to end.
 pub(super) const GRACE: Duration = Duration::from_secs(20);
@@ -110,6 +111,11 @@ pub(in crate::command) struct Arguments {
     #[command(flatten)]
     webhooks: webhook_flags::Flags,
 
+    /// The collector that is sent traces, such as http://collector:4318, by OTLP over HTTP; without it
+    /// there are none
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", default_value = "", value_name = "URL")]
+    otlp_endpoint: String,
+
     /// How the log is written
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     log_format: Format,
@@ -133,6 +139,20 @@ impl Arguments {
         }
     }
 
+    /// What records traces and what sends them; nothing where no collector is named.
+    pub(super) fn traces(&self) -> Result<Option<(Traces, Exporter)>, NoEndpoint> {
+        match self.otlp_endpoint.as_str() {
+            "" => Ok(None),
+            endpoint => Ok(Some(traces::to(endpoint.parse()?, &self.instance()))),
+        }
+    }
+
+    /// The name of this replica.
+    fn instance(&self) -> String {
+        let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        self.pod_name.clone().unwrap_or_else(|| host().trim().to_owned())
+    }
+
     /// Whether and how webhooks are served; what is wrong with the flags, otherwise.
     pub(super) fn webhooks(&self) -> Result<Option<webhook_flags::Plan>, NoCertificates> {
         // A kubeconfig wins over the pod's own account, here as in kube.
@@ -146,13 +166,12 @@ impl Arguments {
     }
 
     pub(super) fn settings(&self, namespace: &str) -> Settings {
-        let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Settings {
             scope: self.scope(),
             operator_namespace: namespace.to_owned(),
             operator_image: self.operator_image.clone(),
             operator_version: env!("CARGO_PKG_VERSION").to_owned(),
-            instance: self.pod_name.clone().unwrap_or_else(|| host().trim().to_owned()),
+            instance: self.instance(),
             concurrency: self.concurrency.into(),
             time_limit: TIME_LIMIT,
             resync: Duration::from_secs(self.resync),

@@ -21,6 +21,7 @@ use crate::operator::health::{Alive, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
 use crate::operator::shutdown::Shutdown;
 use crate::operator::storage_migration;
+use crate::operator::telemetry::traces::Exporter;
 use crate::operator::telemetry::{self, Metrics, logs};
 
 pub(super) use arguments::Arguments;
@@ -39,13 +40,17 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(webhooks) => webhooks,
         Err(error) => return Printout::usage(&error.to_string()).deliver(),
     };
-    if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level) {
+    let (traces, exporter) = match arguments.traces() {
+        Ok(traces) => traces.unzip(),
+        Err(error) => return Printout::usage(&error.to_string()).deliver(),
+    };
+    if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level, traces) {
         return Printout::usage(&error.to_string()).deliver();
     }
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let ended = runtime.map_err(StartFailure::from).and_then(|runtime| {
-        let ended = runtime.block_on(operate(arguments, webhooks));
+        let ended = runtime.block_on(operate(arguments, webhooks, exporter));
         // What still hangs must not keep the process.
         runtime.shutdown_timeout(Duration::from_secs(1));
         ended
@@ -62,10 +67,14 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
 async fn operate(
     arguments: &Arguments,
     webhooks: Option<webhook_flags::Plan>,
+    exporter: Option<Exporter>,
 ) -> Result<(), StartFailure> {
     let (_trigger, shutdown) = Shutdown::on_signals(GRACE)?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
     let mut background = JoinSet::new();
+    if let Some(exporter) = exporter {
+        background.spawn(exporter.run());
+    }
     let ready = Ready::default();
     serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
     let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;

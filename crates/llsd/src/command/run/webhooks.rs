@@ -38,7 +38,7 @@ pub(super) struct Certificates {
 #[derive(Debug)]
 enum Kept {
     Own(Box<Keeper>),
-    Files(Files),
+    Files(Box<Files>),
 }
 
 /// Returns when the webhooks are served, or nothing if the end was asked for before.
@@ -84,16 +84,17 @@ fn prepare(plan: &Plan, site: &Site) -> Certificates {
         Source::Own(times) => {
             let host = url.map(|url| url.host.as_str());
             let names = webhook_hosts(&site.namespace, host);
-            let keeper = Keeper::new(&site.client, &site.namespace, names, *times, confirmed);
+            let (client, metrics) = (&site.client, site.metrics.clone());
+            let keeper = Keeper::new(client, &site.namespace, names, *times, confirmed, metrics);
             let installer = Some(install(keeper.bundle()));
             Certificates { keeper: Kept::Own(Box::new(keeper)), installer, callers }
         }
         // Whoever makes the files also registers whom to trust; only an address has to be
         // registered by us.
         Source::Files(folder) => {
-            let files = Files::new(folder);
+            let files = Files::new(folder, site.metrics.clone());
             let installer = url.map(|_| install(files.bundle()));
-            Certificates { keeper: Kept::Files(files), installer, callers }
+            Certificates { keeper: Kept::Files(Box::new(files)), installer, callers }
         }
     }
 }

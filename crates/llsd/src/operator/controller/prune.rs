@@ -18,9 +18,11 @@ use super::api_error::{failure, safe_message};
 use super::context::Context;
 use super::history;
 use super::rights::Denials;
+use crate::operator::telemetry::traces::TARGET;
 
 /// Deletes what is not planned, and notes what was deleted, as `Ingress my-llama-ingress`. One that
 /// cannot be deleted keeps nothing else.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn prune(
     context: &Context,
     resource: &Resource,

@@ -44,15 +44,23 @@ struct Slot {
     /// When it is due; it then also stands in `State::due`.
     due: Option<Instant>,
     in_flight: bool,
-    /// Something happened while it was worked on.
-    again: bool,
+    /// Since when something waits to be looked at.
+    since: Option<Instant>,
+    /// When something happened first while it was worked on.
+    again: Option<Instant>,
     failures: u32,
 }
 
 impl Queue {
     /// Something about this resource changed.
     pub fn add(&self, key: &Key) {
-        self.lock().schedule(key, Instant::now());
+        let now = Instant::now();
+        let mut state = self.lock();
+        state.schedule(key, now);
+        if let Some(slot) = state.slots.get_mut(key).filter(|slot| !slot.in_flight) {
+            slot.since.get_or_insert(now);
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -82,7 +90,8 @@ impl Queue {
         let mut state = self.lock();
         let slot = state.slots.entry(key.clone()).or_default();
         slot.in_flight = false;
-        let again = std::mem::take(&mut slot.again);
+        let again = slot.again.take();
+        slot.since = again;
         let now = Instant::now();
         let at = match next {
             Next::Retry => {
@@ -99,7 +108,7 @@ impl Queue {
                 None
             }
         };
-        if again {
+        if again.is_some() {
             state.schedule(key, now);
         }
         if let Some(at) = at {
@@ -122,6 +131,14 @@ impl Queue {
         self.lock().due.iter().take_while(|(at, _)| *at <= now).count()
     }
 
+    /// How long the oldest change has waited, to be taken or while it is worked on.
+    pub fn oldest(&self) -> Duration {
+        let state = self.lock();
+        let due = state.due.first().map(|(at, _)| *at).filter(|at| *at <= Instant::now());
+        let since = state.slots.values().filter_map(|slot| slot.since);
+        since.chain(due).min().map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -131,7 +148,7 @@ impl State {
     fn schedule(&mut self, key: &Key, at: Instant) {
         let slot = self.slots.entry(key.clone()).or_default();
         if slot.in_flight {
-            slot.again = true;
+            slot.again.get_or_insert(at);
             return;
         }
         match slot.due {
@@ -154,7 +171,7 @@ impl State {
 
 impl Slot {
     fn is_idle(&self) -> bool {
-        self.due.is_none() && !self.in_flight && !self.again && self.failures == 0
+        self.due.is_none() && !self.in_flight && self.again.is_none() && self.failures == 0
     }
 }
 
@@ -191,6 +208,28 @@ mod tests {
         queue.done(&key("a"), Next::Rest);
         assert!(nothing_due(&queue).await);
         assert!(queue.lock().slots.is_empty(), "a resource at rest costs nothing");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_waits_until_somebody_has_looked_at_it() {
+        let queue = Queue::default();
+        assert_eq!(queue.oldest(), Duration::ZERO);
+        queue.add(&key("a"));
+        tokio::time::advance(Duration::from_secs(5)).await;
+        queue.add(&key("a"));
+        let taken = queue.next().await;
+        tokio::time::advance(Duration::from_secs(5)).await;
+        assert_eq!(queue.oldest().as_secs(), 10, "it is not done yet");
+        queue.add(&key("a"));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        queue.done(&taken, Next::Rest);
+        assert_eq!(queue.oldest().as_secs(), 1, "what happened meanwhile waits");
+        let taken = queue.next().await;
+        queue.done(&taken, Next::After(Duration::from_mins(1)));
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert_eq!(queue.oldest(), Duration::ZERO, "a timer is no change");
+        tokio::time::advance(Duration::from_secs(4)).await;
+        assert_eq!(queue.oldest().as_secs(), 3, "and is late when nobody takes it");
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,11 +19,11 @@ use super::queue::Next;
 use super::report::report;
 use super::rights::Denials;
 use super::{apply, prune, record_image, unwatched};
-use crate::operator::telemetry::{Generation, Reconcile};
+use crate::operator::telemetry::{Generation, Reconcile, traces};
 
 /// Works on one resource, which the cache parses.
 pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
-    let Some(resource) = context.cache.resource(key) else {
+    let Some(resource) = traces::parse(|| context.cache.resource(key)) else {
         context.forget(key);
         return (Reconcile::Deleted, Next::Rest);
     };
@@ -124,6 +124,6 @@ async fn roll_out(
     let planned = plan.objects.in_order();
     let image_override = plan.image.image_override();
     let running = apply::running(context, resource, plan, &planned, live, denials).await?;
-    let rollout = rollout::decide(resource, planned, image_override, &running);
+    let rollout = traces::rollout(|| rollout::decide(resource, planned, image_override, &running));
     apply::apply(context, resource, Some(plan), &rollout).await
 }

@@ -11,8 +11,11 @@ use serde_json::{Map, Value, json};
 use super::api;
 use super::context::Context;
 use super::observe::Observation;
+use crate::operator::telemetry::count_changes;
+use crate::operator::telemetry::traces::TARGET;
 
 /// Writes the status, if it changed.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn report(
     context: &Context,
     resource: &Resource,
@@ -47,6 +50,7 @@ pub async fn report(
             PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() };
         match api.patch_status(&key.name, &parameters, &Patch::Merge(&patch)).await {
             Ok(answer) => {
+                count_changes(&context.metrics, &resource.status, &status);
                 context.cache.put_resource(key, answer.json);
             }
             // The resource is gone, and with it whoever would read this.

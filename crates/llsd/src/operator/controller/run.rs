@@ -10,6 +10,7 @@ use llsd_plan::resource::Key;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until, timeout};
+use tracing::Instrument;
 
 use super::context::Context;
 use super::queue::Next;
@@ -17,7 +18,7 @@ use super::reconcile::reconcile;
 use super::servers::Target;
 use super::watches;
 use crate::operator::shutdown::Shutdown;
-use crate::operator::telemetry::Reconcile;
+use crate::operator::telemetry::{Reconcile, traces};
 
 /// Works until the future is dropped or shutdown is asked for; then what is under way may end.
 pub async fn run(context: Arc<Context>, shutdown: Shutdown) {
@@ -76,7 +77,9 @@ async fn work_on_queue(context: &Arc<Context>, shutdown: &Shutdown) {
 async fn work(context: &Context, key: &Key) {
     let begun = Instant::now();
     let _in_flight = context.metrics.in_flight();
-    let reconciling = AssertUnwindSafe(reconcile(context, key)).catch_unwind();
+    let span = traces::reconcile(key);
+    let reconciling = reconcile(context, key).instrument(span.clone());
+    let reconciling = AssertUnwindSafe(reconciling).catch_unwind();
     let (result, next) = match timeout(context.settings.time_limit, reconciling).await {
         Ok(Ok(done)) => done,
         Ok(Err(_)) => {
@@ -88,6 +91,9 @@ async fn work(context: &Context, key: &Key) {
             (Reconcile::Unavailable, Next::Retry)
         }
     };
+    let has_failed = matches!(result, Reconcile::Bug | Reconcile::Unavailable);
+    traces::ended(&span, result.name(), has_failed);
+    drop(span);
     context.queue.done(key, next);
     context.metrics.reconciled(result, begun.elapsed().as_secs_f64());
 }
@@ -133,8 +139,9 @@ async fn count(context: &Context) -> Infallible {
     let mut tick = interval(Duration::from_secs(5));
     loop {
         tick.tick().await;
-        context.metrics.queue_length(context.queue.waiting());
+        context.metrics.queue(context.queue.waiting(), context.queue.oldest());
         context.metrics.resources(context.cache.phases());
+        context.metrics.conditions(context.cache.conditions());
         context.metrics.held(&context.cache.held());
     }
 }

@@ -19,6 +19,7 @@ use tower::retry::RetryLayer;
 use tower::{BoxError, Layer, Service, ServiceBuilder};
 
 use super::metrics::Metrics;
+use super::traces;
 
 /// What is read from a connection at once: as much as TLS puts into one record. By itself hyper takes
 /// more and more, and keeps it for as long as the connection lives.
@@ -130,12 +131,15 @@ where
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
         let verb = verb(request.method(), request.uri());
+        let span = traces::request(verb, request.uri().path());
         let answer = self.inner.call(request);
         let ApiCalls { metrics, patience } = self.calls.clone();
         async move {
             let answer = timeout(patience, whole(answer, verb == "watch")).await;
             let answer = answer.unwrap_or_else(|_| Err(NoAnswer(patience).into()));
-            metrics.api_request(verb, answer.as_ref().ok().map(|answer| answer.status().as_u16()));
+            let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
+            metrics.api_request(verb, code);
+            traces::answered(&span, code);
             answer
         }
         .boxed()

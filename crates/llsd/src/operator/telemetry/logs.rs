@@ -10,7 +10,10 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{FilterExt, ParseError, Targets};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
+
+use super::traces::{self, Traces};
 
 /// How a line of the log looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -35,6 +38,8 @@ pub enum LogError {
 /// read them, and at `debug` those of proxies; its watches show pieces of them at `debug`. The
 /// others handle the bytes of requests and responses.
 const AT_MOST: &[(&str, LevelFilter)] = &[
+    // Not lines of a log.
+    (traces::TARGET, LevelFilter::OFF),
     ("kube", LevelFilter::ERROR),
     // Whoever follows a watch says once what is wrong with it.
     ("kube_runtime", LevelFilter::ERROR),
@@ -45,9 +50,9 @@ const AT_MOST: &[(&str, LevelFilter)] = &[
 ];
 
 /// Sets the log of this process up. `filter` is a level, such as `debug`, or levels by
-/// target, such as `warn,llsd=trace`.
-pub fn init(format: Format, filter: &str) -> Result<(), LogError> {
-    let subscriber = subscriber(format, filter, io::stderr)?;
+/// target, such as `warn,llsd=trace`. Where spans are recorded, that is set up with it.
+pub fn init(format: Format, filter: &str, traces: Option<Traces>) -> Result<(), LogError> {
+    let subscriber = subscriber(format, filter, io::stderr)?.with(traces.map(Traces::filtered));
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LogError::AlreadySet)
 }
 
@@ -56,7 +61,7 @@ pub fn subscriber<W>(
     format: Format,
     filter: &str,
     writer: W,
-) -> Result<impl Subscriber + Send + Sync, LogError>
+) -> Result<impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync, LogError>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_cannot_be_read_is_refused() {
-        let refused = init(Format::Text, "llsd=loud");
+        let refused = init(Format::Text, "llsd=loud", None);
         assert!(matches!(refused, Err(LogError::InvalidFilter(_))));
     }
 }

@@ -16,7 +16,7 @@ macro_rules! results {
         impl $name {
             pub(super) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            pub(super) fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }
@@ -77,6 +77,61 @@ impl Held {
             (ConditionReason::AdoptedTemplateKept, Self::Adopted),
         ];
         causes.into_iter().find(|(reason, _)| reason.as_str() == pending).map(|(_, held)| held)
+    }
+}
+
+/// One condition of a resource, of which only words of the vocabulary are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    pub kind: ConditionType,
+    pub truth: Truth,
+    pub reason: ConditionReason,
+}
+
+impl Condition {
+    /// All conditions of a resource that are known.
+    pub fn read(status: &Value) -> Box<[Self]> {
+        let conditions = status["conditions"].as_array().into_iter().flatten();
+        conditions.filter_map(Self::of).collect()
+    }
+
+    fn of(condition: &Value) -> Option<Self> {
+        let [kind, truth, reason] =
+            ["type", "status", "reason"].map(|field| condition[field].as_str());
+        Some(Self {
+            kind: ConditionType::ALL.iter().copied().find(|it| Some(it.as_str()) == kind)?,
+            truth: Truth::ALL.iter().copied().find(|it| Some(it.name()) == truth)?,
+            reason: ConditionReason::ALL.iter().copied().find(|it| Some(it.as_str()) == reason)?,
+        })
+    }
+}
+
+results! {
+    /// Whether a condition holds.
+    Truth {
+        True = "True",
+        False = "False",
+        Unknown = "Unknown",
+    }
+}
+
+results! {
+    /// What an image said of a change that it was to run.
+    Judgement {
+        Good = "good",
+        Refused = "refused",
+        /// Nobody could say, and it was rolled out all the same.
+        NotJudged = "not_judged",
+    }
+}
+
+results! {
+    /// Why a server went back to an earlier state.
+    Returned {
+        /// A change did not become available.
+        Failed = "failed",
+        /// Somebody asked for it.
+        Requested = "requested",
     }
 }
 

@@ -14,7 +14,8 @@ async fn network_policies(bed: &Bed, flag: Option<bool>) {
 
 #[tokio::test]
 async fn the_operators_configuration_decides_on_network_policies_for_all() {
-    let Some(Apart { bed, .. }) = Apart::shared().await else { return };
+    let Some(apart) = Apart::shared().await else { return };
+    let bed = &apart.bed;
     let asking = bed.namespace("asking").await;
     let silent = bed.namespace("silent").await;
     ask(&asking, &json!({"networking": {"allowedFrom": {"namespaces": ["friends"]}}})).await;

@@ -8,8 +8,8 @@ mod flags;
 mod routes;
 mod volumes;
 
+use llsd_testkit::{ControlPlane, InUse, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
@@ -43,13 +43,13 @@ struct Apart {
 }
 
 impl Apart {
-    async fn shared() -> Option<&'static Self> {
-        static SHARED: OnceCell<Option<Apart>> = OnceCell::const_new();
-        SHARED.get_or_init(async || Self::start().await).await.as_ref()
+    async fn shared() -> Option<InUse<Self>> {
+        static SHARED: WhileUsed<Apart> = WhileUsed::new();
+        SHARED.get(Self::start).await
     }
 
     async fn start() -> Option<Self> {
-        let builder = llsd_testkit::ControlPlane::builder().with_controller_manager();
+        let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
         // Before the operator, which asks only once what is served.
         let routes = definitions::both(&cluster.client()).await;

@@ -117,6 +117,6 @@ async fn a_server_believes_its_gateway_alone_and_keeps_tenants_apart() {
     let strict = started(release, gateway("10.1.0.0/16"), &Secrets::new()).await;
     let server = &strict.server;
     let (refused, body) = with_headers(server, Method::GET, &red, None).await;
-    assert_eq!(refused, 401, "{body}: {}", server.log());
+    assert_eq!(refused, 403, "{body}: {}", server.log());
     assert_eq!(status(server, "/v1/health", None).await, 200);
 }

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use llsd_plan::paths::TRUST_FILE;
-use llsd_testkit::{OidcProvider, OpenAiStub};
+use llsd_testkit::{OidcProvider, OpenAiStub, Release};
 use serde_json::json;
 
 use super::{PATIENCE, releases};
@@ -54,7 +54,9 @@ async fn the_openai_client_is_answered_with_a_token_of_a_published_provider() {
         server.wait_healthy(PATIENCE).await.unwrap();
 
         let python = release.install().unwrap().python();
-        let url = format!("http://127.0.0.1:{}/v1", pod.port);
+        // In 0.3 the list of models has another form under /v1.
+        let path = if release > Release::V0_3_5 { "v1" } else { "v1/openai/v1" };
+        let url = format!("http://127.0.0.1:{}/{path}", pod.port);
         let client = |token: &str| {
             let done = Command::new(&python).args(["-c", CLIENT, &url, token]).output().unwrap();
             let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();

@@ -23,6 +23,7 @@ use super::history;
 use super::rights::Denials;
 use super::unwatched::{Found, is_out_of_sync, look};
 use crate::operator::telemetry::Generation;
+use crate::operator::telemetry::traces::TARGET;
 use writer::{Creation, Writer};
 
 /// What the cluster holds of the planned objects: what the watches have shown, and what they cannot
@@ -101,6 +102,7 @@ pub async fn running(
 }
 
 /// Carries out a rollout; of a plan that is to be judged first, what the judgement needs.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn apply(
     context: &Context,
     resource: &Resource,

@@ -13,7 +13,7 @@ use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use serde_json::Value;
 
-use crate::operator::telemetry::Held;
+use crate::operator::telemetry::{Condition, Held};
 
 pub use packed::Packed;
 
@@ -81,6 +81,15 @@ impl Cache {
     /// Why servers run otherwise than is planned, of each that does.
     pub fn held(&self) -> Vec<Held> {
         self.lock().resources.values().filter_map(|packed| packed.held).collect()
+    }
+
+    /// The conditions of all resources.
+    pub fn conditions(&self) -> Vec<Condition> {
+        self.lock()
+            .resources
+            .values()
+            .flat_map(|packed| packed.conditions.iter().copied())
+            .collect()
     }
 
     /// A status is about to be written; its event wakes nobody.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::operator::telemetry::Held;
+use crate::operator::telemetry::{Condition, Held};
 use llsd_plan::live::version;
 
 /// One resource.
@@ -23,6 +23,7 @@ pub struct Packed {
     pub phase: Option<Phase>,
     /// Why its server runs otherwise than is planned.
     pub held: Option<Held>,
+    pub conditions: Box<[Condition]>,
     bytes: Box<[u8]>,
     /// Of everything that a reconcile depends on.
     asked: [u8; 16],
@@ -46,6 +47,7 @@ impl Packed {
             version,
             phase: Phase::deserialize(&object["status"]["phase"]).ok(),
             held: Held::read(&object["status"]),
+            conditions: Condition::read(&object["status"]),
             bytes: pack(&object.to_string()),
             asked,
             status,

@@ -25,6 +25,7 @@ use llsd_plan::status::TagNow;
 use super::context::Context;
 use super::registries::asker::Asker;
 use super::rights::Denials;
+use crate::operator::telemetry::traces::TARGET;
 use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
 
 /// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
@@ -52,6 +53,7 @@ pub struct Gathered {
 
 impl Gathered {
     /// What planning makes of it.
+    #[tracing::instrument(target = TARGET, level = "trace", skip_all)]
     pub fn plan(&mut self, resource: &Resource, live: &[LiveObject]) -> Planning {
         match self.late.take() {
             None => plan_beside(resource, &mut self.facts, live),
@@ -62,6 +64,7 @@ impl Gathered {
 
 /// Everything that planning must know. A spec that cannot be read has no references, and planning
 /// then says what is wrong with it.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn gather(
     context: &Context,
     resource: &Resource,

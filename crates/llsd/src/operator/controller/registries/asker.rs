@@ -31,15 +31,19 @@ impl Asker {
     /// What it was told before.
     pub async fn recall(&self, image: &Reference, age: Duration) -> Option<Found> {
         let recalled = self.registry.recall(image, self, age).await?;
-        self.metrics.registry_lookup(recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
+        self.count(image, recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
         Some(recalled)
     }
 
     /// What the registry says now.
     pub async fn find(&self, image: &Reference) -> Found {
         let found = self.registry.find(image, self).await;
-        self.metrics.registry_lookup(found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
+        self.count(image, found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
         found
+    }
+
+    fn count(&self, image: &Reference, result: Lookup) {
+        self.metrics.registry_lookup(result, image.host());
     }
 }
 

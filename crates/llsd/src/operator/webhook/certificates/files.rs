@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::certificate::Leaf;
 use super::keep::Bundle;
 use super::served::Served;
+use crate::operator::telemetry::{Certificate, Metrics};
 
 /// The kubelet brings a changed Secret within a minute or two; reading costs next to nothing.
 const POLL: Duration = Duration::from_secs(2);
@@ -23,16 +24,18 @@ pub struct Files {
     bundle: watch::Sender<Option<Bundle>>,
     serving: Option<String>,
     last_failure: Option<String>,
+    metrics: Metrics,
 }
 
 impl Files {
-    pub fn new(folder: &Path) -> Self {
+    pub fn new(folder: &Path, metrics: Metrics) -> Self {
         Self {
             folder: folder.to_owned(),
             served: Arc::default(),
             bundle: watch::Sender::new(None),
             serving: None,
             last_failure: None,
+            metrics,
         }
     }
 
@@ -68,6 +71,8 @@ impl Files {
                 self.last_failure = None;
                 if self.serving.as_ref() != Some(&leaf.pem) && self.served.serve(&leaf).is_ok() {
                     tracing::info!(folder = %self.folder.display(), until = %leaf.until, "the certificate of the webhooks is taken from its files");
+                    let (from, until) = (leaf.from.as_second(), leaf.until.as_second());
+                    self.metrics.certificate(Certificate::Served, from, until);
                     self.serving = Some(leaf.pem);
                 }
             }

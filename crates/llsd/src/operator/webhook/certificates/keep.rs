@@ -18,6 +18,7 @@ use super::secret::{Read, Store};
 use super::served::Served;
 use crate::operator::bounded::RequestError;
 use crate::operator::leadership::Leadership;
+use crate::operator::telemetry::{Certificate, Metrics};
 
 /// Steps of one turn; after each the Secret is considered again.
 const STEPS: usize = 5;
@@ -55,6 +56,7 @@ pub struct Keeper {
     bundle: watch::Sender<Option<Bundle>>,
     confirmed: watch::Receiver<Option<Confirmed>>,
     last_failure: Option<String>,
+    metrics: Metrics,
 }
 
 impl std::fmt::Debug for Keeper {
@@ -71,6 +73,7 @@ impl Keeper {
         names: BTreeSet<String>,
         times: Times,
         confirmed: watch::Receiver<Option<Confirmed>>,
+        metrics: Metrics,
     ) -> Self {
         Self {
             store: Store::new(client, namespace),
@@ -82,6 +85,7 @@ impl Keeper {
             bundle: watch::Sender::new(None),
             confirmed,
             last_failure: None,
+            metrics,
         }
     }
 
@@ -238,7 +242,14 @@ impl Keeper {
         }
         if self.served.serve(leaf).is_ok() {
             tracing::info!(until = %leaf.until, "another certificate of the webhooks is served");
-            self.serving = Some((leaf.clone(), authority.trusted.clone()));
+            let trusted = &authority.trusted;
+            for (which, from, until) in [
+                (Certificate::Served, leaf.from, leaf.until),
+                (Certificate::Authority, trusted.from, trusted.until),
+            ] {
+                self.metrics.certificate(which, from.as_second(), until.as_second());
+            }
+            self.serving = Some((leaf.clone(), trusted.clone()));
         }
     }
 }

@@ -1,8 +1,14 @@
 //! The operator's figures for Prometheus. Every label has few values that are known beforehand; no
 //! name of a resource, a namespace or a host is ever one.
 
+mod certificates;
+mod conditions;
+mod registered;
+
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use llsd_api::v1alpha2::Phase;
 use llsd_install::config::ConfigKey;
@@ -12,16 +18,26 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
-use super::results::{Call, Generation, Held, Look, Lookup, PHASES, Reconcile, phase_name};
+use super::hosts::HostClass;
+use super::results::{
+    Call, Condition, Generation, Held, Judgement, Look, Lookup, PHASES, Reconcile, Returned,
+    phase_name,
+};
+use certificates::Certificates;
+use conditions::Conditions;
+
+pub use certificates::Certificate;
 
 /// What [`Metrics::text`] is, for the answer's header.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Labels<const N: usize> = [(&'static str, String); N];
 type Counters<const N: usize> = Family<Labels<N>, Counter>;
+type Gauges<const N: usize> = Family<Labels<N>, Gauge>;
+
+const WEBHOOKS: [&str; 3] = ["convert", "validate", "validate-configuration"];
 
 /// All figures; clones count into the same ones.
 #[derive(Clone, Debug)]
@@ -30,20 +46,25 @@ pub struct Metrics {
     reconciles: Counters<1>,
     reconcile_duration: Histogram,
     queue_length: Gauge,
+    oldest_change: Gauge<f64, AtomicU64>,
     in_flight: Gauge,
     api_requests: Counters<2>,
-    registry_lookups: Counters<1>,
+    registry_lookups: Counters<2>,
     config_generations: Counters<1>,
-    broken_configuration: Family<Labels<1>, Gauge>,
+    broken_configuration: Gauges<1>,
     leader: Gauge,
-    resources: Family<Labels<1>, Gauge>,
-    held: Family<Labels<1>, Gauge>,
-    watches_out_of_sync: Family<Labels<1>, Gauge>,
-    kinds_served: Family<Labels<1>, Gauge>,
+    resources: Gauges<1>,
+    conditions: Conditions,
+    held: Gauges<1>,
+    preflights: Counters<1>,
+    rollbacks: Counters<1>,
+    watches_out_of_sync: Gauges<1>,
+    kinds_served: Gauges<1>,
     problems: Counters<1>,
     webhook_calls: Counters<2>,
     webhook_lookups: Counters<1>,
-    webhook_duration: Histogram,
+    webhook_duration: Family<Labels<1>, Histogram, fn() -> Histogram>,
+    certificates: Certificates,
     resident_memory: Gauge,
 }
 
@@ -55,6 +76,7 @@ impl Metrics {
             // From 5 ms, which a resource in order takes, to 40 s, where a reconcile is given up.
             reconcile_duration: Histogram::new(exponential_buckets(0.005, 2.0, 14)),
             queue_length: Gauge::default(),
+            oldest_change: Gauge::default(),
             in_flight: Gauge::default(),
             api_requests: Family::default(),
             registry_lookups: Family::default(),
@@ -62,63 +84,25 @@ impl Metrics {
             broken_configuration: Family::default(),
             leader: Gauge::default(),
             resources: Family::default(),
+            conditions: Conditions::default(),
             held: Family::default(),
+            preflights: Family::default(),
+            rollbacks: Family::default(),
             watches_out_of_sync: Family::default(),
             kinds_served: Family::default(),
             problems: Family::default(),
             webhook_calls: Family::default(),
             webhook_lookups: Family::default(),
             // From 0.5 ms, which one object takes, to 16 s, where the API server soon gives up.
-            webhook_duration: Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
+            webhook_duration: Family::new_with_constructor(|| {
+                Histogram::new(exponential_buckets(0.0005, 2.0, 16))
+            }),
+            certificates: Certificates::default(),
             resident_memory: Gauge::default(),
         };
         metrics.registry = Arc::new(metrics.registered(version));
         metrics.show_zeros();
         metrics
-    }
-
-    fn registered(&self, version: &str) -> Registry {
-        let mut all = Registry::default();
-        let build = Info::new([("version", version.to_owned())]);
-        all.register("llsd_build", "The operator that runs", build);
-        all.register("llsd_reconciles", "Resources looked at, by result", self.reconciles.clone());
-        let duration = self.reconcile_duration.clone();
-        all.register("llsd_reconcile_duration_seconds", "Time one look took", duration);
-        let queue = self.queue_length.clone();
-        all.register("llsd_queue_length", "Resources waiting to be looked at", queue);
-        let in_flight = self.in_flight.clone();
-        all.register("llsd_reconciles_in_flight", "Resources being looked at", in_flight);
-        let requests = self.api_requests.clone();
-        all.register("llsd_api_requests", "Requests to the API server", requests);
-        let lookups = self.registry_lookups.clone();
-        all.register("llsd_registry_lookups", "Configurations asked of registries", lookups);
-        let generations = self.config_generations.clone();
-        all.register("llsd_config_generations", "Server configurations generated", generations);
-        let broken = self.broken_configuration.clone();
-        all.register(
-            "llsd_broken_configuration",
-            "1 for keys of the operator's ConfigMap that are broken",
-            broken,
-        );
-        all.register("llsd_leader", "1 while this replica leads", self.leader.clone());
-        all.register("llsd_resources", "Resources by phase", self.resources.clone());
-        let held = self.held.clone();
-        all.register("llsd_held", "Servers that run otherwise than is planned, by cause", held);
-        let watches = self.watches_out_of_sync.clone();
-        all.register("llsd_watches_out_of_sync", "Watches that do not show what is there", watches);
-        let kinds = self.kinds_served.clone();
-        all.register("llsd_kinds_served", "1 for a kind that the cluster serves", kinds);
-        let problems = self.problems.clone();
-        all.register("llsd_problems", "Mistakes found in resources, by reason", problems);
-        let calls = self.webhook_calls.clone();
-        all.register("llsd_webhook_calls", "Calls of the webhooks, by path and result", calls);
-        let looks = self.webhook_lookups.clone();
-        all.register("llsd_webhook_lookups", "Looks for what resources refer to", looks);
-        let duration = self.webhook_duration.clone();
-        all.register("llsd_webhook_duration_seconds", "Time one call took", duration);
-        let memory = self.resident_memory.clone();
-        all.register("process_resident_memory_bytes", "Memory in use", memory);
-        all
     }
 
     /// A rate is known only of a counter that was there before its first event.
@@ -127,13 +111,22 @@ impl Metrics {
             let _ = self.reconciles.get_or_create(&label("result", result.name()));
         }
         for &result in Lookup::ALL {
-            let _ = self.registry_lookups.get_or_create(&label("result", result.name()));
+            for &class in HostClass::ALL {
+                let _ = self.registry_lookups.get_or_create(&lookup_labels(result, class));
+            }
+        }
+        for &result in Judgement::ALL {
+            let _ = self.preflights.get_or_create(&label("result", result.name()));
+        }
+        for &cause in Returned::ALL {
+            let _ = self.rollbacks.get_or_create(&label("cause", cause.name()));
         }
         for &result in Generation::ALL {
             let _ = self.config_generations.get_or_create(&label("result", result.name()));
         }
         self.broken_configuration(&[]);
-        for path in ["convert", "validate", "validate-configuration"] {
+        for path in WEBHOOKS {
+            let _ = self.webhook_duration.get_or_create(&label("path", path));
             for &result in Call::ALL {
                 let _ = self.webhook_calls.get_or_create(&call_labels(path, result));
             }
@@ -158,8 +151,10 @@ impl Metrics {
         InFlight(self.in_flight.clone())
     }
 
-    pub fn queue_length(&self, length: usize) {
+    /// How many resources wait to be looked at, and since when the one has that waits longest.
+    pub fn queue(&self, length: usize, oldest: Duration) {
         self.queue_length.set(saturated(length));
+        self.oldest_change.set(oldest.as_secs_f64());
     }
 
     /// `code` is the HTTP status; `None` if there was no answer.
@@ -168,8 +163,24 @@ impl Metrics {
         self.api_requests.get_or_create(&[("verb", verb.to_owned()), ("code", code)]).inc();
     }
 
-    pub fn registry_lookup(&self, result: Lookup) {
-        self.registry_lookups.get_or_create(&label("result", result.name())).inc();
+    /// One question about an image to the registry at `host`.
+    pub fn registry_lookup(&self, result: Lookup, host: &str) {
+        self.registry_lookups.get_or_create(&lookup_labels(result, HostClass::of(host))).inc();
+    }
+
+    /// What an image said of a change that it was to run.
+    pub fn preflight(&self, result: Judgement) {
+        self.preflights.get_or_create(&label("result", result.name())).inc();
+    }
+
+    /// A server went back to an earlier state.
+    pub fn rollback(&self, cause: Returned) {
+        self.rollbacks.get_or_create(&label("cause", cause.name())).inc();
+    }
+
+    /// A certificate that is in use from now on.
+    pub fn certificate(&self, which: Certificate, from: i64, until: i64) {
+        self.certificates.set(which, from, until);
     }
 
     pub fn config_generation(&self, result: Generation) {
@@ -189,8 +200,9 @@ impl Metrics {
         if !leads {
             // What a former leader has seen counts no more: another one counts the same.
             self.resources([]);
+            self.conditions([]);
             self.held(&[]);
-            self.queue_length(0);
+            self.queue(0, Duration::ZERO);
             self.watches_out_of_sync.clear();
             self.kinds_served.clear();
         }
@@ -204,6 +216,11 @@ impl Metrics {
             let phase = label("phase", phase_name(phase));
             self.resources.get_or_create(&phase).set(saturated(count));
         }
+    }
+
+    /// The conditions of all resources.
+    pub fn conditions(&self, all: impl IntoIterator<Item = Condition>) {
+        self.conditions.set(all);
     }
 
     /// The servers that run otherwise than is planned, each by its cause.
@@ -234,7 +251,7 @@ impl Metrics {
     /// One call of a webhook, and how long it took.
     pub fn webhook_call(&self, path: &'static str, result: Call, seconds: f64) {
         self.webhook_calls.get_or_create(&call_labels(path, result)).inc();
-        self.webhook_duration.observe(seconds);
+        self.webhook_duration.get_or_create(&label("path", path)).observe(seconds);
     }
 
     /// One call of admission that could look at the cluster.
@@ -265,6 +282,10 @@ fn label(name: &'static str, value: &str) -> Labels<1> {
     [(name, value.to_owned())]
 }
 
+fn lookup_labels(result: Lookup, class: HostClass) -> Labels<2> {
+    [("result", result.name().to_owned()), ("registry", class.name().to_owned())]
+}
+
 fn call_labels(path: &str, result: Call) -> Labels<2> {
     [("path", path.to_owned()), ("result", result.name().to_owned())]
 }
@@ -282,97 +303,4 @@ fn resident_memory() -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn has(text: &str, line: &str) {
-        assert!(text.lines().any(|found| found == line), "no {line:?} in:\n{text}");
-    }
-
-    #[test]
-    fn what_was_told_is_shown() {
-        let metrics = Metrics::new("1.2.3");
-        metrics.reconciled(Reconcile::Planned, 0.004);
-        metrics.reconciled(Reconcile::Planned, 3.0);
-        metrics.reconciled(Reconcile::Refused, 0.1);
-        metrics.queue_length(7);
-        metrics.api_request("patch", Some(409));
-        metrics.api_request("get", None);
-        metrics.registry_lookup(Lookup::Cached);
-        metrics.config_generation(Generation::Failed);
-        metrics.broken_configuration(&["image-overrides"]);
-        metrics.leading(true);
-        metrics.resources([(Phase::Ready, 3), (Phase::Failed, 1)]);
-        metrics.problem(Reason::SecretNotFound);
-        let text = metrics.text();
-        for line in [
-            "llsd_build_info{version=\"1.2.3\"} 1",
-            "llsd_reconciles_total{result=\"planned\"} 2",
-            "llsd_reconciles_total{result=\"refused\"} 1",
-            "llsd_reconcile_duration_seconds_count 3",
-            "llsd_reconcile_duration_seconds_bucket{le=\"0.005\"} 1",
-            "llsd_queue_length 7",
-            "llsd_api_requests_total{verb=\"patch\",code=\"409\"} 1",
-            "llsd_api_requests_total{verb=\"get\",code=\"none\"} 1",
-            "llsd_registry_lookups_total{result=\"cached\"} 1",
-            "llsd_config_generations_total{result=\"failed\"} 1",
-            "llsd_broken_configuration{key=\"image-overrides\"} 1",
-            "llsd_broken_configuration{key=\"registries\"} 0",
-            "llsd_leader 1",
-            "llsd_resources{phase=\"Ready\"} 3",
-            "llsd_resources{phase=\"Failed\"} 1",
-            "llsd_problems_total{reason=\"SecretNotFound\"} 1",
-            "# EOF",
-        ] {
-            has(&text, line);
-        }
-    }
-
-    #[test]
-    fn what_has_not_happened_yet_is_shown_as_zero() {
-        let text = Metrics::new("0").text();
-        has(&text, "llsd_reconciles_total{result=\"bug\"} 0");
-        has(&text, "llsd_reconciles_total{result=\"deleted\"} 0");
-        has(&text, "llsd_resources{phase=\"Terminating\"} 0");
-        has(&text, "llsd_leader 0");
-    }
-
-    #[test]
-    fn resources_that_left_a_phase_are_counted_there_no_more() {
-        let metrics = Metrics::new("0");
-        metrics.resources([(Phase::Pending, 2)]);
-        metrics.resources([(Phase::Ready, 2)]);
-        has(&metrics.text(), "llsd_resources{phase=\"Pending\"} 0");
-    }
-
-    #[test]
-    fn a_former_leader_counts_no_resources() {
-        let metrics = Metrics::new("0");
-        metrics.leading(true);
-        metrics.resources([(Phase::Ready, 2)]);
-        metrics.queue_length(3);
-        metrics.watches_out_of_sync("httproutes", 1);
-        metrics.leading(false);
-        let text = metrics.text();
-        has(&text, "llsd_resources{phase=\"Ready\"} 0");
-        has(&text, "llsd_queue_length 0");
-        assert!(!text.contains("llsd_watches_out_of_sync{"), "{text}");
-    }
-
-    #[test]
-    fn a_reconcile_is_in_flight_until_it_ends_however_it_ends() {
-        let metrics = Metrics::new("0");
-        let one = metrics.in_flight();
-        let two = metrics.clone().in_flight();
-        has(&metrics.text(), "llsd_reconciles_in_flight 2");
-        drop((one, two));
-        has(&metrics.text(), "llsd_reconciles_in_flight 0");
-    }
-
-    #[test]
-    fn memory_is_read_when_it_is_asked_for() {
-        let text = Metrics::new("0").text();
-        let memory = text.lines().find_map(|l| l.strip_prefix("process_resident_memory_bytes "));
-        assert!(memory.unwrap().parse::<u64>().unwrap() > 1 << 20);
-    }
-}
+mod tests;

@@ -1,0 +1,162 @@
+//! `llsd top`: all servers at a glance, live in a terminal, as plain lines elsewhere.
+
+mod rows;
+mod table;
+mod terminal;
+mod view;
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::pin::pin;
+use std::time::Duration;
+
+use clap::Args;
+use futures::{FutureExt, StreamExt};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use serde_json::{Value, json};
+
+use super::Printout;
+use super::cluster::{self, Cluster, Place, text};
+use super::format::Format;
+use rows::Row;
+use table::Column;
+use terminal::Taken;
+use view::View;
+
+/// Ages grow although nothing changes.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Show all servers: phase, pods, rollout and what is wrong
+///
+/// Live in a terminal, where keys sort and filter; once, as plain lines, elsewhere.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Of all namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    all_namespaces: bool,
+
+    #[command(flatten)]
+    place: Place,
+
+    /// What to sort by
+    #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
+    sort: Column,
+
+    /// The other way round
+    #[arg(long)]
+    reverse: bool,
+
+    /// Only those with this text in any column
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    filter: String,
+
+    /// Print once, also in a terminal
+    #[arg(long)]
+    once: bool,
+
+    /// How to print it
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Format,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let is_live = io::stdout().is_terminal() && io::stdin().is_terminal();
+    if is_live && !arguments.once && arguments.output == Format::Text {
+        cluster::run_speaking(async |cluster| live(cluster.at(&arguments.place), arguments).await)
+    } else {
+        cluster::run(async |cluster| once(&cluster.at(&arguments.place), arguments).await)
+    }
+}
+
+async fn once(cluster: &Cluster, arguments: &Arguments) -> Result<Printout, String> {
+    let now = Timestamp::now();
+    let found = cluster.all(arguments.all_namespaces).await?;
+    let rows: Vec<Row> = found.iter().map(|resource| Row::of(resource, now)).collect();
+    let rows = table::chosen(&rows, &arguments.filter, arguments.sort, arguments.reverse);
+    let list = json!(rows.iter().map(Row::to_json).collect::<Vec<_>>());
+    let lines = || table::lines(&rows, None, usize::MAX).join("\n") + "\n";
+    Ok(Printout::fine(arguments.output.print(&list, lines)))
+}
+
+/// What the watch has shown.
+#[derive(Default)]
+struct Shown {
+    resources: BTreeMap<(String, String), Value>,
+    /// What a list that goes on has shown so far.
+    listed: Option<BTreeMap<(String, String), Value>>,
+    trouble: String,
+}
+
+impl Shown {
+    fn take(&mut self, event: Result<Event<DynamicObject>, watcher::Error>) {
+        let key =
+            |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                self.trouble = text(error);
+                return;
+            }
+        };
+        self.trouble.clear();
+        match event {
+            Event::Init => self.listed = Some(BTreeMap::new()),
+            Event::InitApply(object) => {
+                self.listed.get_or_insert_default().insert(key(&object), cluster::json(object));
+            }
+            Event::InitDone => self.resources = self.listed.take().unwrap_or_default(),
+            Event::Apply(object) => {
+                self.resources.insert(key(&object), cluster::json(object));
+            }
+            Event::Delete(object) => drop(self.resources.remove(&key(&object))),
+        }
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let now = Timestamp::now();
+        self.resources.values().map(|resource| Row::of(resource, now)).collect()
+    }
+}
+
+async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, String> {
+    // Whoever may not list is told so before the terminal is taken.
+    cluster.all(arguments.all_namespaces).await?;
+    let api = cluster.api(arguments.all_namespaces);
+    let mut events = pin!(watcher::watcher(api, watcher::Config::default()).default_backoff());
+    let mut view = View {
+        sort: arguments.sort,
+        reversed: arguments.reverse,
+        filter: arguments.filter.clone(),
+        ..View::default()
+    };
+    let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let mut shown = Shown::default();
+    let _terminal = Taken::take().map_err(text)?;
+    let mut keys = terminal::keys();
+    let mut tick = tokio::time::interval(TICK);
+    loop {
+        let (width, height) = Taken::size();
+        let page = view.page(&shown.rows(), &shown.trouble, width, height);
+        Taken::show(&page, colours).map_err(text)?;
+        tokio::select! {
+            event = events.next() => {
+                // A list is drawn once, and not once for each of its items.
+                let mut next = event;
+                while let Some(event) = next.take() {
+                    shown.take(event);
+                    next = events.next().now_or_never().flatten();
+                }
+            }
+            key = keys.recv() => match key {
+                Some(key) if view.press(key) => {}
+                Some(_) | None => break,
+            },
+            _ = tick.tick() => {}
+        }
+    }
+    Ok(Printout::fine(String::new()))
+}

@@ -1,0 +1,86 @@
+//! What a new status of a resource says that the one before did not, counted: judgements and returns. A
+//! status is written once, so each is counted once, whichever replica leads.
+
+use llsd_plan::status::{ConditionReason, ConditionType};
+use serde_json::Value;
+
+use super::metrics::Metrics;
+use super::results::{Judgement, Returned};
+
+/// Counts what is new. Called once a status was written.
+pub fn count(metrics: &Metrics, before: &Value, after: &Value) {
+    if let Some(result) = judged(before, after) {
+        metrics.preflight(result);
+    }
+    if let Some(cause) = returned(before, after) {
+        metrics.rollback(cause);
+    }
+}
+
+fn judged(before: &Value, after: &Value) -> Option<Judgement> {
+    let of = |status: &Value| {
+        let preflight = &status["preflight"];
+        (preflight["hash"].clone(), preflight["judgedAt"].clone())
+    };
+    if of(before) == of(after) {
+        return None;
+    }
+    match after["preflight"]["verdict"].as_str()? {
+        "Good" => Some(Judgement::Good),
+        "Refused" => Some(Judgement::Refused),
+        _ => Some(Judgement::NotJudged),
+    }
+}
+
+fn returned(before: &Value, after: &Value) -> Option<Returned> {
+    let reason = |status: &Value| {
+        let mut conditions = status["conditions"].as_array()?.iter();
+        let kind = ConditionType::RolledBack.as_str();
+        conditions.find(|condition| condition["type"] == kind)?["reason"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let now = reason(after)?;
+    if reason(before).as_ref() == Some(&now) {
+        return None;
+    }
+    let is_asked_for = now == ConditionReason::RollbackRequested.as_str();
+    Some(if is_asked_for { Returned::Requested } else { Returned::Failed })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_judgement_and_each_return_counts_once() {
+        let metrics = Metrics::new("0");
+        let judged = |verdict: &str, at: &str| json!({"preflight": {"hash": "1", "verdict": verdict, "judgedAt": at}});
+        let back = |reason: &str| json!({"conditions": [{"type": "RolledBack", "reason": reason}]});
+        for (before, after) in [
+            (json!({}), judged("Good", "1")),
+            (judged("Good", "1"), judged("Good", "1")),
+            (judged("Good", "1"), judged("Refused", "2")),
+            (judged("Refused", "2"), json!({})),
+            (json!({}), judged("NotJudged", "3")),
+            (json!({}), back("RolledBack")),
+            (back("RolledBack"), back("RolledBack")),
+            (back("RolledBack"), back("RollbackRequested")),
+            (back("RollbackRequested"), json!({})),
+        ] {
+            count(&metrics, &before, &after);
+        }
+        let text = metrics.text();
+        for line in [
+            "llsd_preflights_total{result=\"good\"} 1\n",
+            "llsd_preflights_total{result=\"refused\"} 1\n",
+            "llsd_preflights_total{result=\"not_judged\"} 1\n",
+            "llsd_rollbacks_total{cause=\"failed\"} 1\n",
+            "llsd_rollbacks_total{cause=\"requested\"} 1\n",
+        ] {
+            assert!(text.contains(line), "no {line:?} in:\n{text}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What watches the operator: figures, alerts, the dashboard, and what GitOps tools make of a status.
+
+mod alerts;
+mod health_rules;
+mod pages;
+mod scraped;
+mod top;
+mod traces;

@@ -1,0 +1,129 @@
+//! `llsd top` on a real cluster: plain lines for pipes, and a live page in a real terminal, driven by keys.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use llsd_testbed::access::eventually;
+use llsd_testbed::bed::Bed;
+use llsd_testbed::operator::executable;
+use serde_json::{Value, json};
+
+fn mistake() -> Value {
+    json!({
+        "distribution": {"name": "starter"},
+        "resources": {"models": [{"name": "m", "provider": "nobody"}]},
+    })
+}
+
+fn printed(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let done = Command::new(executable())
+        .arg("top")
+        .args(arguments)
+        .env("KUBECONFIG", kubeconfig)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// A program in a terminal of 100 columns and 20 lines, which `script` makes.
+struct Terminal {
+    script: Child,
+    keys: ChildStdin,
+    shown: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn run(kubeconfig: &Path, command: &str) -> Self {
+        let command = format!("stty cols 100 rows 20; {command}; echo ended=$?");
+        let mut script = Command::new("script")
+            .args(["--quiet", "--flush", "--command", &command, "/dev/null"])
+            .env("KUBECONFIG", kubeconfig)
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (keys, mut output) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+        let shown = Arc::<Mutex<String>>::default();
+        let page = Arc::clone(&shown);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = output.read(&mut bytes) {
+                page.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
+            }
+        });
+        Self { script, keys, shown }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    fn all(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    /// The last page that was drawn whole: each begins at the top left corner.
+    fn page(&self) -> String {
+        let all = self.all();
+        let pages: Vec<&str> = all.split("\u{1b}[1;1H").collect();
+        pages.iter().rev().nth(1).map(|page| (*page).to_owned()).unwrap_or_default()
+    }
+
+    async fn shows(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        eventually(what, async || holds(&self.page())).await;
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[tokio::test]
+async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
+    let Some(bed) = Bed::start(&[]).await else { return };
+    let kubeconfig = bed.cluster.kubeconfig_for("admin", &[llsd_testkit::MASTERS]);
+    let namespace = bed.namespace("top").await;
+    namespace.distribution("granite", json!({"distribution": {"name": "starter"}})).await;
+    namespace.distribution("mistral", mistake()).await;
+    namespace.until_ready("granite").await;
+    let failed = |found: &Value| found["status"]["phase"] == "Failed";
+    namespace.until("LlamaStackDistribution", "mistral", "has failed", failed).await;
+
+    let plain = printed(&kubeconfig, &["-A", "--sort", "problem"]);
+    let lines: Vec<&str> = plain.lines().collect();
+    assert!(lines[0].starts_with("NAMESPACE") && lines.len() == 3, "{plain}");
+    assert!(lines[1].contains("mistral") && lines[1].contains("Failed"), "{plain}");
+    assert!(lines[1].contains("spec.resources.models[0].provider"), "{plain}");
+    assert!(lines[2].contains("granite") && lines[2].contains("complete"), "{plain}");
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let json = printed(&kubeconfig, &["-n", &namespace.name, "--filter", "granite", "-o", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json.as_array().unwrap().len(), &json[0]["phase"]), (1, &json!("Ready")));
+
+    let mut terminal = Terminal::run(&kubeconfig, &format!("{} top -A", executable().display()));
+    terminal.shows("both", |page| page.contains("granite") && page.contains("mistral")).await;
+    // What happens is shown without a key.
+    namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
+    terminal.shows("the third", |page| page.contains("llama") && page.contains("3 servers")).await;
+    namespace.delete("LlamaStackDistribution", "llama").await;
+    terminal.shows("that it is gone", |page| page.contains("2 servers")).await;
+    terminal.press("s");
+    terminal.shows("what it is sorted by", |page| page.contains("NAME▲")).await;
+    terminal.press("/mist");
+    let only = |page: &str| page.contains("1 shown") && page.contains("mistral");
+    terminal
+        .shows("the one that is looked for", |page| only(page) && !page.contains("granite"))
+        .await;
+    terminal.shows("what is wrong with it", |page| page.contains("nobody")).await;
+    terminal.press("\u{3}");
+    eventually("it ends", async || terminal.all().contains("ended=0")).await;
+    assert!(terminal.all().contains("\u{1b}[?1049l"), "and gives the terminal back");
+}

@@ -1,0 +1,69 @@
+//! A cluster that runs real servers of one release: the stand-in for the kubelet starts their pods, and
+//! a registry has an image with a base configuration in its labels.
+
+use llsd::manifests::names;
+use llsd_kubelet::{ImageStandIn, RunningKubelet};
+use llsd_testkit::{ControlPlane, RegistryServer, Release, TestImage};
+use serde_json::json;
+
+use llsd_testbed::install::install;
+use llsd_testbed::namespace::Namespace;
+use llsd_testbed::operator::Operator;
+
+pub struct RealSite {
+    pub kubelet: RunningKubelet,
+    /// The image's reference.
+    pub image: String,
+    pub cluster: ControlPlane,
+    user: String,
+    _registry: RegistryServer,
+}
+
+impl RealSite {
+    /// `None`, said loudly, where the release or the programs of a cluster cannot be had.
+    pub async fn start_or_skip<const N: usize>(
+        release: Release,
+        labels: [(&str, String); N],
+    ) -> Option<Self> {
+        if !release.install_or_skip() {
+            return None;
+        }
+        let stand_in = ImageStandIn::server(&release.install().unwrap());
+        let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
+        let user = install(&cluster).await;
+        let kubelet =
+            RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await?;
+        let registry = RegistryServer::builder().start().await.unwrap();
+        let image = push(&registry, release.version(), labels).await;
+        let host = registry.host();
+        let registries = format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n");
+        let operators = Namespace { cluster: &cluster, name: names::NAMESPACE.to_owned() };
+        operators.config_map(names::CONFIG_MAP, json!({"registries": registries})).await;
+        Some(Self { kubelet, image, cluster, user, _registry: registry })
+    }
+
+    /// One replica of the operator, which asks the servers where the stand-in has them.
+    pub fn operator(&self, more: &[&str]) -> Operator {
+        let template = self.kubelet.server_url_template();
+        let arguments = [&["--server-url-template", template.as_str()], more].concat();
+        let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
+        Operator::replica(&self.cluster, &kubeconfig, &arguments)
+    }
+
+    /// A new namespace.
+    pub async fn namespace(&self, prefix: &str) -> Namespace<'_> {
+        let name = self.cluster.namespace(prefix).await.unwrap();
+        Namespace { cluster: &self.cluster, name }
+    }
+}
+
+async fn push<const N: usize>(
+    registry: &RegistryServer,
+    release: &str,
+    labels: [(&str, String); N],
+) -> String {
+    let image = TestImage::new().label("org.opencontainers.image.version", release);
+    let image = labels.into_iter().fold(image, |image, (name, value)| image.label(name, value));
+    registry.push("small", release, &image).await.unwrap();
+    format!("{}/small:{release}", registry.host())
+}
