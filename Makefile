@@ -62,6 +62,22 @@ image: ## The operator's image in dist/image; with REF=… pushed there, with KE
 release: ## Everything of a release in dist/: VERSION=…, and REF, KEY, DOWNLOAD_URL as they are set
 	@scripts/release '$(VERSION)' $(REF) $(FLAGS)
 
+.PHONY: playground
+playground: ## The engine as one page without a server, dist/playground/index.html
+	@scripts/playground
+
+.PHONY: playground-test
+playground-test: ## The page gives the bytes of the command line, and real Chromium drives it; PICTURES=FOLDER keeps screenshots
+	@scripts/playground-test
+
+.PHONY: docs
+docs: ## The documentation as a site in dist/docs, with the playground, and no dead link
+	@scripts/docs
+
+.PHONY: docs-test
+docs-test: ## Every command and YAML block of the documentation, run on a real control plane; PAGES=… for some
+	@scripts/docs-test $(PAGES)
+
 .PHONY: bench
 bench: ## How long planning takes
 	cargo bench -p llsd-plan --bench planning
@@ -91,8 +107,9 @@ coverage: ## Line coverage of each crate
 	@scripts/coverage
 
 .PHONY: generate
-generate: ## Writes the generated install files under deploy/ and charts/
+generate: ## Writes the generated install files under deploy/ and charts/, and the reference pages
 	cargo run --quiet -p llsd -- manifests --output-dir deploy --charts-dir charts
+	UPDATE_REFERENCE=1 cargo test --quiet -p llsd-release --test reference
 
 .PHONY: control-plane
 control-plane: ## A Kubernetes control plane on loopback, until Ctrl-C

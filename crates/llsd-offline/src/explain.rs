@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use llsd_plan::callers;
 use llsd_plan::config::Generated;
-use llsd_plan::document::{self, Origin};
+use llsd_plan::document::{self, Line, Origin};
 use llsd_plan::problem::Problem;
 use llsd_plan::releases::Server;
 
@@ -40,17 +40,25 @@ fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> Strin
         comment(base),
         comment(&callers),
     );
-    let lines = document::lines(&generated.document);
+    let lines = origins(examined, generated);
     let longest = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default();
     let column = longest.min(WIDEST);
     for line in lines {
-        let origin = match line.origin {
-            Origin::Field(path) => Origin::Field(examined.own_path(&path)),
-            other => other,
-        };
-        let _ = writeln!(out, "{:<column$}  # {}", line.text, comment(&origin.to_string()));
+        let _ = writeln!(out, "{:<column$}  # {}", line.text, comment(&line.origin.to_string()));
     }
     out
+}
+
+/// The lines of a generated configuration, with their origins in the fields that the file's author
+/// wrote.
+pub fn origins(examined: &Examined, generated: &Generated) -> Vec<Line> {
+    let mut lines = document::lines(&generated.document);
+    for line in &mut lines {
+        if let Origin::Field(path) = &line.origin {
+            line.origin = Origin::Field(examined.own_path(path));
+        }
+    }
+    lines
 }
 
 fn unchanged(examined: &Examined, text: &str, source: &str) -> String {

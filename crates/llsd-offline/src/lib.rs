@@ -3,12 +3,14 @@
 //! codes are the command line's.
 
 pub mod access;
+mod change;
 mod configuration;
 mod examined;
 pub mod explain;
 mod facts_file;
 mod finding;
 mod input;
+mod known;
 pub mod migrate;
 mod pick;
 mod plans;
@@ -17,11 +19,13 @@ mod report;
 mod resource;
 mod validate;
 
+pub use change::{Change, healing};
 pub use configuration::Configuration;
 pub use examined::{Examined, Planned};
 pub use facts_file::{base, facts};
 pub use finding::Finding;
 pub use input::{Input, Source};
+pub use known::Known;
 pub use plans::{Plans, Refused};
 pub use report::{Report, StreamTexts, Verdict};
 pub use resource::{Contents, Remark, Resource};

@@ -11,6 +11,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// The name that a message asks for with `did you mean NAME?`, which is how every one does.
+pub fn meant(message: &str) -> Option<&str> {
+    let (_, after) = message.split_once("did you mean ")?;
+    let (name, _) = after.split_once('?')?;
+    Some(name)
+}
+
 /// Edit distance by the classic row-at-a-time recurrence; the names are a dozen characters, so a
 /// crate for it would cost more than it saves.
 pub fn distance(left: &str, right: &str) -> usize {
@@ -38,5 +45,12 @@ mod tests {
         assert_eq!(nearest("apikey", known), Some("apiKey"));
         assert_eq!(nearest("temperature", known), None);
         assert_eq!(nearest("xy", known), None);
+    }
+
+    #[test]
+    fn the_name_that_was_meant_is_read_back_from_the_message() {
+        assert_eq!(meant("did you mean starter? known are starter, x"), Some("starter"));
+        assert_eq!(meant("unknown type (did you mean vllm?)"), Some("vllm"));
+        assert_eq!(meant("remove it"), None);
     }
 }

@@ -13,6 +13,7 @@ pub mod manual;
 pub mod plugin_index;
 pub mod provenance;
 pub mod push;
+pub mod reference;
 pub mod root;
 pub mod signing;
 pub mod verify;

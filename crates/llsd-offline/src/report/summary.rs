@@ -36,6 +36,14 @@ impl Verdict {
 }
 
 impl Report {
+    /// Every problem and warning.
+    pub fn all(&self) -> impl Iterator<Item = &Finding> {
+        let of_resources =
+            self.resources.iter().flat_map(|found| [&found.problems, &found.warnings]);
+        let of_remarks = self.remarks.iter().flat_map(|found| [&found.problems, &found.warnings]);
+        of_resources.chain(of_remarks).flatten()
+    }
+
     pub fn problem_count(&self) -> usize {
         self.resources.iter().map(|resource| resource.problems.len()).sum::<usize>()
             + self.remarks.iter().map(|remark| remark.problems.len()).sum::<usize>()

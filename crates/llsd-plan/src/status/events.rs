@@ -33,35 +33,55 @@ pub enum EventKind {
 vocabulary! {
     /// What events are named.
     EventReason {
+        /// A configuration was generated.
         ConfigGenerated,
+        /// The resource asks for something that the server would refuse.
         ConfigGenerationFailed,
+        /// The registry does not answer; it is asked again.
         RegistryUnavailable,
+        /// A Secret, or a key of one, is missing or cannot be used.
         SecretResolutionFailed,
+        /// An external provider takes the place of another one.
         ProviderOverridden,
+        /// A provider is configured, and its API is disabled.
         DisabledProviderIgnored,
         /// All other remarks on the resource.
         SpecWarning,
+        /// The Deployment was changed.
         DeploymentUpdated,
+        /// An object of that name belongs to somebody else, and is left alone.
         ObjectNotOurs,
+        /// The API server refused an object.
         ObjectRefused,
+        /// The API server was in the way; it is tried again.
         ApplyFailed,
+        /// Something waits for your word.
         UpdatePending,
+        /// The new image takes the change.
         PreflightPassed,
+        /// The new image would not start with the change, and nothing was rolled out.
         PreflightFailed,
         /// A change could not be judged, and was rolled out all the same.
         PreflightSkipped,
+        /// A change did not become available, and the server runs as before it.
         RolledBack,
+        /// The resource is paused: nothing is written for it.
         Paused,
+        /// The operator lacks a right that the resource needs.
         AccessLimited,
+        /// The cluster does not serve a kind that the resource needs.
         KindNotServed,
+        /// Pods do not run.
         ServerFailing,
+        /// A router or gateway does not serve the object that exposes the server.
         RouteNotAdmitted,
+        /// The server is ready.
         Ready,
     }
 }
 
 impl EventReason {
-    fn kind(self) -> EventKind {
+    pub fn kind(self) -> EventKind {
         match self {
             Self::ConfigGenerated
             | Self::DeploymentUpdated
@@ -74,7 +94,7 @@ impl EventReason {
     }
 
     /// What the operator was doing.
-    fn action(self) -> &'static str {
+    pub fn action(self) -> &'static str {
         match self {
             Self::ConfigGenerated | Self::ConfigGenerationFailed | Self::RegistryUnavailable => {
                 "GenerateConfig"

@@ -1,18 +1,24 @@
 //! The vocabulary of a status: types and reasons of conditions. People and programs match on these
 //! words, so those that v0.9 had stay as they are.
 
-/// An enum whose variants are the words themselves.
+/// An enum whose variants are the words themselves, each with what it says to people: the reference
+/// pages are made from that.
 macro_rules! vocabulary {
-    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $word:ident,)+ }) => {
+    ($(#[$about:meta])* $name:ident { $($(#[doc = $doc:literal])+ $word:ident,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$doc])* $word,)+ }
+        pub enum $name { $($(#[doc = $doc])+ $word,)+ }
 
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$word,)+];
 
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$word => stringify!($word),)+ }
+            }
+
+            /// What the word says.
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$word => concat!($($doc),+),)+ }
             }
         }
     };
@@ -28,7 +34,9 @@ vocabulary! {
         Reconciling,
         /// Present only while nothing happens until somebody acts.
         Stalled,
+        /// The configuration could be generated, or none is needed.
         ConfigGenerated,
+        /// All Secrets that the resource refers to are there, with their keys.
         SecretsResolved,
         /// The Deployment is as planned.
         DeploymentUpdated,
@@ -40,6 +48,7 @@ vocabulary! {
         HealthCheck,
         /// Only where there is a claim.
         StorageReady,
+        /// The Service is there.
         ServiceReady,
         /// Present only while something waits for the user.
         UpdatePending,
@@ -76,33 +85,48 @@ impl ConditionType {
 vocabulary! {
     /// Why a condition is as it is.
     ConditionReason {
+        /// The server runs as the resource asks for.
         Ready,
+        /// The resource is being deleted.
         Terminating,
         /// Planned, and nothing is written yet.
         Applying,
         /// The stored object cannot be read.
         InvalidResource,
 
+        /// The configuration was generated.
         ConfigGenerationSucceeded,
         /// The configuration is the user's own.
         ConfigOverridden,
         /// The configuration is the image's.
         DefaultConfigUsed,
+        /// The resource asks for something that the server would refuse.
         ConfigGenerationFailed,
+        /// The image carries no configuration.
         MissingConfigLabels,
+        /// The configuration inside the image has a version that is not supported.
         UnsupportedConfigVersion,
+        /// A ConfigMap that the resource names is not there.
         ConfigMapNotFound,
         /// A volume claim of the user's own is not there.
         ClaimNotFound,
+        /// The registry does not answer; it is asked again.
         RegistryUnavailable,
+        /// What a Secret holds decides what is generated, and it is not there.
         WaitingForSecrets,
 
+        /// Every Secret and key is there.
         AllSecretsFound,
+        /// A Secret that the resource refers to is not there.
         SecretNotFound,
+        /// The Secret is there, and lacks the key.
         SecretKeyNotFound,
+        /// The server would not start with what the Secret holds.
         SecretValueRejected,
+        /// Which Secrets are needed is known once the configuration is.
         WaitingForConfig,
 
+        /// The Deployment is as planned.
         DeploymentUpdated,
         /// Nothing is written, because nothing could be planned.
         PlanningFailed,
@@ -121,12 +145,18 @@ vocabulary! {
         /// An object that is no longer asked for is still there.
         NotDeleted,
 
+        /// At least one pod serves.
         ReplicasAvailable,
+        /// No pod serves.
         NoReplicasAvailable,
+        /// No pod is wanted.
         ScaledToZero,
 
+        /// All pods that are wanted run and are new.
         DeploymentReady,
+        /// Pods come up.
         DeploymentPending,
+        /// Kubernetes cannot make the pods.
         DeploymentFailed,
         /// New pods come up, or old ones go.
         RollingOut,
@@ -137,19 +167,27 @@ vocabulary! {
         /// A backend does not have a model without which the server would end.
         WaitingForModels,
 
+        /// The server says that it is well.
         HealthCheckPassed,
+        /// The server says that it is not well.
         HealthCheckFailed,
+        /// The operator cannot reach the server; others may.
         ServerUnreachable,
         /// The server's certificate is not the one in its Secret.
         ServerUntrusted,
+        /// The server was not asked yet.
         ServerNotAsked,
 
         /// A router or gateway does not serve the object that exposes the server.
         RouteNotAdmitted,
 
+        /// The volume claim is bound.
         StorageReady,
+        /// The volume claim is not bound.
         StorageFailed,
+        /// The Service is there.
         ServiceReady,
+        /// The Service could not be made.
         ServiceFailed,
 
         /// An adopted Deployment keeps the template that it came with.
@@ -158,6 +196,7 @@ vocabulary! {
         TemplateKept,
         /// The new image judges a change.
         PreflightRunning,
+        /// The new image takes the change.
         PreflightPassed,
         /// The new image would not start with a change.
         PreflightFailed,

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_offline::{Finding, Input, Remark, Source, base, facts};
-use llsd_plan::facts::Facts;
+use llsd_offline::{Input, Known};
 
 use super::files::open;
 use super::{Printout, image_config};
@@ -42,60 +41,27 @@ impl FactsFlags {
     /// An input without resources, with remarks on every file that cannot be used. The error is one
     /// of usage: a file that cannot be opened.
     pub(super) fn read(&self) -> Result<Input, Printout> {
-        let mut read = Read::default();
-        if let Some(file) = &self.facts
-            && let Some(facts) = read.file(file, |_, text| facts(text))?
-        {
-            read.facts = facts;
+        let mut known = Known::default();
+        if let Some(file) = &self.facts {
+            known.add_facts(open(file)?);
         }
-        if let Some(file) = &self.image_config
-            && let Some(image) = read.file(file, image_config::read)?
-        {
-            let source = read.files.last().cloned().unwrap_or_default();
-            let described = image_config::describe(image, self.base.is_none());
-            match described {
-                Ok(found) => found.add_to(&mut read.facts.image),
-                Err(finding) => read.remark(source, finding),
+        if let Some(file) = &self.image_config {
+            let source = open(file)?;
+            let name = source.name.clone();
+            if let Some(image) = known.read(source, image_config::read) {
+                match image_config::describe(image, self.base.is_none()) {
+                    Ok(found) => found.add_to(&mut known.facts.image),
+                    Err(finding) => known.remark(name, finding),
+                }
             }
         }
-        if let Some(file) = &self.base
-            && let Some(base) = read.file(file, base)?
-        {
-            read.facts.image.base = Some(base);
+        if let Some(file) = &self.base {
+            known.add_base(open(file)?);
         }
         if let Some(release) = &self.release {
-            read.facts.image.release = Some(release.clone());
+            known.facts.image.release = Some(release.clone());
         }
-        let Read { files, facts, remarks } = read;
-        let facts = Some(facts).filter(|_| remarks.is_empty());
-        Ok(Input { files, resources: Vec::new(), remarks, facts })
-    }
-}
-
-#[derive(Debug, Default)]
-struct Read {
-    files: Vec<String>,
-    facts: Facts,
-    remarks: Vec<Remark>,
-}
-
-impl Read {
-    /// What the file holds, or nothing and a remark.
-    fn file<T>(
-        &mut self,
-        path: &Path,
-        reader: impl Fn(&str, &str) -> Result<T, Finding>,
-    ) -> Result<Option<T>, Printout> {
-        let Source { name, text } = open(path)?;
-        self.files.push(name.clone());
-        let text = text.map_err(|fault| Finding::of_text(&fault));
-        let content = text.and_then(|text| reader(&name, &text));
-        Ok(content.map_err(|finding| self.remark(name, finding)).ok())
-    }
-
-    fn remark(&mut self, file: String, finding: Finding) {
-        let remark = Remark { file, document: None, problems: vec![finding], warnings: Vec::new() };
-        self.remarks.push(remark);
+        Ok(known.into_input())
     }
 }
 

@@ -1,0 +1,21 @@
+//! The reference pages of the documentation, made from what the program itself knows: the resource's
+//! schema, the command line's definition, and the words of a status.
+
+mod commands;
+mod fields;
+mod page;
+mod words;
+
+pub use commands::commands;
+pub use fields::fields;
+pub use words::{conditions, events};
+
+/// Every page by its name under `docs/reference`.
+pub fn pages() -> Vec<(&'static str, String)> {
+    vec![
+        ("commands.md", commands(llsd::command::definition())),
+        ("conditions.md", conditions()),
+        ("events.md", events()),
+        ("fields.md", fields()),
+    ]
+}
