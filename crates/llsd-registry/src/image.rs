@@ -190,6 +190,7 @@ impl Reader<'_> {
             repository: self.repository,
             unpacking: self.unpacking,
             deadline: self.deadline,
+            file: limit,
         };
         let content = layers.search(digest, size, path, |watch| watch.required(limit));
         Ok(content.await?.and_then(|content| {

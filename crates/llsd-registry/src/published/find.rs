@@ -31,17 +31,41 @@ enum OneLayer {
 }
 
 impl Published {
-    /// The file that a container of this platform would see under `path`.
+    /// The text that a container of this platform would see under `path`.
     pub async fn find_file(
         &self,
         repository: Repository<'_>,
         part: &Part,
         path: &str,
     ) -> Result<FoundFile, Error> {
+        let found = Self::find(repository, part, path, repository.limits().file).await?;
+        let FoundBytes { layer, layer_size, path: at, content } = found;
+        let unclear = |_| Error::malformed(at.trim_start_matches('/'), "it is not UTF-8 text");
+        let text = String::from_utf8(content).map_err(unclear)?;
+        Ok(FoundFile { layer, layer_size, path: at, text })
+    }
+
+    /// The bytes that a container of this platform would see under `path`, no more than `limit`.
+    pub async fn find_bytes(
+        &self,
+        repository: Repository<'_>,
+        part: &Part,
+        path: &str,
+        limit: u64,
+    ) -> Result<Vec<u8>, Error> {
+        Ok(Self::find(repository, part, path, limit).await?.content)
+    }
+
+    async fn find(
+        repository: Repository<'_>,
+        part: &Part,
+        path: &str,
+        limit: u64,
+    ) -> Result<FoundBytes, Error> {
         let not_there = || Error::NotInImage { path: path.to_owned() };
         let unpacking = Unpacking::new(1);
         let deadline = Instant::now() + repository.limits().lookup;
-        let layers = Layers { repository, unpacking: &unpacking, deadline };
+        let layers = Layers { repository, unpacking: &unpacking, deadline, file: limit };
         let mut wanted = plain_path(path).ok_or_else(not_there)?;
         for _ in 0..=HOPS {
             match in_layers(layers, part, &wanted).await? {
@@ -55,8 +79,16 @@ impl Published {
     }
 }
 
+/// A file before it is known to be a text.
+struct FoundBytes {
+    layer: Digest,
+    layer_size: u64,
+    path: String,
+    content: Vec<u8>,
+}
+
 enum AllLayers {
-    Found(FoundFile),
+    Found(FoundBytes),
     Link(String),
     Deleted,
     Nowhere,
@@ -64,7 +96,7 @@ enum AllLayers {
 
 /// From the uppermost layer down, until one decides.
 async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllLayers, Error> {
-    let limit = layers.repository.limits().file;
+    let limit = layers.file;
     for layer in part.layers.iter().rev() {
         let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
             Ok(match watch.verdict(limit)? {
@@ -75,13 +107,11 @@ async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllL
         });
         match Box::pin(seen).await?? {
             OneLayer::Here(content) => {
-                let unclear = |_| Error::malformed(wanted, "it is not UTF-8 text");
-                let text = String::from_utf8(content).map_err(unclear)?;
-                return Ok(AllLayers::Found(FoundFile {
+                return Ok(AllLayers::Found(FoundBytes {
                     layer: layer.digest.clone(),
                     layer_size: layer.size,
                     path: format!("/{wanted}"),
-                    text,
+                    content,
                 }));
             }
             // Where a link leads, any layer may have the file.
