@@ -54,6 +54,7 @@ mod redis;
 mod registry;
 mod shared;
 mod skip;
+mod wheel;
 
 pub use access::{Kubectl, MASTERS};
 pub use audit::{Audit, Mark, Request, Requests};
@@ -72,6 +73,7 @@ pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{Unobtainable, skip, skipped, started_or_skipped, test_name};
+pub use wheel::TestWheel;
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one
 /// before keeps its choice.

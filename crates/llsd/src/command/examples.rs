@@ -63,6 +63,30 @@ llsd image label quay.io/me/server:1 --config run.yaml",
 llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/server:2",
     ),
     (
+        "provider",
+        "llsd provider init greeting                # a provider that works, to start from
+llsd provider check quay.io/me/acme:1      # what is wrong with its image, and what becomes of it",
+    ),
+    ("provider init", "llsd provider init greeting                # a provider that works, to start from"),
+    (
+        "provider check",
+        "llsd provider check ./lls-provider --python 3.12
+llsd provider check quay.io/me/acme:1      # every platform of an image",
+    ),
+    (
+        "provider package",
+        "llsd provider package dist --api inference --type remote::acme --module acme -t quay.io/me/acme:1
+llsd provider package a.whl b.whl --api safety --type inline::a --module a -t quay.io/me/a:1",
+    ),
+    (
+        "provider server-program",
+        "llsd provider server-program | python3 - > server.json",
+    ),
+    (
+        "provider install",
+        "llsd provider install --from /lls-provider --to /opt/llama-stack/external-providers --python 3.12",
+    ),
+    (
         "status",
         "llsd status my-stack -n team               # what runs, what is wrong, what to do
 llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready",

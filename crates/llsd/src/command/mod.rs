@@ -19,6 +19,7 @@ mod manifests;
 mod migrate;
 mod offline;
 mod printout;
+mod provider;
 mod redis_proxy;
 mod render;
 mod report;
@@ -57,6 +58,7 @@ enum Command {
     Crd,
     Manifests(manifests::Arguments),
     Image(image::Arguments),
+    Provider(provider::Arguments),
     Status(server::status::Arguments),
     History(server::history::Arguments),
     Rollback(server::rollback::Arguments),
@@ -83,6 +85,7 @@ impl Command {
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
+            Self::Provider(arguments) => Ok(provider::run(arguments)),
             Self::Status(arguments) => server::status::run(arguments),
             Self::History(arguments) => server::history::run(arguments),
             Self::Rollback(arguments) => server::rollback::run(arguments),

@@ -10,6 +10,8 @@ mod image_label;
 mod image_label_refusals;
 mod migrate_files;
 mod program;
+mod provider_install;
+mod provider_package;
 mod render_base;
 mod render_facts;
 mod render_image_config;

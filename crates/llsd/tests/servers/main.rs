@@ -6,6 +6,7 @@ mod judged;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
+mod provider_packages;
 mod real_servers_judge;
 mod redis;
 mod redis_proxy;
