@@ -36,8 +36,13 @@ go_tool() {
     command -v go >/dev/null 2>&1 || return 1
     say "Building $1 $3; takes minutes, and is kept in $folder"
     rm -rf "$folder.part"
-    CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS='-trimpath -buildvcs=false' GOBIN=$folder.part \
-      go install -ldflags='-s -w' "$2@v$3" >&2 || return 1
+    mkdir -p "$folder.part"
+    # `go install` would also ask which versions there are, and not every mirror knows.
+    (
+      cd "$folder.part"
+      export CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS='-trimpath -buildvcs=false -mod=mod'
+      go mod init tools && go mod edit -require="${2%%/cmd/*}@v$3" && go build -ldflags='-s -w' -o "$4" "$2"
+    ) >&2 || return 1
     mv "$folder.part" "$folder"
   fi
   echo "$folder/$4"
@@ -117,8 +122,8 @@ end_started() {
   wait 2>/dev/null || true
 }
 
-# Half of its time a test waits for an API server or a pod, so twice as many run as there are cores.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
+# Half of its time a test waits for an API server or a pod, so more run than there are cores, in each half.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 1))}
 
 # Runs a test command and adds its counts to $passed, $failed and $skipped.
 passed=0 failed=0 skipped=0
@@ -131,6 +136,21 @@ run_tests() {
   skipped=$((skipped + $(grep -c '^SKIPPED ' "$log" || true)))
   # A test program that did not build, or that died, has no line of its own.
   if [ "$status" != 0 ] && ! grep -q '^test result: FAILED' "$log"; then failed=$((failed + 1)); fi
+  rm -f "$log"
+}
+
+# All tests. Two programs run beside each other, so that the last tests of one do not leave the machine idle;
+# which half a program belongs to, its first letter says.
+run_all_tests() {
+  local log half cargo=(cargo test --workspace --locked --no-fail-fast)
+  log=$(mktemp)
+  "${cargo[@]}" --test '[fow]*' >"$log" 2>&1 &
+  half=$!
+  run_tests "${cargo[@]}" --lib --bins --test '[!fow]*'
+  run_tests "${cargo[@]}" --doc
+  run_tests tail --pid="$half" -n +1 -f "$log"
+  # As above: a program that died.
+  wait "$half" || grep -q '^test result: FAILED' "$log" || failed=$((failed + 1))
   rm -f "$log"
 }
 

@@ -50,7 +50,7 @@ mod tests {
             ("get", "", "secrets", "llama-stack-k8s-operator-manager-role"),
             ("watch", "", "secrets", "llama-stack-k8s-operator-secret-watch-role"),
             (
-                "patch",
+                "update",
                 "coordination.k8s.io",
                 "leases",
                 "llama-stack-k8s-operator-leader-election-role",

@@ -78,7 +78,10 @@ impl Component {
         dir: &Path,
         watchdog: &Watchdog,
     ) -> anyhow::Result<Self> {
-        Self::start(name, Command::new(program).args(args).current_dir(dir), dir, watchdog)
+        // Programs in Go collect garbage less often: there is more memory than time.
+        let mut command = Command::new(program);
+        command.args(args).current_dir(dir).env("GOGC", "400");
+        Self::start(name, &mut command, dir, watchdog)
     }
 
     /// As [`spawn`](Self::spawn), for a command with a folder, an environment or a user of its own.

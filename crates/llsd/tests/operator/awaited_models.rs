@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{ControlPlane, OllamaStub, RegistryServer, Release, free_port};
 use serde_json::{Value, json};
@@ -45,8 +44,9 @@ async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
     let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
     let image = distribution(&cluster, &registry, "0.7.3", labels).await;
     let template = kubelet.server_url_template();
-    let _operator =
-        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
+    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
+    let arguments = ["--server-url-template", template.as_str()];
+    let mut leader = Operator::replica(&cluster, &kubeconfig, &arguments);
     let name = cluster.namespace("awaited").await.unwrap();
     let world = World { namespace: Namespace { cluster: &cluster, name }, kubelet: &kubelet };
     let spec = json!({
@@ -62,6 +62,9 @@ async fn a_model_that_is_not_there_yet_is_waited_for_and_named_in_the_status() {
     assert_eq!(down["status"]["phase"], "Initializing");
     let ready = condition(&down, "Ready");
     assert_eq!(ready["reason"], "WaitingForModels");
+    // Another replica leads from here on.
+    let _follower = Operator::replica(&cluster, &kubeconfig, &arguments);
+    leader.kill();
     let stub = OllamaStub::start(address).await.unwrap();
     world.awaits(&format!("does not have it; ollama pull {MODEL}")).await;
 

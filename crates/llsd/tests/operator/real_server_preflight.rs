@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{ControlPlane, RegistryServer, Release};
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::Operator;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
+const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
 /// Each judgement reads a lot of Python, on a machine that may be busy.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// A secret that nobody may see.
@@ -45,8 +45,8 @@ fn own_file(image: &str, config_map: &str) -> Value {
 }
 
 /// The base with other providers, by API.
-fn file_with(providers: &[(&str, &str)]) -> String {
-    let mut file: Value = llsd_plan::document::read(BASE).unwrap();
+fn file_with(base: &str, providers: &[(&str, &str)]) -> String {
+    let mut file: Value = llsd_plan::document::read(base).unwrap();
     for (api, kind) in providers {
         let entry = json!({"provider_id": "odd", "provider_type": kind, "config": {}});
         file["providers"][api] = json!([entry]);
@@ -59,10 +59,20 @@ fn file_with(providers: &[(&str, &str)]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_real_server_refuses_never_reaches_the_running_one() {
-    if !Release::V0_7_3.install_or_skip() {
+    refused_by(Release::V0_7_3, BASE).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ogx_refuses_never_reaches_the_running_one() {
+    refused_by(Release::OGX_1_5_0, BASE_OF_OGX).await;
+}
+
+/// With two replicas of the operator, whose leader ends while the first judgement runs.
+async fn refused_by(release: Release, base: &str) {
+    if !release.install_or_skip() {
         return;
     }
-    let venv = Release::V0_7_3.install().unwrap();
+    let venv = release.install().unwrap();
     let builder = ControlPlane::builder().with_controller_manager();
     let Some(cluster) = builder.start_or_skip().await else { return };
     let user = install(&cluster).await;
@@ -73,26 +83,30 @@ async fn what_a_real_server_refuses_never_reaches_the_running_one() {
         return;
     };
     let registry = RegistryServer::builder().start().await.unwrap();
-    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
-    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
+    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(base))];
+    let image = distribution(&cluster, &registry, release.version(), labels).await;
     let template = kubelet.server_url_template();
-    let operator =
-        Operator::start(&cluster, &user, names::NAMESPACE, &["--server-url-template", &template]);
+    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
+    let arguments = ["--server-url-template", template.as_str()];
+    let mut leader = Operator::replica(&cluster, &kubeconfig, &arguments);
     let namespace =
         Namespace { cluster: &cluster, name: cluster.namespace("preflight").await.unwrap() };
     namespace.secret("creds", json!({"token": KEY})).await;
     // A provider that nobody knows and an API of another era, which are told at once; and one whose
     // package the image lacks.
-    let broken =
-        file_with(&[("inference", "remote::nowhere"), ("telemetry", "inline::meta-reference")]);
+    let broken = file_with(
+        base,
+        &[("inference", "remote::nowhere"), ("telemetry", "inline::meta-reference")],
+    );
     namespace.config_map("broken", json!({"config.yaml": broken})).await;
-    let lacking = file_with(&[("inference", "remote::oci")]);
+    let lacking = file_with(base, &[("inference", "remote::oci")]);
     namespace.config_map("lacking", json!({"config.yaml": lacking})).await;
 
     let good = json!({"max_tokens": 100});
     namespace.distribution("real", spec(&image, &good)).await;
     until(&namespace, &kubelet, |now| condition(now, "Ready")["status"] == "True").await;
     let pods = pods(&namespace).await;
+    let follower = Operator::replica(&cluster, &kubeconfig, &arguments);
     let mistakes = [
         Mistake {
             spec: spec(&image, &json!({"max_tokens": "many"})),
@@ -113,6 +127,11 @@ async fn what_a_real_server_refuses_never_reaches_the_running_one() {
     for (number, Mistake { spec, field, words }) in mistakes.into_iter().enumerate() {
         namespace.distribution("real", spec).await;
         let generation = i64::try_from(number).unwrap() + 2;
+        if number == 0 {
+            until(&namespace, &kubelet, |now| condition(now, "Preflight")["status"] == "Unknown")
+                .await;
+            leader.kill();
+        }
         let refused = until(&namespace, &kubelet, |now| {
             let judged = condition(now, "Preflight");
             judged["status"] != "Unknown" && judged["observedGeneration"] == generation
@@ -121,7 +140,7 @@ async fn what_a_real_server_refuses_never_reaches_the_running_one() {
         let judged = condition(&refused, "Preflight");
         let message = judged["message"].as_str().unwrap();
         assert_eq!(judged["reason"], "PreflightFailed", "{field}: {message}");
-        assert!(message.contains("llama-stack 0.7.3"), "{message}");
+        assert!(message.contains(&release.to_string()), "{message}");
         assert!(message.contains(&format!("{field}: ")), "{message}");
         assert!(words.iter().all(|words| message.contains(words)), "{message}");
         assert_eq!(condition(&refused, "Stalled")["status"], "True", "{refused}");
@@ -129,7 +148,8 @@ async fn what_a_real_server_refuses_never_reaches_the_running_one() {
     }
     let url = format!("{}/{}/real-service/v1/health", kubelet.proxy_url(), namespace.name);
     assert!(reqwest::get(url).await.unwrap().status().is_success());
-    assert!(!operator.log().contains(KEY) && !kubelet.logs(&namespace.name).contains(KEY));
+    let logs = leader.log() + &follower.log();
+    assert!(!logs.contains(KEY) && !kubelet.logs(&namespace.name).contains(KEY));
 
     // What the server takes is rolled out.
     namespace.distribution("real", spec(&image, &json!({"max_tokens": 200}))).await;

@@ -1,7 +1,7 @@
-//! A client that asks all the time while the pods of a real server are replaced. Each is a process, its
-//! `preStop` hook is run, and connections follow late, as in a cluster: without the hook some of them
-//! would meet a server that is gone. `make test-replacing` lets streams take ten minutes, and measures how
-//! long nobody answers where the one pod of a server with a volume is replaced.
+//! A client that asks all the time while the pods of a real server are replaced, or are about to be. Each
+//! is a process, its `preStop` hook is run, and connections follow late, as in a cluster: without the hook
+//! some of them would meet a server that is gone. `make test-replacing` lets streams take ten minutes, and
+//! measures how long nobody answers where the one pod of a server with a volume is replaced.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{ControlPlane, OpenAiStub, RegistryServer, Release};
 use serde_json::{Value, json};
@@ -21,6 +20,7 @@ use super::real_server_end_to_end::distribution;
 use llsd_testbed::install::install;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::Operator;
+use llsd_testbed::running::Running;
 
 const MODEL: &str = "llama3.2-8b";
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
@@ -28,6 +28,8 @@ const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 /// longer than a pod goes on serving before it is stopped.
 const PAUSE: u64 = 15;
 const PARTS: u32 = 4;
+/// So long a server must have been available for its state to be a good one.
+const GOOD_AFTER: Duration = Duration::from_secs(62);
 
 /// The pause that was asked for, if another one was.
 fn longer_pause() -> Option<Duration> {
@@ -101,6 +103,19 @@ impl Client {
         self.ends.store(true, Ordering::Relaxed);
         self.task.await.unwrap()
     }
+
+    /// Ends, with at least so many answers and no failure.
+    async fn lost_nothing(self, fewest: usize) {
+        let (answers, failures) = self.end().await;
+        let answered = answers.len();
+        assert!(failures.is_empty(), "{} of {answered} failed: {failures:#?}", failures.len());
+        assert!(answered > fewest, "{answered}");
+        println!("{answered} requests: none lost");
+    }
+}
+
+fn is_ready(resource: &Value) -> bool {
+    condition(resource, "Ready")["status"] == "True"
 }
 
 async fn until(
@@ -112,7 +127,7 @@ async fn until(
     let begun = Instant::now();
     loop {
         let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        if condition(&now, "Ready")["status"] == "True" && holds(&now).await {
+        if holds(&now).await {
             return;
         }
         let waited = begun.elapsed();
@@ -126,68 +141,138 @@ async fn until(
     }
 }
 
+/// A cluster that runs real servers, with a model server behind them.
+struct Site {
+    cluster: ControlPlane,
+    user: String,
+    kubelet: RunningKubelet,
+    stub: OpenAiStub,
+    image: String,
+    _registry: RegistryServer,
+}
+
+impl Site {
+    async fn start_or_skip() -> Option<Self> {
+        if !Release::V0_7_3.install_or_skip() {
+            return None;
+        }
+        let stand_in = ImageStandIn::server(&Release::V0_7_3.install().unwrap());
+        let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
+        let user = install(&cluster).await;
+        let kubelet =
+            RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await?;
+        let stub = OpenAiStub::start_slow(&[MODEL], pause()).await.unwrap();
+        let address = stub.url().trim_start_matches("http://");
+        kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
+        let registry = RegistryServer::builder().start().await.unwrap();
+        let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
+        let image = distribution(&cluster, &registry, "0.7.3", labels).await;
+        Some(Self { cluster, user, kubelet, stub, image, _registry: registry })
+    }
+
+    /// One replica of the operator.
+    fn operator(&self) -> Operator {
+        let template = self.kubelet.server_url_template();
+        let arguments = ["--server-url-template", &template, "--secret-refresh", "5"];
+        let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
+        Operator::replica(&self.cluster, &kubeconfig, &arguments)
+    }
+
+    /// Two servers in a namespace of their own, and where they answer.
+    async fn two_servers(&self) -> (Namespace<'_>, Running, SocketAddr) {
+        let name = self.cluster.namespace("replaced").await.unwrap();
+        let namespace = Namespace { cluster: &self.cluster, name };
+        namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
+        namespace.distribution("real", spec(&self.image)).await;
+        until(&namespace, &self.kubelet, "two servers run", async |now| is_ready(now)).await;
+        let running = namespace.running("real").await;
+        assert_eq!(running.pods.len(), 2);
+        let server = self.kubelet.service(&namespace.name, "real-service").unwrap();
+        ask(server, false).await.unwrap();
+        (namespace, running, server)
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwhile() {
-    if !Release::V0_7_3.install_or_skip() {
-        return;
-    }
-    let venv = Release::V0_7_3.install().unwrap();
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
-    let image = ImageStandIn::server(&venv);
-    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, move |_| Some(image.clone())).await
-    else {
-        return;
-    };
-    let stub = OpenAiStub::start_slow(&[MODEL], pause()).await.unwrap();
-    let address = stub.url().trim_start_matches("http://");
-    kubelet.let_pods_reach("vllm", 8000, address.parse().unwrap()).unwrap();
-    let registry = RegistryServer::builder().start().await.unwrap();
-    let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))];
-    let image = distribution(&cluster, &registry, "0.7.3", labels).await;
-    let template = kubelet.server_url_template();
-    let arguments = ["--server-url-template", &template, "--secret-refresh", "5"];
-    let _operator = Operator::start(&cluster, &user, names::NAMESPACE, &arguments);
-    let namespace =
-        Namespace { cluster: &cluster, name: cluster.namespace("replaced").await.unwrap() };
-    namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
-    namespace.distribution("real", spec(&image)).await;
-    until(&namespace, &kubelet, "two servers run", async |_| true).await;
-    let before = namespace.running("real").await;
-    assert_eq!(before.pods.len(), 2);
-    let server = kubelet.service(&namespace.name, "real-service").unwrap();
-    ask(server, false).await.unwrap();
+    let Some(site) = Site::start_or_skip().await else { return };
+    let mut leader = site.operator();
+    let (namespace, before, server) = site.two_servers().await;
+    let _follower = site.operator();
+    let kubelet = &site.kubelet;
 
     let client = Client::start(server);
     // Two, so that whichever pod goes last has one to end.
     let streams = [server, server].map(|server| tokio::spawn(ask(server, true)));
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
-    until(&namespace, &kubelet, "other servers run", async |_| {
+    let template = &before.template;
+    namespace
+        .until("Deployment", "real", "has the new key", |now| now["spec"]["template"] != *template)
+        .await;
+    leader.kill();
+    until(&namespace, kubelet, "other servers run", async |now| {
         let pods = namespace.running("real").await.pods;
-        pods.len() == 2 && pods.is_disjoint(&before.pods)
+        is_ready(now) && pods.len() == 2 && pods.is_disjoint(&before.pods)
     })
     .await;
     // Also those that still end.
-    until(&namespace, &kubelet, "the first ones are gone", async |_| {
-        namespace.list("Pod").await.len() == 2
+    until(&namespace, kubelet, "the first ones are gone", async |now| {
+        is_ready(now) && namespace.list("Pod").await.len() == 2
     })
     .await;
-    let (answers, failures) = client.end().await;
-    let answered = answers.len();
-    assert!(failures.is_empty(), "{} of {answered} failed: {failures:#?}", failures.len());
-    assert!(answered > 100, "{answered}");
+    client.lost_nothing(100).await;
     for stream in streams {
         let said = stream.await.unwrap().unwrap();
         assert!(said.contains(r#""finish_reason":"stop""#), "{said}");
     }
     ask(server, false).await.unwrap();
-    let last = stub.requests().into_iter().rfind(|request| request.path.contains("chat"));
+    let last = site.stub.requests().into_iter().rfind(|request| request.path.contains("chat"));
     assert_eq!(last.and_then(|request| request.key).as_deref(), Some("sk-second"));
     if longer_pause().is_some() {
-        println!("{answered} requests and two streams of {:?}: none lost", pause() * PARTS);
-        measure_the_gap(&namespace, &kubelet).await;
+        println!("two streams of {:?}: neither is lost", pause() * PARTS);
+        measure_the_gap(&namespace, kubelet).await;
     }
+}
+
+/// The leader of two replicas of the operator ends while Kubernetes still waits for the new pod.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_never_answers_goes_back_without_a_lost_request() {
+    let Some(site) = Site::start_or_skip().await else { return };
+    let mut first = site.operator();
+    let (namespace, before, server) = site.two_servers().await;
+    let _second = site.operator();
+    sleep(GOOD_AFTER).await;
+
+    let client = Client::start(server);
+    let good = namespace.get("Deployment", "real").await.unwrap();
+    let deadline = Duration::from_secs(30);
+    let sleeps = json!({
+        "command": ["python3", "-c", "import time; time.sleep(3600)"],
+        "progressDeadlineSeconds": deadline.as_secs(),
+    });
+    let change = json!({"spec": {"workload": {"overrides": sleeps}}});
+    namespace.patch("LlamaStackDistribution", "real", &change).await;
+    namespace
+        .until("Deployment", "real", "has the new template", |now| {
+            now["spec"]["template"] != good["spec"]["template"]
+        })
+        .await;
+    let begun = Instant::now();
+    first.kill();
+    namespace
+        .until("Deployment", "real", "has the template of before", |now| {
+            now["spec"]["template"] == good["spec"]["template"]
+        })
+        .await;
+    let took = begun.elapsed();
+    until(&namespace, &site.kubelet, "it says so", async |now| {
+        condition(now, "RolledBack")["status"] == "True"
+            && namespace.running("real").await.pods == before.pods
+    })
+    .await;
+    client.lost_nothing(20).await;
+    println!("back {took:.1?} after a change with a deadline of {deadline:?}");
+    assert!(took < deadline + Duration::from_secs(30), "{took:?}");
 }
 
 /// With one pod and a volume the old pod goes first, so nobody answers for a while.
@@ -202,7 +287,9 @@ async fn measure_the_gap(namespace: &Namespace<'_>, kubelet: &RunningKubelet) {
         pods.len() == 1 && pods[0]["metadata"]["uid"] != before["metadata"]["uid"]
     };
     until(namespace, kubelet, "one server with a volume runs", async |now| {
-        now["status"]["observedGeneration"] == now["metadata"]["generation"] && alone(now).await
+        is_ready(now)
+            && now["status"]["observedGeneration"] == now["metadata"]["generation"]
+            && alone(now).await
     })
     .await;
     let before = namespace.list("Pod").await.remove(0);
@@ -210,7 +297,10 @@ async fn measure_the_gap(namespace: &Namespace<'_>, kubelet: &RunningKubelet) {
     ask(server, false).await.unwrap();
     let client = Client::start(server);
     namespace.secret("vllm-creds", json!({"token": "sk-third"})).await;
-    until(namespace, kubelet, "another server runs", async |_| others(&before).await).await;
+    until(namespace, kubelet, "another server runs", async |now| {
+        is_ready(now) && others(&before).await
+    })
+    .await;
     sleep(Duration::from_secs(2)).await;
     let (answers, failures) = client.end().await;
     let gap = answers.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();

@@ -192,7 +192,7 @@ async fn fifty_settled_resources_cost_no_write_and_few_reads_also_after_a_restar
     let settled = scene.replica.figure(PLANNED).await.unwrap();
     scene.until_reconciled(settled + all_resources()).await;
 
-    let mark = scene.cluster.audit().mark().await.unwrap();
+    let mark = namespace.quiet(&scene.user).await;
     let (begun, before) = (Instant::now(), scene.replica.figure(PLANNED).await.unwrap());
     tokio::time::sleep(Duration::from_secs(u64::from(2 * RESYNC) + 1)).await;
     scene.until_reconciled(before + 2.0 * all_resources()).await;

@@ -1,6 +1,8 @@
 //! What the judge, which runs in a container of the server's image, says of files that the server of
 //! each release would start with, and of files that it would not.
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::{fs, process::Command, process::Stdio};
 
 use llsd_plan::objects::start_program;
@@ -30,7 +32,7 @@ impl Image {
         let file = |name: &str| self.folder.path().join(name);
         fs::write(file("config.yaml"), text).unwrap();
         fs::create_dir_all(file("home")).unwrap();
-        let done = Command::new(self.venv.python())
+        let done = as_anybody(&self.venv.python())
             .arg(file("judge.py"))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
@@ -50,6 +52,16 @@ impl Image {
         assert_eq!(written, 0, "{verdict}");
         serde_json::from_str(&verdict).unwrap()
     }
+}
+
+/// Root may write everything, unless this right of it is taken away.
+fn as_anybody(program: &Path) -> Command {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-dac_override"]).arg(program);
+    command
 }
 
 /// A file of the release with a model of vLLM, as the operator generates it.
@@ -145,4 +157,26 @@ fn what_cannot_be_judged_is_not_refused() {
     // A file of which nobody knows where it is.
     let verdict = image.judge("version: 2", &[("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "none")]);
     assert_eq!(verdict["why"], "the image's own configuration is not found", "{verdict}");
+}
+
+#[test]
+fn a_volume_that_its_user_cannot_write_is_refused_with_the_remedy() {
+    let release = Release::newest();
+    if !release.install_or_skip() {
+        return;
+    }
+    let volume = TempDir::new().unwrap();
+    let state = volume.path().to_str().unwrap();
+    let env = [("HF_HOME", state), ("SQLITE_STORE_DIR", state)];
+    let image = Image::of(release);
+    assert_eq!(image.judge(&good(release), &env)["verdict"], "good");
+
+    fs::set_permissions(state, fs::Permissions::from_mode(0o500)).unwrap();
+    let verdict = image.judge(&good(release), &env);
+    assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
+    let problem = &verdict["problems"][0];
+    assert_eq!(problem["kind"], "volume", "{verdict:#}");
+    assert!(problem["path"].as_str().unwrap().ends_with("db_path"), "{verdict:#}");
+    let message = problem["message"].as_str().unwrap();
+    assert!(message.contains("cannot write") && message.contains("chown -R"), "{message}");
 }

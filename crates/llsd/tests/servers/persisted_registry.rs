@@ -214,8 +214,8 @@ struct Site {
     env: Vec<(&'static str, String)>,
     folder: TempDir,
     _stub: OpenAiStub,
-    _redis: Option<Redis>,
-    _postgres: Option<Postgres>,
+    redis: Option<Redis>,
+    postgres: Option<Postgres>,
 }
 
 impl Site {
@@ -225,10 +225,7 @@ impl Site {
         }
         let stub = OpenAiStub::start(&["listed"]).await.unwrap();
         let folder = TempDir::new().unwrap();
-        let mut env = vec![
-            ("STUB_URL", format!("{}/v1", stub.url())),
-            ("STATE_DIR", folder.path().display().to_string()),
-        ];
+        let mut env = vec![("STUB_URL", format!("{}/v1", stub.url()))];
         let (mut redis, mut postgres) = (None, None);
         let store = match store {
             Store::Sqlite => include_str!("launch/store-sqlite.yaml"),
@@ -249,7 +246,7 @@ impl Site {
                 include_str!("launch/store-postgres.yaml")
             }
         };
-        Some(Self { release, store, env, folder, _stub: stub, _redis: redis, _postgres: postgres })
+        Some(Self { release, store, env, folder, _stub: stub, redis, postgres })
     }
 
     /// What every step shares, as the release has it.
@@ -307,6 +304,10 @@ impl Site {
     }
 
     fn boot(&self, mut boot: Boot) -> LlamaStackServer {
+        // Pods share a disk only where the registry is on it.
+        let shared = self.redis.is_none() && self.postgres.is_none();
+        let disk = if shared { self.folder.path() } else { boot.home() }.display().to_string();
+        boot = boot.with_env("STATE_DIR", disk);
         for (name, value) in &self.env {
             boot = boot.with_env(*name, value);
         }

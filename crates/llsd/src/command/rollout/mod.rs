@@ -1,4 +1,4 @@
-//! `llsd rollout`: what is held back is applied, and what was rolled back is tried again.
+//! `llsd rollout`: what is held back is applied, and what failed is tried again.
 
 mod approve;
 mod progress;
@@ -9,7 +9,7 @@ use llsd_plan::resource::RETRY;
 use super::Printout;
 use super::cluster::{self, Place};
 
-/// Apply what is held back, or try again what was rolled back
+/// Apply what is held back, or try again what failed
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -22,7 +22,7 @@ enum Command {
     Retry(Retry),
 }
 
-/// Try again what was rolled back
+/// Try again what was rolled back, or refused before it was rolled out
 ///
 /// Sets the annotation llamastack.io/retry of the resource.
 #[derive(Debug, Args)]

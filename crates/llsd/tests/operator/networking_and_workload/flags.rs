@@ -34,8 +34,11 @@ async fn the_operators_configuration_decides_on_network_policies_for_all() {
     network_policies(bed, Some(false)).await;
     silent.until_gone("NetworkPolicy", policy).await;
     asking.until_gone("NetworkPolicy", policy).await;
-    let said = condition_message(&asking.until_ready("llama").await, "ConfigGenerated");
-    assert!(said.contains("switches NetworkPolicies off"), "{said}");
+    asking
+        .until("LlamaStackDistribution", "llama", "says why", |now| {
+            condition_message(now, "ConfigGenerated").contains("switches NetworkPolicies off")
+        })
+        .await;
 
     network_policies(bed, None).await;
     there(&asking).await;
