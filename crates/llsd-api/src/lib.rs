@@ -14,6 +14,7 @@ pub mod review;
 pub mod rules;
 pub mod schema;
 pub mod secret_ref;
+mod text_or_list;
 pub mod v1alpha1;
 pub mod v1alpha2;
 

@@ -30,7 +30,7 @@ pub const NAME_XOR_IMAGE: Rule = Rule {
 };
 
 /// What `overrideConfig` replaces, and so cannot stand beside.
-pub const OVERRIDE_EXCLUDES: [(&str, Rule); 4] = [
+pub const OVERRIDE_EXCLUDES: [(&str, Rule); 5] = [
     (
         "providers",
         Rule {
@@ -63,7 +63,44 @@ pub const OVERRIDE_EXCLUDES: [(&str, Rule); 4] = [
             remedy: "remove disabled, or leave those APIs out of the ConfigMap of overrideConfig",
         },
     ),
+    (
+        "access",
+        Rule {
+            cel: "!(has(self.access) && has(self.overrideConfig))",
+            message: "access and overrideConfig are mutually exclusive",
+            remedy: "remove access, or write server.auth into the ConfigMap of overrideConfig",
+        },
+    ),
 ];
+
+pub const ONE_WAY_IN: Rule = Rule {
+    cel: "[has(self.oidc), has(self.kubernetes), has(self.github), has(self.custom), \
+          has(self.apiKeys), has(self.gateway)].filter(given, given).size() == 1",
+    message: "exactly one way in must be set",
+    remedy: "keep one of oidc, kubernetes, github, custom, apiKeys and gateway",
+};
+pub const INTROSPECTION_XOR_KEYS: Rule = Rule {
+    cel: "!(has(self.introspection) && has(self.jwksUri))",
+    message: "introspection and jwksUri are mutually exclusive",
+    remedy: "remove jwksUri to ask the provider about every token, or introspection to use its keys",
+};
+/// At the spec.
+pub const ACCESS_EXCLUDES_COMMAND: Rule = Rule {
+    cel: "!has(self.access) || !has(self.workload) || !has(self.workload.overrides) || \
+          !has(self.workload.overrides.command) || self.workload.overrides.command.size() == 0",
+    message: "a command of your own and access are mutually exclusive",
+    remedy: "remove command: with access the server is started by a program that sees that it asks for tokens",
+};
+pub const PERMIT_XOR_FORBID: Rule = Rule {
+    cel: "has(self.permit) != has(self.forbid)",
+    message: "exactly one of permit and forbid must be set",
+    remedy: "say either what is permitted or what is forbidden",
+};
+pub const SINGLE_NEEDS_TENANT: Rule = Rule {
+    cel: "self.mode != 'single' || has(self.defaultTenantId)",
+    message: "mode single needs defaultTenantId",
+    remedy: "set defaultTenantId to the tenant of all callers",
+};
 
 pub const REDIS_NEEDS_ENDPOINT: Rule = Rule {
     cel: "!(has(self.type) && self.type == 'redis') || has(self.endpoint)",
@@ -244,4 +281,23 @@ pub const EMBEDDING_DIMENSION: Words = Words {
 pub const EXPOSE_SHAPE: Words = Words {
     message: "must be true, false or an object",
     remedy: "write true, or an object with a hostname",
+};
+pub const CONDITION_SHAPE: Words = Words {
+    message: "must be a string or a list of strings",
+    remedy: "write one condition as a string, or several as a list",
+};
+pub const WHEN_OR_UNLESS: Words = Words {
+    message: "when and unless are mutually exclusive",
+    remedy: "keep one of the two, or write two rules",
+};
+/// The sentences of all releases.
+pub const CONDITION_SENTENCE: Words = Words {
+    message: "no condition that the server understands",
+    remedy: "write `user is owner`, `user in owners NAME`, `user with VALUE in NAME`, `resource is unowned`, \
+             or one of the first three with `not`",
+};
+/// A v1alpha1 client that replaces an object would open its server without a word.
+pub const ACCESS_IS_CARRIED: Words = Words {
+    message: "v1alpha1 has no field for access, and this change would drop it",
+    remedy: "keep the annotation llamastack.io/v1alpha2-extras, or remove access through v1alpha2",
 };

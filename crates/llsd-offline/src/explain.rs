@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use llsd_plan::callers;
 use llsd_plan::config::Generated;
 use llsd_plan::document::{self, Origin};
 use llsd_plan::problem::Problem;
@@ -29,12 +30,15 @@ pub fn explain(plans: &Plans, configurations: &[Result<Configuration<'_>, Proble
 
 fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> String {
     let title = examined.title();
+    let callers = examined.planned.as_ref().map(|planned| callers::described(&planned.object));
+    let callers = callers.unwrap_or_default();
     let mut out = format!(
-        "# config.yaml of {}, for {}{}\n# {}\n",
+        "# config.yaml of {}, for {}{}\n# {}\n# may be called by: {}\n",
         comment(&title),
         if generated.server == Server::LlamaStack { "Llama Stack " } else { "" },
         generated.release,
         comment(base),
+        comment(&callers),
     );
     let lines = document::lines(&generated.document);
     let longest = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default();

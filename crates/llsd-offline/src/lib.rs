@@ -1,7 +1,8 @@
-//! The engine of `llsd validate`, `render`, `explain` and `migrate`: texts of resources in, findings
+//! The engine of `llsd validate`, `render`, `explain`, `migrate` and `access test`: texts of resources in, findings
 //! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
 //! codes are the command line's.
 
+pub mod access;
 mod configuration;
 mod examined;
 pub mod explain;

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod admission;
+pub mod callers;
 pub mod coercion;
 pub mod config;
 pub mod connection;
@@ -14,6 +15,7 @@ pub mod migrate;
 pub mod objects;
 pub mod paths;
 pub mod plan;
+pub mod policy;
 pub mod problem;
 pub mod quantity;
 pub mod references;

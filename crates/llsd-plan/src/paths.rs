@@ -41,3 +41,12 @@ pub const DEFAULT_MOUNT_PATH: &str = "/.llama";
 pub const EXTERNAL_PROVIDERS_DIR: &str = "/opt/llama-stack/external-providers";
 /// Where an external provider's image keeps its importable Python packages.
 pub const PROVIDER_PACKAGES_DIR: &str = "/lls-provider/packages";
+
+/// The folder of the cluster's certificate authority, for a server that asks the API server about tokens.
+pub const CLUSTER_CA_DIR: &str = "/etc/llama-stack-cluster";
+/// What `tls_cafile` says there.
+pub const CLUSTER_CA_FILE: &str = "/etc/llama-stack-cluster/ca.crt";
+
+/// What a server answers to everybody, known or not: probes ask for it. A rule for these paths stands before
+/// those of the resource.
+pub const OPEN_PATHS: [&str; 2] = ["/v1/health", "/v1/version"];

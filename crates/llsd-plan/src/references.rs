@@ -9,8 +9,8 @@ use llsd_api::lenient::Lenient;
 use llsd_api::one_or_many::OneOrMany;
 use llsd_api::secret_ref::{Host, SecretKey, SecretRef};
 use llsd_api::v1alpha2::{
-    ExternalProvidersSpec, LlamaStackDistributionSpec, OverridesSpec, ProviderEntry, ProvidersSpec,
-    StateStorageSpec, TlsSpec,
+    AccessSpec, ExternalProvidersSpec, LlamaStackDistributionSpec, OverridesSpec, ProviderEntry,
+    ProvidersSpec, StateStorageSpec, TlsSpec,
 };
 
 use crate::objects::ObjectKind;
@@ -36,6 +36,8 @@ pub struct Reference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     ProviderSecret,
+    /// What the server itself shows to a token provider, or compares keys with.
+    AccessSecret,
     RedisPassword,
     ConnectionString,
     Certificate,
@@ -87,6 +89,7 @@ pub fn walk(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
     walk.storage(spec.storage.as_ref(), &path.key("storage"));
     let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
     walk.tls(tls, &path.key("networking").key("tls"));
+    walk.access(spec.access.as_ref(), &path.key("access"));
     if let Some(own) = &spec.override_config {
         let path = path.key("overrideConfig").key("configMapName");
         walk.add(Purpose::OverrideConfig, ObjectKind::ConfigMap, &own.config_map_name, None, path);
@@ -141,6 +144,23 @@ impl Walk {
         let connection = sql.as_ref().and_then(|sql| sql.connection_string.as_ref());
         let path = path.key("sql").key("connectionString");
         self.secret(Purpose::ConnectionString, connection, path);
+    }
+
+    fn access(&mut self, access: Option<&AccessSpec>, path: &FieldPath) {
+        let Some(AccessSpec { authentication, .. }) = access else { return };
+        let path = path.key("authentication");
+        for (index, key) in authentication.api_keys.iter().flatten().enumerate() {
+            self.secret(Purpose::AccessSecret, Some(key), path.key("apiKeys").index(index));
+        }
+        let Some(oidc) = &authentication.oidc else { return };
+        let path = path.key("oidc");
+        let secret = oidc.introspection.as_ref().map(|asked| &asked.client_secret);
+        self.secret(Purpose::AccessSecret, secret, path.key("introspection").key("clientSecret"));
+        if let Some(bundle) = &oidc.ca_bundle {
+            let path = path.key("caBundle").key("configMapName");
+            let name = &bundle.config_map_name;
+            self.add(Purpose::CaBundle, ObjectKind::ConfigMap, name, None, path);
+        }
     }
 
     fn tls(&mut self, tls: Option<&TlsSpec>, path: &FieldPath) {
@@ -262,7 +282,10 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
     for reference in walk(spec) {
         let keys = reference.secret_keys().into_iter().map(|SecretKey { name, key }| (name, key));
         match reference.purpose {
-            Purpose::ProviderSecret | Purpose::RedisPassword | Purpose::Certificate => {
+            Purpose::ProviderSecret
+            | Purpose::AccessSecret
+            | Purpose::RedisPassword
+            | Purpose::Certificate => {
                 found.secrets.extend(keys);
             }
             Purpose::ConnectionString => {
@@ -290,117 +313,4 @@ pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// Names an object in every field that can.
-    fn full() -> LlamaStackDistributionSpec {
-        let spec = json!({
-            "distribution": {"name": "starter"},
-            "providers": {
-                "inference": [
-                    {"id": "a", "provider": "vllm", "apiKey": {"name": "one", "key": "k"}},
-                    {"id": "b", "provider": "vllm",
-                     "secretRefs": {"token": {"secretKeyRef": {"name": "two", "key": "k"}}}},
-                ],
-                "vectorIo": {"provider": "pgvector", "host": {"name": "three", "key": "host"}},
-                "safety": {"provider": "llama-guard", "host": "plain.example.com"},
-            },
-            "storage": {"kv": {"password": {"name": "four", "key": "p"}},
-                        "sql": {"connectionString": {"name": "five", "key": "url"}}},
-            "networking": {"tls": {"enabled": true, "secretName": "six",
-                "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"}}},
-            "overrideConfig": {"configMapName": "mine"},
-            "workload": {"storage": {"existingClaim": "disk"}, "overrides": {
-                "imagePullSecrets": [{"name": "pull"}], "serviceAccountName": "robot",
-                "env": [
-                    {"name": "A", "valueFrom": {"secretKeyRef": {"name": "seven", "key": "k"}}},
-                    {"name": "B", "valueFrom": {"configMapKeyRef":
-                        {"name": "perhaps", "key": "k", "optional": true}}},
-                ],
-                "envFrom": [{"configMapRef": {"name": "many"}}, {"secretRef": {"name": "all"}}],
-            }},
-            "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1"}]},
-        });
-        serde_json::from_value(spec).unwrap()
-    }
-
-    #[test]
-    fn every_place_that_can_point_outside_is_found() {
-        let found = of(&full(), "here");
-        let secrets: Vec<String> =
-            found.secrets.iter().map(|(name, key)| format!("{name}/{key}")).collect();
-        assert_eq!(
-            secrets,
-            [
-                "five/url",
-                "four/p",
-                "one/k",
-                "seven/k",
-                "six/tls.crt",
-                "six/tls.key",
-                "three/host",
-                "two/k"
-            ]
-        );
-        assert!(found.whole_secrets.contains("all"));
-        assert!(found.claims.contains("disk"));
-        for variables in ["perhaps", "many"] {
-            assert!(found.config_maps.contains(variables), "{variables}");
-        }
-        assert_eq!(found.connection_string, Some(("five".into(), "url".into())));
-        assert!(found.config_maps.contains("elsewhere/roots"));
-        assert!(found.config_maps.contains(OPENSHIFT_AI_BUNDLE));
-        assert_eq!(found.pull_secrets, ["pull"]);
-        assert_eq!(found.service_account.as_deref(), Some("robot"));
-        assert!(found.provider_images.contains("images/x:1"));
-    }
-
-    #[test]
-    fn every_field_that_names_an_object_is_found_with_its_path() {
-        let found = walk(&full());
-        let listed: Vec<String> = found
-            .iter()
-            .map(|Reference { path, kind, namespace, name, key, .. }| {
-                let place = namespace.as_deref().map(|n| format!("{n}/")).unwrap_or_default();
-                let key = key.as_deref().map(|key| format!("[{key}]")).unwrap_or_default();
-                format!("{kind:?} {place}{name}{key} at {path}")
-            })
-            .collect();
-        assert_eq!(
-            listed,
-            [
-                "Secret one[k] at spec.providers.inference[0].apiKey",
-                "Secret two[k] at spec.providers.inference[1].secretRefs.token",
-                "Secret three[host] at spec.providers.vectorIo.host",
-                "Secret four[p] at spec.storage.kv.password",
-                "Secret five[url] at spec.storage.sql.connectionString",
-                "Secret six at spec.networking.tls.secretName",
-                "ConfigMap elsewhere/roots at spec.networking.tls.caBundle.configMapName",
-                "ConfigMap mine at spec.overrideConfig.configMapName",
-                "VolumeClaim disk at spec.workload.storage.existingClaim",
-                "ServiceAccount robot at spec.workload.overrides.serviceAccountName",
-                "Secret pull at spec.workload.overrides.imagePullSecrets[0].name",
-                "Secret seven[k] at spec.workload.overrides.env[0].valueFrom.secretKeyRef",
-                "ConfigMap perhaps[k] at spec.workload.overrides.env[1].valueFrom.configMapKeyRef",
-                "ConfigMap many at spec.workload.overrides.envFrom[0].configMapRef",
-                "Secret all at spec.workload.overrides.envFrom[1].secretRef",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_certificate_that_is_not_served_is_no_reference() {
-        let spec: LlamaStackDistributionSpec = serde_json::from_value(json!({
-            "distribution": {"name": "starter"},
-            "networking": {"tls": {"enabled": false, "secretName": "six"}},
-            "overrideConfig": {"configMapName": "mine"},
-        }))
-        .unwrap();
-        let found = of(&spec, "here");
-        assert!(found.secrets.is_empty());
-        assert!(found.config_maps.contains("mine"));
-    }
-}
+mod tests;

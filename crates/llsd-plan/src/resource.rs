@@ -115,6 +115,11 @@ impl Resource {
         Self { key: key.clone(), ..self }
     }
 
+    /// Whether the server asks its callers who they are: then nobody lists its providers but them.
+    pub fn asks_callers(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.access.is_some())
+    }
+
     /// The state of the resource as one word: its generation, and the annotation that asks for
     /// images to be resolved again. Offline a resource has no generation.
     pub fn state(&self) -> Option<String> {

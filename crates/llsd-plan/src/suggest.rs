@@ -13,7 +13,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// Edit distance by the classic row-at-a-time recurrence; the names are a dozen characters, so a
 /// crate for it would cost more than it saves.
-fn distance(left: &str, right: &str) -> usize {
+pub fn distance(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.chars().count()).collect();
     for (i, a) in left.chars().enumerate() {
         let mut diagonal = row[0];

@@ -56,6 +56,8 @@ fn every_rule_of_the_crd_and_the_policy_is_broken_by_some_resource_of_the_table(
         let text = validation["message"].as_str().unwrap();
         rules.push(text.split_once(": ").unwrap().1.to_owned());
     }
+    // It judges a change, which no single resource is.
+    rules.retain(|rule| !rule.starts_with(llsd_api::rules::ACCESS_IS_CARRIED.message));
     assert!(rules.len() > 30, "{} rules", rules.len());
     for rule in rules {
         let message = rule.split("; ").next().unwrap();

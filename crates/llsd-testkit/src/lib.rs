@@ -42,6 +42,7 @@ mod kubelet;
 mod llama_stack;
 mod loopback_client;
 pub mod node;
+mod oidc_provider;
 mod ollama_stub;
 mod openai_stub;
 mod pki;
@@ -49,6 +50,7 @@ mod postgres;
 mod process;
 mod program;
 mod programs;
+mod python;
 mod readiness;
 mod redis;
 mod registry;
@@ -62,7 +64,10 @@ pub use binaries::{Binary, Kubernetes, locate};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
-pub use llama_stack::{Answer, Boot, Candidate, Judgement, LlamaStackServer, Release, Venv};
+pub use llama_stack::{
+    Answer, Boot, Candidate, Decided, Decisions, Judgement, LlamaStackServer, Release, Venv,
+};
+pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;
 pub use openai_stub::{OpenAiStub, StubRequest};
 pub use postgres::{Postgres, PostgresBuilder};

@@ -91,8 +91,8 @@ pub(super) const SECTIONS: [&str; 2] = ["spec", "status"];
 pub(super) const OVERRIDE_CONFIG: &str = "/spec/overrideConfig";
 
 /// What v1alpha2 refuses beside [`OVERRIDE_CONFIG`].
-pub(super) const GENERATED_CONFIG: [&str; 4] =
-    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled"];
+pub(super) const GENERATED_CONFIG: [&str; 5] =
+    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled", "/spec/access"];
 
 /// Where v1alpha2 says whether and how the server is reachable from outside.
 pub(super) const EXPOSE: &str = "/spec/networking/expose";

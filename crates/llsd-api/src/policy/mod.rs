@@ -72,6 +72,13 @@ fn variables() -> Value {
         let field = format!("variables.resources.{list}");
         variables.push(variable(list, &format!("has({field}) ? {field} : dyn([])")));
     }
+    for list in ["routes", "rules"] {
+        let field = format!("variables.spec.access.{list}");
+        variables.push(variable(
+            &format!("access_{list}"),
+            &format!("has(variables.spec.access) && has({field}) ? {field} : dyn([])"),
+        ));
+    }
     // Aggregate literals must be homogeneous, hence dyn() around the names.
     let entries = PROVIDER_APIS
         .map(|api| format!("variables.{api}.map(e, {{'api': dyn('{api}'), 'entry': e}})"))

@@ -40,6 +40,7 @@ pub(super) fn all() -> Value {
     validations.extend(of_provider_entries(&spec["providers"]));
     validations.extend(of_resources(&spec["resources"]));
     validations.extend(of_expose(&spec["networking"]["properties"]["expose"]));
+    validations.extend(of_access());
     validations.iter().map(Validation::to_json).collect()
 }
 
@@ -176,6 +177,70 @@ fn of_expose(described: &Value) -> [Validation; 2] {
             ),
         },
     ]
+}
+
+/// The sentences that some release understands, with space as Python knows it between their words.
+fn sentence() -> String {
+    let (space, word) = (r"[\s\v\x1c-\x1f\x85\p{Z}]", r"[^\s\v\x1c-\x1f\x85\p{Z}]+");
+    let sentences = [
+        "user is( not)? owner",
+        "user with WORD( not)? in WORD",
+        "user( not)? in owners WORD",
+        "resource is unowned",
+    ];
+    let sentences = sentences.join("|").replace(' ', &format!("{space}+")).replace("WORD", word);
+    format!("r'^{space}*({sentences}){space}*$'")
+}
+
+fn of_access() -> Vec<Validation> {
+    let mut validations = Vec::new();
+    let sentence = sentence();
+    for (list, at) in [("routes", "spec.access.routes"), ("rules", "spec.access.rules")] {
+        let rules = format!("variables.access_{list}");
+        let misshapen = |field: &str| {
+            format!(
+                "{rules}.filter(r, has(r.{field}) && type(r.{field}) != string && \
+                 type(r.{field}) != list).map(r, '{field}')"
+            )
+        };
+        validations.push(Validation {
+            at,
+            words: rules::CONDITION_SHAPE,
+            offenders: format!("({} + {})", misshapen("when"), misshapen("unless")),
+        });
+        let unknown = |field: &str| {
+            format!(
+                "{rules}.filter(r, has(r.{field}) && type(r.{field}) == string && \
+                 !r.{field}.matches({sentence})).map(r, r.{field}) + \
+                 {rules}.filter(r, has(r.{field}) && type(r.{field}) == list && \
+                 !r.{field}.all(c, c.matches({sentence})))\
+                 .map(r, r.{field}.filter(c, !c.matches({sentence})).join(', '))"
+            )
+        };
+        validations.push(Validation {
+            at,
+            words: rules::CONDITION_SENTENCE,
+            offenders: format!("({} + {})", unknown("when"), unknown("unless")),
+        });
+        validations.push(Validation {
+            at,
+            words: rules::WHEN_OR_UNLESS,
+            offenders: format!(
+                "{rules}.filter(r, has(r.when) && has(r.unless)).map(r, 'when beside unless')"
+            ),
+        });
+    }
+    // The policy sees objects as v1alpha2, whichever version a client wrote.
+    validations.push(Validation {
+        at: "spec.access",
+        words: rules::ACCESS_IS_CARRIED,
+        offenders:
+            "(request.operation == 'UPDATE' && request.requestKind.version == 'v1alpha1' && \
+                    has(oldObject.spec) && has(oldObject.spec.access) && \
+                    !has(variables.spec.access) ? ['access'] : [])"
+                .into(),
+    });
+    validations
 }
 
 /// The names of an entry's fields, as a CEL list.

@@ -32,6 +32,8 @@ pub enum Shape {
     Secret,
     /// A string, or a secret reference.
     StringOrSecret,
+    /// A string, or a list of strings.
+    StringOrList,
 }
 
 impl Shape {
@@ -45,6 +47,7 @@ impl Shape {
             Self::StringOrSecret => {
                 "a string or a secret reference: {secretKeyRef: {name, key}} or {name, key}"
             }
+            Self::StringOrList => "a string or a list of strings",
         }
     }
 }

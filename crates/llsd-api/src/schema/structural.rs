@@ -84,6 +84,16 @@ fn expand_shape(object: &Map<String, Value>, shape: Shape, untyped: bool) -> Val
             untype(&mut out);
             out.insert("minLength".into(), 1.into());
         }
+        Shape::StringOrList => {
+            for keyword in ["minLength", "maxLength", "pattern"] {
+                if let Some(bound) = entry.get(keyword) {
+                    out.insert(keyword.into(), bound.clone());
+                }
+            }
+            out.insert("items".into(), entry.clone());
+            out.insert("minItems".into(), 1.into());
+            untype(&mut out);
+        }
         Shape::BoolOrObject => {
             take_fields(&mut out, &expand(entry, true));
             untype(&mut out);

@@ -1,6 +1,8 @@
 //! v1alpha2, the stored version: a resource from which the operator generates the server's
 //! configuration.
 
+mod access;
+mod authentication;
 mod distribution;
 mod external_providers;
 mod networking;
@@ -16,6 +18,13 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use access::{
+    AccessRule, AccessSpec, Action, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
+};
+pub use authentication::{
+    AccessCaBundle, Attributes, Authentication, CustomSpec, GatewaySpec, GitHubSpec,
+    IntrospectionSpec, KubernetesSpec, OidcSpec,
+};
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
 pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
@@ -34,7 +43,7 @@ pub use workload::{
     RollbackPolicy, VolumeSpec, WorkloadSpec,
 };
 
-use crate::rules::{self, OVERRIDE_EXCLUDES};
+use crate::rules::{self, ACCESS_EXCLUDES_COMMAND, OVERRIDE_EXCLUDES, Rule};
 
 /// What the server should be: which distribution, with which providers, models and storage, and
 /// how it runs in the cluster.
@@ -51,7 +60,7 @@ use crate::rules::{self, OVERRIDE_EXCLUDES};
     derive = "PartialEq"
 )]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = rules::validations(&OVERRIDE_EXCLUDES.map(|(_, rule)| rule))))]
+#[schemars(extend("x-kubernetes-validations" = spec_rules()))]
 pub struct LlamaStackDistributionSpec {
     /// Which Llama Stack distribution runs: a known name, or an image of your own.
     pub distribution: DistributionSpec,
@@ -73,6 +82,9 @@ pub struct LlamaStackDistributionSpec {
     /// How the server is reached: port, TLS, exposure, and who may connect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingSpec>,
+    /// Who may call the server. Without it, everybody who reaches the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessSpec>,
     /// How the server runs in the cluster: replicas, resources, volume, scaling, pod settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
@@ -80,9 +92,15 @@ pub struct LlamaStackDistributionSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_providers: Option<ExternalProvidersSpec>,
     /// A complete configuration of your own, instead of a generated one. Excludes `providers`,
-    /// `resources`, `storage` and `disabled`.
+    /// `resources`, `storage`, `disabled` and `access`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_config: Option<OverrideConfigSpec>,
+}
+
+fn spec_rules() -> serde_json::Value {
+    let excluded = OVERRIDE_EXCLUDES.iter().map(|(_, rule)| *rule);
+    let rules: Vec<Rule> = excluded.chain([ACCESS_EXCLUDES_COMMAND]).collect();
+    rules::validations(&rules)
 }
 
 /// A ConfigMap that holds the server's whole configuration.

@@ -189,6 +189,7 @@ fn another_override_is_not_looked_up_in_the_old_ones_namespace() {
 #[case("resources", json!({"models": ["m"]}))]
 #[case("storage", json!({"kv": {"type": "sqlite"}}))]
 #[case("disabled", json!(["safety"]))]
+#[case("access", json!({"authentication": {"kubernetes": {}}}))]
 fn user_config_displaces_generated_configuration_until_it_is_removed(
     #[case] section: &str,
     #[case] value: Value,

@@ -223,8 +223,12 @@ mod tests {
 
     #[test]
     fn a_server_that_is_exposed_under_no_name_is_warned_of_once() {
+        // Who may call it is another question.
+        let access = json!({"authentication": {"kubernetes": {}}});
         let exposed = |expose: Value| {
-            with(&json!({"distribution": {"name": "starter"}, "networking": {"expose": expose}}))
+            with(&json!({
+                "distribution": {"name": "starter"}, "networking": {"expose": expose}, "access": access,
+            }))
         };
         let warned =
             |new: &Value, old: Option<&Value>| paths(&decided("CREATE", new, old).warnings);
@@ -245,7 +249,40 @@ mod tests {
                 "server": {"distribution": {"name": "starter"}}, "network": {"exposeRoute": true},
             },
         });
-        assert_eq!(warned(&older, None), ["apiVersion", "spec.network.exposeRoute"]);
+        let path = "spec.network.exposeRoute";
+        assert_eq!(warned(&older, None), [path, "apiVersion", path], "open to all, under no name");
+    }
+
+    #[test]
+    fn a_server_that_is_exposed_to_everybody_is_warned_of() {
+        let warned = |spec: Value| paths(&decided("CREATE", &with(&spec), None).warnings);
+        let expose = json!({"expose": {"hostname": "a.example"}});
+        let mut spec = json!({"distribution": {"name": "starter"}, "networking": expose});
+        assert_eq!(warned(spec.clone()), ["spec.networking.expose"]);
+        spec["access"] = json!({"authentication": {"github": {}}});
+        assert_eq!(warned(spec.clone()), [""; 0]);
+        spec.as_object_mut().unwrap().remove("access");
+        spec["overrideConfig"] = json!({"configMapName": "mine"});
+        assert_eq!(warned(spec), [""; 0], "a file of their own may ask for tokens");
+    }
+
+    #[test]
+    fn a_replacement_through_v1alpha1_that_drops_access_is_refused() {
+        let new = with(&json!({
+            "distribution": {"name": "starter"}, "access": {"authentication": {"kubernetes": {}}},
+        }));
+        let old = llsd_api::conversion::down(new);
+        let mut scaled = old.clone();
+        scaled["spec"]["replicas"] = json!(2);
+        assert_eq!(paths(&decided("UPDATE", &scaled, Some(&old)).problems), [""; 0]);
+        let mut replaced = scaled.clone();
+        replaced["metadata"].as_object_mut().unwrap().remove("annotations");
+        let mut displaced = scaled;
+        displaced["spec"]["server"]["userConfig"] = json!({"configMapName": "mine"});
+        for opened in [replaced, displaced] {
+            let found = decided("UPDATE", &opened, Some(&old)).problems;
+            assert_eq!(paths(&found), ["metadata.annotations[llamastack.io/v1alpha2-extras]"]);
+        }
     }
 
     /// Ten times as many fit into one request, and whoever sends them must not stop the operator.

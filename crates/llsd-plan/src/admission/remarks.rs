@@ -1,4 +1,4 @@
-//! Warnings that admission gives beyond those of the rules: about the version that was used, the
+//! What admission finds beyond the rules: about the version that was used, the
 //! distribution's name and those of providers, what a write through v1alpha1 takes away, a move to OGX,
 //! and an address that others may have too.
 
@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, convert, dropped};
 use llsd_api::expose::Expose;
+use llsd_api::rules::ACCESS_IS_CARRIED;
 use serde_json::Value;
 
 use crate::config::api_name::in_snake_case;
@@ -69,6 +70,14 @@ fn old_version(findings: &mut Findings) {
 
 /// A write that keeps the annotation keeps what it holds; one that never had it takes that away.
 fn lost(old: &Value, new: &Value, findings: &mut Findings) {
+    let has_access =
+        |object: &Value| convert(object.clone(), Version::V1Alpha2)["spec"].get("access").is_some();
+    let path = FieldPath::root().key("metadata").key("annotations").key(V1ALPHA2_EXTRAS);
+    if has_access(old) && !has_access(new) {
+        // Not a warning: a client that replaces would open the server to everybody.
+        let (message, remedy) = (ACCESS_IS_CARRIED.message, ACCESS_IS_CARRIED.remedy);
+        findings.problem(&path, Reason::Conflict, message, remedy);
+    }
     let carries = |object: &Value| object["metadata"]["annotations"].get(V1ALPHA2_EXTRAS).is_some();
     if !carries(old) || carries(new) {
         return;
@@ -76,7 +85,7 @@ fn lost(old: &Value, new: &Value, findings: &mut Findings) {
     let lost = dropped(old, new);
     if !lost.is_empty() {
         findings.warning(
-            &FieldPath::root().key("metadata").key("annotations").key(V1ALPHA2_EXTRAS),
+            &path,
             Reason::Ignored,
             format!("its removal removes {}", lost.join(", ")),
             "use apply or patch instead of replace, or write v1alpha2",

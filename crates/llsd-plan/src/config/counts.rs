@@ -15,12 +15,29 @@ pub struct Counts {
     pub models: usize,
 }
 
+/// A provider that the server will have when it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedProvider {
+    pub api: String,
+    pub id: String,
+    pub kind: String,
+}
+
+pub(super) fn providers(draft: &Draft<'_>) -> Vec<PlannedProvider> {
+    let of_api = |api: String| {
+        let entries = draft.providers(&api).iter();
+        let there = entries.filter_map(|entry| {
+            let id = entry_id(entry).filter(|id| draft.variables.admit(id))?.id;
+            let kind = entry.get_str("provider_type").unwrap_or_default().to_owned();
+            Some(PlannedProvider { api: api.clone(), id, kind })
+        });
+        there.collect::<Vec<_>>()
+    };
+    draft.provider_apis().into_iter().flat_map(of_api).collect()
+}
+
 pub(super) fn count(draft: &Draft<'_>) -> Counts {
-    let mut counts = Counts::default();
-    for api in draft.provider_apis() {
-        let entries = draft.providers(&api).iter().filter_map(entry_id);
-        counts.providers += entries.filter(|id| draft.variables.admit(id)).count();
-    }
+    let mut counts = Counts { providers: providers(draft).len(), ..Counts::default() };
     for kind in &KINDS {
         let entries = draft.registered_now(kind.list);
         let number = entries.iter().filter(|entry| is_there(draft, entry, kind.id)).count();

@@ -1,6 +1,7 @@
 //! Generation: the resource laid over the base configuration of its image, in the layout of the
 //! server that the image holds. Pure; the same inputs give the same bytes.
 
+mod access;
 pub(crate) mod api_name;
 mod awaited;
 mod base;
@@ -29,7 +30,7 @@ use crate::releases::Server;
 use crate::substitution::{self, Variables};
 use crate::wiring::{RedisSidecar, Variable};
 
-pub use counts::Counts;
+pub use counts::{Counts, PlannedProvider};
 pub use environment::Bound;
 
 use draft::{Draft, UserProvider};
@@ -43,6 +44,8 @@ pub struct Generated {
     pub text: String,
     pub version: u64,
     pub counts: Counts,
+    /// The providers that the server has when it runs.
+    pub providers: Vec<PlannedProvider>,
     /// How the server that the file is made for is named: `0.7.3`, `OGX 1.5.0`, or the releases of
     /// its layout.
     pub release: &'static str,
@@ -109,6 +112,7 @@ pub fn generate(
     storage::apply(&mut draft);
     registered::apply(&mut draft);
     server::apply(&mut draft);
+    access::apply(&mut draft);
     integrity::apply(&mut draft);
     variables::apply(&mut draft);
     awaited::apply(&mut draft);
@@ -116,13 +120,14 @@ pub fn generate(
 }
 
 fn finish(draft: Draft<'_>, version: u64) -> Generation {
-    let counts = counts::count(&draft);
+    let (counts, providers) = (counts::count(&draft), counts::providers(&draft));
     let mut used = BTreeSet::new();
     substitution::variables_of(&draft.document, &mut used);
     let generated = Generated {
         text: document::text(&draft.document),
         version,
         counts,
+        providers,
         release: draft.era.name(),
         server: draft.era.server(),
         coerces_variables: draft.era.layout.coerces_variables,

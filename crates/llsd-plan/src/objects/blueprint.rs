@@ -122,6 +122,19 @@ impl<'a> Blueprint<'a> {
         tls.secret_name.as_deref().filter(|_| tls.enabled == Some(true))
     }
 
+    /// Whether the pod needs one file with everybody whom the server trusts: a server that asks a token
+    /// provider is always told whom it trusts.
+    pub(super) fn joins_trust(&self) -> bool {
+        let access = self.spec.access.as_ref();
+        self.ca_bundle.is_some() || access.is_some_and(|it| it.authentication.oidc.is_some())
+    }
+
+    /// Whether the server asks the API server about tokens.
+    pub(super) fn asks_api_server(&self) -> bool {
+        let access = self.spec.access.as_ref();
+        access.is_some_and(|access| access.authentication.kubernetes.is_some())
+    }
+
     pub(super) fn workers(&self) -> i32 {
         self.workload().workers.unwrap_or(1)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use llsd_api::v1alpha2::{CaBundleSpec, LlamaStackDistributionSpec};
+use llsd_api::v1alpha2::{AccessCaBundle, CaBundleSpec, LlamaStackDistributionSpec};
 use regex_lite::Regex;
 
 use super::blueprint::Blueprint;
@@ -47,6 +47,11 @@ pub fn explicit(spec: &LlamaStackDistributionSpec) -> Option<&CaBundleSpec> {
     spec.networking.as_ref()?.tls.as_ref()?.ca_bundle.as_ref()
 }
 
+/// The bundle of the provider whose tokens the server takes.
+fn of_issuer(spec: &LlamaStackDistributionSpec) -> Option<&AccessCaBundle> {
+    spec.access.as_ref()?.authentication.oidc.as_ref()?.ca_bundle.as_ref()
+}
+
 /// The name of the ConfigMap, if there is one.
 pub(super) fn name(blueprint: &Blueprint) -> Option<String> {
     let hash = sha256::hex(blueprint.ca_bundle.as_ref()?);
@@ -78,8 +83,12 @@ pub fn text(
     if let Some(explicit) = explicit {
         collected.explicit(explicit, namespace);
     }
+    let of_issuer = of_issuer(spec);
+    if let Some(bundle) = of_issuer {
+        collected.of_issuer(bundle);
+    }
     collected.of_openshift_ai();
-    collected.finish(explicit.is_some())
+    collected.finish(explicit.is_some() || of_issuer.is_some())
 }
 
 struct Collected<'a> {
@@ -112,25 +121,42 @@ impl<'a> Collected<'a> {
         }
         let name = fact_name(elsewhere, &bundle.config_map_name);
         let given = bundle.config_map_keys.as_deref().filter(|keys| !keys.is_empty());
-        let default = [CA_BUNDLE_KEY.to_owned()];
-        match self.facts.config_maps.get(&name) {
+        let keys = path().key("configMapKeys");
+        let keys: Vec<(FieldPath, &str)> = match given {
+            Some(given) => {
+                given.iter().enumerate().map(|(at, key)| (keys.index(at), key.as_str())).collect()
+            }
+            None => vec![(keys, CA_BUNDLE_KEY)],
+        };
+        self.config_map(&path(), &name, &keys);
+    }
+
+    fn of_issuer(&mut self, bundle: &AccessCaBundle) {
+        let path =
+            FieldPath::spec().key("access").key("authentication").key("oidc").key("caBundle");
+        let key = bundle.key.as_deref().unwrap_or(CA_BUNDLE_KEY);
+        self.config_map(&path, &bundle.config_map_name, &[(path.key("key"), key)]);
+    }
+
+    /// The certificates of a ConfigMap that a field of the resource names.
+    fn config_map(&mut self, path: &FieldPath, name: &str, keys: &[(FieldPath, &str)]) {
+        match self.facts.config_maps.get(name) {
             Some(ConfigMapFacts { forbidden: Some(why), .. }) => {
-                self.forbidden(&path().key("configMapName"), &name, why);
+                self.forbidden(&path.key("configMapName"), name, why);
             }
             Some(ConfigMapFacts { missing: false, data, .. }) => {
-                for (index, key) in given.unwrap_or(&default).iter().enumerate() {
-                    let keys = path().key("configMapKeys");
-                    let path = if given.is_some() { keys.index(index) } else { keys };
-                    self.explicit_key(&name, data, key, &path);
+                for (path, key) in keys {
+                    self.explicit_key(name, data, key, path);
                 }
             }
             // Offline, what is not mentioned is assumed to exist.
             None if !self.facts.complete => {
-                let keys = given.unwrap_or(&default).join(", ");
+                let keys: Vec<&str> = keys.iter().map(|(_, key)| *key).collect();
+                let keys = keys.join(", ");
                 self.unknown.push(format!("# The certificates of ConfigMap {name}: {keys}\n"));
             }
             _ => self.findings.problem(
-                &path().key("configMapName"),
+                &path.key("configMapName"),
                 Reason::ConfigMapNotFound,
                 format!("ConfigMap not found: {name}"),
                 "create the ConfigMap, or name another",

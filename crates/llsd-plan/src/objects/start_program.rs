@@ -15,12 +15,14 @@ use crate::sha256;
 pub const LAUNCH: &str = include_str!("pod/launch.py");
 
 /// The keys, and so the names of the files: the start program, and the judge that it calls where a
-/// start has failed, and that judges what is to be rolled out; and what waits for models.
-pub const FILES: [(&str, &str); 4] = [
+/// start has failed, and that judges what is to be rolled out; what waits for models; and what sees that
+/// the server asks callers who they are.
+pub const FILES: [(&str, &str); 5] = [
     ("launch.py", LAUNCH),
     ("judge.py", include_str!("pod/judge.py")),
     ("judgement.py", JUDGEMENT),
     ("models.py", include_str!("pod/models.py")),
+    ("access.py", include_str!("pod/access.py")),
 ];
 
 /// What a release says of a file, without the program around it.

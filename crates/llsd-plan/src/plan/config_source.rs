@@ -65,6 +65,7 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
             .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
         || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
         || !external_installs(spec).is_empty()
+        || spec.access.is_some()
 }
 
 fn override_config(

@@ -1,7 +1,9 @@
 //! What is known of server releases, and nowhere else: `table.md` has a row for each release with its
 //! traits, `providers/` a row for each provider type with the releases that have it, `images.yaml` and
-//! `bases/` the distributions that a resource can name. `README.md` says how to add one of each.
+//! `bases/` the distributions that a resource can name, `access.yaml` the parts of access. `README.md` says how to add one of each.
 
+mod access;
+mod access_parts;
 mod catalogue;
 mod detection;
 mod distributions;
@@ -15,7 +17,7 @@ mod table;
 pub use catalogue::Catalogue;
 pub use detection::{Era, NoEra, detect};
 pub use distributions::Distribution;
-pub use number::Server;
+pub use number::{Number, Server};
 pub use provider_type::{Awaited, ProviderType};
 pub use set::{Releases, Texts};
 pub use stated::{is_known, release_of, release_of_server, row_of, server_of};

@@ -8,6 +8,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use serde_json::Value;
 
+use super::access_parts::{self, AccessParts};
 use super::distributions::{self, Distribution};
 use super::number::{Server, Span};
 use super::provider_type::Row;
@@ -21,6 +22,8 @@ pub struct Texts {
     pub table: Cow<'static, str>,
     /// `providers/<api>.yaml`, by API.
     pub providers: BTreeMap<&'static str, Cow<'static, str>>,
+    /// `access.yaml`.
+    pub access: Cow<'static, str>,
     /// `images.yaml`.
     pub images: Cow<'static, str>,
     /// `bases/…`, by the names that `images.yaml` has for them.
@@ -41,6 +44,7 @@ impl Texts {
                 "agents" "batches" "datasetio" "eval" "file_processors" "files" "inference"
                 "interactions" "messages" "post_training" "responses" "safety" "scoring" "skills"
                 "telemetry" "tool_runtime" "vector_io"),
+            access: include_str!("access.yaml").into(),
             images: include_str!("images.yaml").into(),
             bases: files!("bases":
                 "meta-reference-gpu/0.4.7" "ogx-nvidia/1.5.0" "ogx-postgres-demo/1.5.0"
@@ -56,6 +60,8 @@ pub struct Releases {
     /// The oldest first, those of OGX after those of llama-stack; never empty.
     pub(super) rows: Vec<Release>,
     pub(super) apis: BTreeMap<&'static str, Api>,
+    /// The parts of `spec.access`, with the releases that have them.
+    pub(super) access: AccessParts,
     /// The distributions that a resource can name.
     pub distributions: BTreeMap<String, Distribution>,
 }
@@ -91,6 +97,7 @@ impl Releases {
         Ok(Self {
             rows,
             apis: texts.providers.into_iter().map(|(name, text)| (name, api(text))).collect(),
+            access: access_parts::read(&texts.access)?,
             distributions: distributions::read(&texts.images, texts.bases)?,
         })
     }
@@ -104,6 +111,11 @@ impl Releases {
     pub(crate) fn already_read(&self, text: &str) -> Option<(&Value, &Node)> {
         let mut distributions = self.distributions.values();
         distributions.find(|known| known.base() == text).map(Distribution::document)
+    }
+
+    /// The release that messages name so: by its title, or as the newest of a layout.
+    pub fn named(&'static self, name: &str) -> Option<&'static Release> {
+        self.rows.iter().rfind(|row| row.title == name || row.layout == name)
     }
 
     /// The newest release of a server.

@@ -53,6 +53,16 @@ pub struct Release {
     pub lists_over_aliases: bool,
     #[serde(rename = "empty")]
     empty_list: EmptyList,
+    #[serde(rename = "unowned")]
+    pub knows_unowned: bool,
+    #[serde(rename = "regex")]
+    pub knows_regex: bool,
+    #[serde(rename = "escapes")]
+    pub escapes_dots: bool,
+    #[serde(rename = "bare")]
+    pub takes_bare_callers: bool,
+    #[serde(rename = "vectors")]
+    pub keeps_vector_stores_in_sql: bool,
     #[serde(skip)]
     pub number: Number,
     /// How messages name it: `0.7.3`, `OGX 1.5.0`.
@@ -148,8 +158,16 @@ mod tests {
             .map(cells)
             .collect();
         assert_eq!(lines.len(), rows.len());
+        let heads = include_str!("table.md").lines().find(|line| line.starts_with('|')).unwrap();
+        let of_layout = |line: &[&str]| -> Vec<String> {
+            let traits = cells(heads).into_iter().zip(line).skip(1);
+            traits
+                .filter(|(head, _)| *head != "regex")
+                .map(|(_, cell)| (*cell).to_owned())
+                .collect()
+        };
         for neighbours in lines.windows(2).filter(|lines| lines[0][2] == lines[1][2]) {
-            assert_eq!(neighbours[0][1..], neighbours[1][1..]);
+            assert_eq!(of_layout(&neighbours[0]), of_layout(&neighbours[1]));
         }
     }
 

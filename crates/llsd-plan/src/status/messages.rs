@@ -6,6 +6,10 @@ use crate::rollout::Return;
 use crate::rollout::preflight::{Preflight, State};
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
+/// Of a server that asks its callers who they are: the operator has no token, and would send none.
+pub(super) const PROVIDERS_AS_PLANNED: &str = "Health check passed; the server lists its providers \
+     only to callers with a right to, so the status shows those that are planned";
+
 /// What a condition's message holds.
 pub(super) const MESSAGE_BYTES: usize = 32 * 1024;
 /// What an event's note holds.

@@ -5,7 +5,7 @@
 use llsd_api::v1alpha2::ProviderStatus;
 use serde_json::Value;
 
-use super::observed::{Observed, Server, ServerProvider};
+use super::observed::{Observed, ProviderState, Server, ServerProvider};
 use super::previous::{Previous, no_config};
 use super::rollout::Rollout;
 use super::stage::Stage;
@@ -26,6 +26,10 @@ pub(super) fn providers(
         Some(answered) => {
             answered.iter().map(|provider| provider_status(provider, before)).collect()
         }
+        None if observed.resource.asks_callers() && rollout.ready > 0 => match planned(stage) {
+            Some(planned) => planned,
+            None => before?.to_vec(),
+        },
         // A server that runs and is not reached is still the one that answered before.
         None if rollout.ready > 0 => before?.to_vec(),
         None => return None,
@@ -42,6 +46,19 @@ pub(super) fn providers(
     // The server's own order may be another after each start.
     now.sort_by(|a, b| (&a.api, &a.provider_id).cmp(&(&b.api, &b.provider_id)));
     Some(now)
+}
+
+/// Where the server lists its providers only to its callers, of whom the operator is none.
+fn planned(stage: &Stage<'_>) -> Option<Vec<ProviderStatus>> {
+    let generated = stage.plan_in_effect()?.generated.as_ref()?;
+    let planned = generated.providers.iter().map(|provider| ProviderStatus {
+        api: provider.api.clone(),
+        provider_id: provider.id.clone(),
+        provider_type: provider.kind.clone(),
+        config: no_config(),
+        health: ProviderState::Unknown.told(&provider.id),
+    });
+    Some(planned.collect())
 }
 
 fn provider_status(provider: &ServerProvider, before: Option<&[ProviderStatus]>) -> ProviderStatus {

@@ -1,6 +1,7 @@
 //! Judges a resource by itself, without a base configuration or a cluster. The command line,
 //! admission and reconcile all call this, and the API server's own verdict is the same.
 
+mod access;
 mod providers;
 mod resources;
 mod rules;

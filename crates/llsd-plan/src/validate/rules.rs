@@ -5,7 +5,7 @@ use llsd_api::rules::{self, EXISTING_CLAIM_EXCLUDES, OVERRIDE_EXCLUDES, Rule};
 use serde_json::Value;
 
 use super::value::present;
-use super::{providers, resources};
+use super::{access, providers, resources};
 use crate::problem::{FieldPath, Findings, Reason};
 
 pub(super) fn check(spec: &Value, findings: &mut Findings) {
@@ -14,6 +14,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     storage(spec, findings);
     networking(spec, findings);
     workload(spec, findings);
+    access::check(spec, findings);
     providers::check(spec, findings);
     resources::check(spec, findings);
 }

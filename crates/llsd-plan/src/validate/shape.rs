@@ -5,7 +5,8 @@
 use std::collections::HashSet;
 
 use llsd_api::rules::{
-    EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, UNKNOWN_FIELDS,
+    CONDITION_SHAPE, EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE,
+    UNKNOWN_FIELDS,
 };
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
 use serde::Deserialize;
@@ -74,12 +75,29 @@ fn check_shape(
             }
         }
         (Shape::BoolOrObject, Value::Bool(_)) => {}
+        (Shape::StringOrList, Value::String(text)) => check_string(entry, text, path, findings),
+        (Shape::StringOrList, Value::Array(items)) => {
+            if items.is_empty() {
+                findings.problem(
+                    path,
+                    Reason::Invalid,
+                    "must not be empty",
+                    "write a value or remove the field",
+                );
+            }
+            for (index, item) in items.iter().enumerate() {
+                check(entry, item, &path.index(index), findings);
+            }
+        }
         (Shape::Secret | Shape::StringOrSecret, Value::Object(object)) => {
             check_secret(entry, object, path, findings);
         }
         (Shape::ObjectOrList, _) => misshapen(shape, PROVIDER_SHAPE.remedy, value, path, findings),
         (Shape::StringOrObject, _) => {
             misshapen(shape, NAME_OR_OBJECT.remedy, value, path, findings);
+        }
+        (Shape::StringOrList, _) => {
+            misshapen(shape, CONDITION_SHAPE.remedy, value, path, findings);
         }
         (Shape::BoolOrObject, _) => misshapen(shape, EXPOSE_SHAPE.remedy, value, path, findings),
         (Shape::Secret | Shape::StringOrSecret, _) => {

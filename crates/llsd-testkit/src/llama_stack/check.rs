@@ -17,10 +17,11 @@ use serde_json::Value;
 use super::Release;
 
 /// In Python, because only there are the release's own models.
-const PROGRAMS: [(&str, &str); 3] = [
+const PROGRAMS: [(&str, &str); 4] = [
     ("check.py", include_str!("check.py")),
     // The rules are those of the operator's own judge, so that every test of a configuration tests it.
     ("judgement.py", JUDGEMENT),
+    ("policies.py", include_str!("policies.py")),
     ("read_yaml.py", include_str!("read_yaml.py")),
 ];
 
@@ -126,7 +127,11 @@ impl Release {
         Ok(read.into_iter().map(result).collect())
     }
 
-    fn ask<Q: Serialize, A: DeserializeOwned>(self, name: &str, question: &Q) -> anyhow::Result<A> {
+    pub(super) fn ask<Q: Serialize, A: DeserializeOwned>(
+        self,
+        name: &str,
+        question: &Q,
+    ) -> anyhow::Result<A> {
         let venv = self.install()?;
         // Some defaults are folders under the home folder, and some code makes them.
         let home = tempfile::Builder::new().prefix("llsd-check-").tempdir()?;

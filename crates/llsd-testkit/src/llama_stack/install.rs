@@ -14,14 +14,11 @@ use std::{
 use anyhow::Context;
 use sha2::{Digest, Sha256};
 
-use super::{
-    Release,
-    python::{self, run},
-    release::LEFT_OUT,
-};
+use super::{Release, release::LEFT_OUT};
 use crate::{
     announce::announce,
     cache::{Cache, CacheLock},
+    python::{self, run},
     skip::{Unobtainable, skip},
 };
 

@@ -4,12 +4,13 @@
 mod boot;
 mod check;
 mod install;
-mod python;
+mod policies;
 mod release;
 mod server;
 
 pub use boot::Boot;
 pub use check::{Candidate, Judgement};
 pub use install::Venv;
+pub use policies::{Decided, Decisions};
 pub use release::Release;
 pub use server::{Answer, LlamaStackServer};

@@ -40,6 +40,17 @@ llsd diff -f stack.yaml --export-facts facts.yaml",
 llsd migrate -f stack.yaml --to ogx-1.5    # for the successor's server
 llsd migrate --in-cluster                  # what the cluster stores",
     ),
+    (
+        "access",
+        "llsd access test -f stack.yaml --path /v1/models  # who may call a path: here without a token",
+    ),
+    (
+        "access test",
+        r#"llsd access test -f stack.yaml --path /v1/models  # without a token
+llsd access test -f stack.yaml --path /v1/models --as '{"sub":"ann","groups":["ml"]}'
+llsd access test -f stack.yaml --path /v1/files --as @ann.json --method POST -o json
+llsd access test -f stack.yaml --path /v1/models --as @ann.json --action read --resource model::m"#,
+    ),
     ("report", "llsd report simple -n team                 # writes llsd-report-simple.zip"),
     ("crd", "llsd crd | kubectl apply --server-side -f -"),
     (

@@ -1,6 +1,7 @@
 //! The command line: one module per subcommand. A command computes a [`Printout`] and prints nothing
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
+mod access;
 mod cluster;
 mod colours;
 mod completion;
@@ -53,6 +54,7 @@ enum Command {
     Validate(validate::Arguments),
     Diff(diff::Arguments),
     Migrate(migrate::Arguments),
+    Access(access::Arguments),
     Report(report::Arguments),
     /// Print the resource definition
     Crd,
@@ -81,6 +83,7 @@ impl Command {
             Self::Validate(arguments) => validate::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
+            Self::Access(arguments) => access::run(arguments),
             Self::Report(arguments) => Ok(report::run(arguments)),
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),

@@ -1,6 +1,7 @@
 //! The command line: what `llsd` reads, renders, explains, validates, migrates and labels, without
 //! a cluster.
 
+mod access_test;
 mod configuration_page;
 mod explain_origins;
 mod image;

@@ -8,8 +8,9 @@ use llsd_testbed::namespace::Namespace;
 
 /// Distinct, and long enough not to occur by chance. The last two cannot be used, and what is wrong
 /// with them is told.
-const VALUES: [(&str, &str); 5] = [
+const VALUES: [(&str, &str); 6] = [
     ("token", "tok-5f2c9a7e41b08d36"),
+    ("client", "cs-6ba2f7d0193c8e45"),
     ("url", "postgresql://llama:pw-93ad17c2f60b4e58@db.example:5432/llama"),
     ("redis", "rediss://:pw-0c7be52d94a1f863@redis.example:6380"),
     ("broken", "postgres:/pw-d81e60fb3a294c75 no-url"),
@@ -17,7 +18,8 @@ const VALUES: [(&str, &str); 5] = [
 ];
 
 /// What would give each of them away.
-const MARKS: [&str; 6] = [
+const MARKS: [&str; 7] = [
+    "6ba2f7d0193c8e45",
     "5f2c9a7e41b08d36",
     "93ad17c2f60b4e58",
     "0c7be52d94a1f863",
@@ -83,8 +85,23 @@ async fn the_value_of_no_secret_is_shown_in_logs_status_events_or_objects() {
         "type": "redis", "endpoint": "redis://redis.example:6379", "password": key("redis"),
     });
     namespace.distribution("redis", redis).await;
-    namespace.until_ready("good").await;
-    for name in ["broken", "hostless", "redis"] {
+    let mut guarded = with_database("url");
+    guarded["access"]["authentication"]["oidc"] = json!({
+        "issuer": "https://login.example",
+        "introspection": {
+            "url": "https://login.example/introspect", "clientId": "stack",
+            "clientSecret": key("client"),
+        },
+    });
+    namespace.distribution("guarded", guarded).await;
+    let mut keys = with_database("url");
+    // A release that takes no keys: what is wrong is told, and not what they are.
+    keys["access"]["authentication"]["apiKeys"] = json!([key("client"), key("token")]);
+    namespace.distribution("keys", keys).await;
+    for name in ["good", "guarded"] {
+        namespace.until_ready(name).await;
+    }
+    for name in ["broken", "hostless", "redis", "keys"] {
         let told = |object: &Value| object["status"]["observedGeneration"] == 1;
         namespace.until("LlamaStackDistribution", name, "has a status", told).await;
     }

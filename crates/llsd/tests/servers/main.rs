@@ -1,11 +1,13 @@
 //! Real servers, and the programs that run in their pods.
 
+mod access;
 mod forgotten_registrations;
 mod image;
 mod judged;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
+mod policies;
 mod provider_packages;
 mod real_servers_judge;
 mod redis;

@@ -203,3 +203,26 @@ async fn a_bare_replace_through_v1alpha1_says_what_it_takes_away() {
     let now = resources.get("v1alpha2", "bare").await;
     assert_eq!(now["spec"].get("providers"), None);
 }
+
+/// A client that knows v1alpha1 alone must not open a server to everybody.
+#[tokio::test]
+async fn a_bare_replace_through_v1alpha1_that_would_drop_access_is_denied() {
+    let Some((cluster, resources)) = installed().await else { return };
+    let access = json!({"authentication": {"kubernetes": {}}});
+    let spec = json!({"distribution": {"name": "starter"}, "access": access});
+    resources.create("v1alpha2", &v1alpha2("guarded", &spec)).await;
+    let bare = json!({
+        "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
+        "metadata": {"name": "guarded"},
+        "spec": {"replicas": 2, "server": {"distribution": {"name": "starter"}}},
+    });
+    let replaced = kubectl(cluster, &["replace"], &bare).await;
+    let said = llsd_api::rules::ACCESS_IS_CARRIED.message;
+    assert!(!replaced.success() && replaced.stderr.contains(said), "{replaced:?}");
+    // An apply leaves the annotation alone.
+    let applied = kubectl(cluster, &["apply", "--server-side"], &bare).await;
+    assert!(applied.success(), "{applied:?}");
+    let now = resources.get("v1alpha2", "guarded").await;
+    assert_eq!(now["spec"]["access"], access);
+    assert_eq!(now["spec"]["workload"]["replicas"], 2);
+}

@@ -157,8 +157,8 @@ pub(crate) const OBJECTS: [Pair; 2] = [
     ("/spec/server/autoscaling", "/spec/workload/autoscaling"),
 ];
 
-const EXCLUDED: [&str; 4] =
-    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled"];
+const EXCLUDED: [&str; 5] =
+    ["/spec/providers", "/spec/resources", "/spec/storage", "/spec/disabled", "/spec/access"];
 
 /// None of them stands beside `overrideConfig`, and all return when v1alpha1 gives it up.
 fn displaced_sections_wait(displaced: &Value, expected: &BTreeMap<String, Value>) -> Law {

@@ -75,6 +75,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
         ]),
     ),
     ("disabled", Whole),
+    ("access", Whole),
     (
         "networking",
         Fields(&[

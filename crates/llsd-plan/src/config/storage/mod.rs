@@ -17,6 +17,7 @@ use backend::Target;
 use redis_endpoint::RedisEndpoint;
 
 pub(super) use companion::companion;
+pub(super) use section::ensure_section;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let Some(storage) = &draft.spec.storage else { return };

@@ -39,7 +39,7 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
 }
 
 /// The section as the server itself would default it, where the base leaves it out.
-fn ensure_section(draft: &mut Draft<'_>) {
+pub(in crate::config) fn ensure_section(draft: &mut Draft<'_>) {
     let era = draft.era;
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);

@@ -10,7 +10,8 @@ use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, MODELS_PROGRAM, TRUST_DIR, TRUS
 use crate::problem::Findings;
 use crate::wiring::{AWAITED_MODELS, REDIS_SIDECAR_PORT};
 
-/// The program of [`joined_trust`]. Its arguments: the resource's certificates, the file to write.
+/// The program of [`joined_trust`]. Its arguments: the resource's certificates, or nothing, and the file to
+/// write.
 pub const TRUST: &str = include_str!("trust.py");
 
 /// The operator's own image, where the operator does not know it: the release's.
@@ -34,17 +35,21 @@ pub(super) fn of_pod(blueprint: &Blueprint) -> Vec<Container> {
 /// image, because only that image knows whom it trusts, and an init container, because it must also
 /// work where the image's own entrypoint starts the server.
 fn joined_trust(blueprint: &Blueprint) -> Option<Container> {
-    blueprint.ca_bundle.as_ref()?;
-    let additional = format!("{CA_BUNDLE_DIR}/{CA_BUNDLE_KEY}");
+    if !blueprint.joins_trust() {
+        return None;
+    }
+    let mut mounts = vec![volumes::mount(volumes::TRUST, TRUST_DIR)];
+    let mut additional = String::new();
+    if blueprint.ca_bundle.is_some() {
+        additional = format!("{CA_BUNDLE_DIR}/{CA_BUNDLE_KEY}");
+        mounts.insert(0, volumes::read_only(volumes::CA_BUNDLE, CA_BUNDLE_DIR));
+    }
     Some(Container {
         name: "trust-ca-bundle".into(),
         image: Some(blueprint.image.clone()),
         command: Some(vec!["python3".into(), "-c".into(), command::escaped(TRUST)]),
         args: Some(vec![additional, TRUST_FILE.into()]),
-        volume_mounts: Some(vec![
-            volumes::read_only(volumes::CA_BUNDLE, CA_BUNDLE_DIR),
-            volumes::mount(volumes::TRUST, TRUST_DIR),
-        ]),
+        volume_mounts: Some(mounts),
         resources: Some(resources::of_init_container()),
         security_context: Some(security::of_container()),
         ..Default::default()

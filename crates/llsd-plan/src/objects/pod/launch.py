@@ -532,6 +532,8 @@ def serve() -> None:
 def main() -> None:
     release = installed_release()
     file = config_file(release)
+    if not file and os.environ.get("LLS_ACCESS"):
+        fail("the resource has access, and its configuration is nowhere to be found")
     if not file:
         return run_as_it_is(release)
     if release >= OGX:
@@ -540,6 +542,10 @@ def main() -> None:
         os.environ["LLAMA_STACK_CONFIG"] = file
     judge_after_a_failed_start()
     config = resolved(read(file), reference(release))
+    if os.environ.get("LLS_ACCESS"):
+        import access
+
+        config = access.prepare(config, release)
     command = server_command(config, release, file) + sys.argv[1:]  # the resource's `args`
     make_database_folders(config)
     work = threading.Thread(target=forget_configuration, args=(config, release), daemon=True)

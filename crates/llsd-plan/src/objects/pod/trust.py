@@ -1,5 +1,5 @@
 # Writes one file with every certificate authority that the server shall trust: those that its
-# image trusts already, and those of the resource. SSL_CERT_FILE replaces Python's own choice, so
+# image trusts already, and those of the resource, if it has any. SSL_CERT_FILE replaces Python's own choice, so
 # without the image's authorities the server could no longer reach any public service.
 import os
 import re
@@ -22,7 +22,7 @@ except ImportError:
 
 block = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 certificates = {}
-for source in [additional, *sources]:
+for source in filter(None, [additional, *sources]):
     try:
         with open(source, encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -9,8 +9,8 @@ use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
 use crate::objects::{ca_bundle, start_program};
 use crate::paths::{
-    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR, START_RECORD_DIR,
-    TLS_DIR, TRUST_DIR,
+    CA_BUNDLE_DIR, CA_BUNDLE_KEY, CLUSTER_CA_DIR, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR,
+    START_RECORD_DIR, TLS_DIR, TRUST_DIR,
 };
 use crate::problem::{FieldPath, Findings, Reason};
 
@@ -18,6 +18,7 @@ pub(super) const STATE: &str = "lls-storage";
 pub(super) const CA_BUNDLE: &str = "ca-bundle";
 pub(super) const CONFIG: &str = "user-config";
 pub(super) const TRUST: &str = "trust";
+pub(super) const CLUSTER_CA: &str = "cluster-ca";
 pub(super) const TLS: &str = "server-tls";
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
 pub(super) const START: &str = "start-program";
@@ -99,8 +100,13 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
     if let Some(source) = config(blueprint) {
         volumes.push(Volume { config_map: Some(source), ..named(CONFIG) });
     }
-    if blueprint.ca_bundle.is_some() {
+    if blueprint.joins_trust() {
         volumes.push(empty(TRUST));
+    }
+    if blueprint.asks_api_server() {
+        let name = "kube-root-ca.crt".to_owned();
+        let source = ConfigMapVolumeSource { name, ..Default::default() };
+        volumes.push(Volume { config_map: Some(source), ..named(CLUSTER_CA) });
     }
     if let Some(secret) = blueprint.server_tls() {
         let secret = SecretVolumeSource { secret_name: Some(secret.into()), ..Default::default() };
@@ -125,7 +131,12 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
     }
     if blueprint.ca_bundle.is_some() {
         mounts.push(read_only(CA_BUNDLE, CA_BUNDLE_DIR));
+    }
+    if blueprint.joins_trust() {
         mounts.push(read_only(TRUST, TRUST_DIR));
+    }
+    if blueprint.asks_api_server() {
+        mounts.push(read_only(CLUSTER_CA, CLUSTER_CA_DIR));
     }
     if blueprint.server_tls().is_some() {
         mounts.push(read_only(TLS, TLS_DIR));

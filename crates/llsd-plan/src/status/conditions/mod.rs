@@ -45,7 +45,7 @@ pub(super) fn all(
     assessments.push(Assessment::Current(deployment::available(rollout)));
     assessments.push(Assessment::Current(deployment::ready(rollout)));
     let health = previous.condition(ConditionType::HealthCheck);
-    assessments.push(server::health(observed.server, health));
+    assessments.push(server::health(observed.server, observed.resource.asks_callers(), health));
     assessments.extend(server::storage(observed.live).map(Assessment::Current));
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);

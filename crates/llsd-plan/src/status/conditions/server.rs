@@ -10,7 +10,11 @@ use super::statement::{Assessment, Statement};
 
 /// The server's own answer. It never decides `Ready`: the readiness probe asks the same question more
 /// often, and where this operator cannot reach the server others may.
-pub(super) fn health(server: &Server, before: Option<&Condition>) -> Assessment {
+pub(super) fn health(
+    server: &Server,
+    asks_callers: bool,
+    before: Option<&Condition>,
+) -> Assessment {
     let not_asked = "The server is asked once one of its pods is ready";
     let (truth, reason, message) = match server {
         Server::Awaited if before.is_some() => {
@@ -24,6 +28,9 @@ pub(super) fn health(server: &Server, before: Option<&Condition>) -> Assessment 
         }
         Server::Untrusted(why) => (Truth::Unknown, ConditionReason::ServerUntrusted, why.as_str()),
         Server::Answered(answers) => match &answers.health {
+            Ok(()) if asks_callers => {
+                (Truth::True, ConditionReason::HealthCheckPassed, messages::PROVIDERS_AS_PLANNED)
+            }
             Ok(()) => (Truth::True, ConditionReason::HealthCheckPassed, "Health check passed"),
             Err(answer) => (Truth::False, ConditionReason::HealthCheckFailed, answer.as_str()),
         },

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use llsd_plan::callers;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
@@ -27,6 +28,9 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
         lines.add("", "the operator has not looked at the last change of the resource yet");
     }
     runs(&mut lines, status, deployment, states);
+    if !deployment.is_null() {
+        lines.add("for", &callers::described(resource));
+    }
     for pending in [ConditionType::UpdatePending, ConditionType::RolledBack] {
         if let Some(pending) = condition(status, pending) {
             lines.add("pending", &sentence(pending));
@@ -154,6 +158,7 @@ mod tests {
         let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
         let resource = json!({
             "metadata": {"name": "llama", "namespace": "team", "generation": 3},
+            "spec": {"distribution": {"name": "starter"}},
             "status": {
                 "observedGeneration": 3, "phase": "Ready", "serviceURL": "http://llama:8321",
                 "version": {"llamaStackServerVersion": "0.7.3"},
@@ -187,6 +192,7 @@ runs     2 of 2 pods of r/a:1
 from     the configuration in ConfigMap llama-config-1
          state 5d4f8b since 2026-11-16T10:00:00Z; no earlier state is kept
 at       http://llama:8321
+for      everybody who reaches it
 pending  spec.template waits
 wrong    HealthCheck: ill
 do       llsd rollout approve llama, to apply what waits

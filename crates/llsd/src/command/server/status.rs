@@ -1,6 +1,7 @@
 //! `llsd status`: one screen about a server.
 
 use clap::Args;
+use llsd_plan::callers;
 use llsd_plan::live::DeploymentState;
 use serde_json::{Value, json};
 
@@ -54,6 +55,7 @@ fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[State])
         "pods": {"wanted": pods.wanted, "available": pods.available},
         "serviceURL": status["serviceURL"],
         "routeURL": status["routeURL"],
+        "callers": callers::described(resource),
         "conditions": status["conditions"],
         "states": states.iter().map(State::to_json).collect::<Vec<_>>(),
     })

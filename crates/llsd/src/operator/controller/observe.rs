@@ -149,6 +149,7 @@ fn last_answer(
         context.servers.forget(key);
         return LastAnswer { server: Server::NotAsked, awaited: None };
     };
-    let target = Target::new(url, resource.certificate_secret(), deployment);
+    let target = Target::new(url, resource.certificate_secret(), deployment)
+        .asking_callers(resource.asks_callers());
     context.servers.last_answer(key, target)
 }

@@ -115,7 +115,7 @@ async fn ask_servers(context: Arc<Context>) {
         questions.spawn(async move {
             let asking = async |server: &Target| {
                 let certificate = context.certificate(&key, server.certificate.as_deref());
-                context.server_probe.ask(&key, &server.url, certificate.as_deref()).await
+                context.server_probe.ask(&key, server, certificate.as_deref()).await
             };
             if context.servers.ask(&key, asking).await {
                 context.queue.add(&key);

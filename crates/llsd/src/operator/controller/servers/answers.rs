@@ -56,6 +56,8 @@ pub struct Target {
     pub url: Box<str>,
     /// The Secret with the certificate that it serves.
     pub certificate: Option<Box<str>>,
+    /// It asks callers who they are, and the operator is none of them.
+    pub asks_callers: bool,
     pods: u64,
 }
 
@@ -73,7 +75,17 @@ impl Target {
             deployment;
         let mut hasher = DefaultHasher::new();
         (generation, observed_generation, updated, ready, available).hash(&mut hasher);
-        Self { url: url.into(), certificate: certificate.map(Into::into), pods: hasher.finish() }
+        Self {
+            url: url.into(),
+            certificate: certificate.map(Into::into),
+            asks_callers: false,
+            pods: hasher.finish(),
+        }
+    }
+
+    #[must_use]
+    pub fn asking_callers(self, asks_callers: bool) -> Self {
+        Self { asks_callers, ..self }
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_rustls::rustls;
 
+use super::answers::Target;
 use super::pinned_certificate::PinnedCertificate;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -59,9 +60,11 @@ impl ServerProbe {
         Ok(Self { plain: builder().build()?, template })
     }
 
-    /// What the server at the Service's `url` says. Where that is https, `certificate` is the one
-    /// that it serves, in PEM.
-    pub async fn ask(&self, key: &Key, url: &str, certificate: Option<&[u8]>) -> Server {
+    /// What the server at the Service's URL says. Where that is https, `certificate` is the one that it
+    /// serves, in PEM. No token is ever sent: a tenant's image could keep it. A server that wants one is
+    /// asked only what it tells everybody.
+    pub async fn ask(&self, key: &Key, target: &Target, certificate: Option<&[u8]>) -> Server {
+        let url = &*target.url;
         let client = if url.starts_with("https:") {
             trusting(certificate.unwrap_or_default())
         } else {
@@ -72,7 +75,9 @@ impl ServerProbe {
             Err(why) => return Server::Untrusted(why),
         };
         let url = self.address(key, url);
-        Box::pin(ask(&client, &url)).await.map_or_else(|trouble| trouble, Server::Answered)
+        Box::pin(ask(&client, &url, target.asks_callers))
+            .await
+            .map_or_else(|trouble| trouble, Server::Answered)
     }
 
     fn address(&self, key: &Key, url: &str) -> String {
@@ -105,7 +110,7 @@ fn trusting(pem: &[u8]) -> Result<reqwest::Client, String> {
 }
 
 /// What the server answers; where nobody does, what is in the way.
-async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, Server> {
+async fn ask(client: &reqwest::Client, url: &str, asks_callers: bool) -> Result<Answers, Server> {
     let health = match get::<Health>(client, &format!("{url}/v1/health")).await {
         Ok(health) if health.status.eq_ignore_ascii_case("ok") => Ok(()),
         Ok(health) => Err(format!("the server says {}", word(&health.status))),
@@ -113,7 +118,11 @@ async fn ask(client: &reqwest::Client, url: &str) -> Result<Answers, Server> {
         Err(Failure::Reach(trouble)) => return Err(trouble),
     };
     let version = get::<Version>(client, &format!("{url}/v1/version")).await.ok();
-    let providers = get::<Providers>(client, &format!("{url}/v1/providers")).await.ok();
+    let providers = if asks_callers {
+        None
+    } else {
+        get::<Providers>(client, &format!("{url}/v1/providers")).await.ok()
+    };
     Ok(Answers {
         health,
         version: version.map(|version| bounded(&version.version)),

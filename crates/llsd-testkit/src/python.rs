@@ -20,7 +20,7 @@ const UV: &str = "0.13.7";
 
 /// The first Python of a suitable minor that works and can make virtual environments: one of
 /// pyenv's, else one on the PATH.
-pub(super) fn find() -> anyhow::Result<PathBuf> {
+pub(crate) fn find() -> anyhow::Result<PathBuf> {
     let candidates = MINORS.iter().flat_map(|minor| {
         let on_path = PathBuf::from(format!("python{minor}"));
         of_pyenv(minor).into_iter().chain([on_path])
@@ -53,7 +53,7 @@ fn of_pyenv(minor: &str) -> Vec<PathBuf> {
 }
 
 /// The `uv` on the PATH, else one of the kit's own in the cache.
-pub(super) fn uv(cache: &Cache, _: &CacheLock, python: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn uv(cache: &Cache, _: &CacheLock, python: &Path) -> anyhow::Result<PathBuf> {
     let on_path = PathBuf::from("uv");
     if Command::new(&on_path).arg("--version").output().is_ok_and(|said| said.status.success()) {
         return Ok(on_path);
@@ -72,7 +72,7 @@ pub(super) fn uv(cache: &Cache, _: &CacheLock, python: &Path) -> anyhow::Result<
 }
 
 /// Runs a command to its end; when it fails, what it said last is the reason.
-pub(super) fn run(command: &mut Command) -> anyhow::Result<()> {
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let done = command.output().with_context(|| format!("cannot run {program}"))?;
     if done.status.success() {

@@ -1,0 +1,145 @@
+//! `spec.access`: who may call the server, and what they may do there.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::authentication::Authentication;
+use crate::one_or_many::OneOrMany;
+use crate::rules::{PERMIT_XOR_FORBID, SINGLE_NEEDS_TENANT, validations};
+use crate::text_or_list::{LITERAL, TextOrList};
+
+/// Who may call the server. Without it everybody who reaches the server may. The paths `/v1/health`
+/// and `/v1/version` stay open, for probes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AccessSpec {
+    /// How callers show who they are. Exactly one way in.
+    pub authentication: Authentication,
+    /// Who may call which paths: the first rule that matches decides, and where none does the answer
+    /// is 403. Without any, every caller who is known may call every path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub routes: Vec<RouteRule>,
+    /// Who may do what to which resource of the server: the first rule that matches decides, and where
+    /// none does it is forbidden. Without any, a resource is for its owner and for those who share the
+    /// owner's attributes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub rules: Vec<AccessRule>,
+    /// Whether the server keeps the state of several tenants apart. OGX from 1.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenancy: Option<TenancySpec>,
+}
+
+/// Permits or forbids paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = validations(&[PERMIT_XOR_FORBID])))]
+pub struct RouteRule {
+    /// The paths that may be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permit: Option<Paths>,
+    /// The paths that may not be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbid: Option<Paths>,
+    /// The rule holds where this is so: one condition, or a list of which all must be met. For example
+    /// `user with admin in roles`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TextOrList>")]
+    pub when: Option<OneOrMany<String>>,
+    /// The rule holds except where this is so. Excludes `when`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TextOrList>")]
+    pub unless: Option<OneOrMany<String>>,
+    /// What the rule is for, in your own words. The server keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024), regex(pattern = LITERAL))]
+    pub description: Option<String>,
+}
+
+/// Paths of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Paths {
+    /// Each is a path, a beginning (`/v1/files*`), `*` for all, or `regex:` with a pattern.
+    #[schemars(
+        length(min = 1, max = 64),
+        inner(
+            length(min = 1, max = 512),
+            regex(pattern = r"^(\*|/([^$]|\$+[^${])*\$*|regex:([^$]|\$+[^${])+\$*)$")
+        )
+    )]
+    pub paths: Vec<String>,
+}
+
+/// Permits or forbids actions on resources of the server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = validations(&[PERMIT_XOR_FORBID])))]
+pub struct AccessRule {
+    /// What may be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permit: Option<Scope>,
+    /// What may not be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forbid: Option<Scope>,
+    /// The rule holds where this is so: one condition, or a list of which all must be met. For example
+    /// `user is owner`, `user in owners teams`, `user with admin in roles`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TextOrList>")]
+    pub when: Option<OneOrMany<String>>,
+    /// The rule holds except where this is so. Excludes `when`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TextOrList>")]
+    pub unless: Option<OneOrMany<String>>,
+    /// What the rule is for, in your own words. The server keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1024), regex(pattern = LITERAL))]
+    pub description: Option<String>,
+}
+
+/// Who, what, and to which resource. What is left out matches all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Scope {
+    /// The name of one user, as the way in gives it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
+    pub principal: Option<String>,
+    /// The actions.
+    #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
+    pub actions: Vec<Action>,
+    /// The resource, as `model::NAME`, `vector_store::*` or `regex:` with a pattern.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
+    pub resource: Option<String>,
+}
+
+/// What can be done to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    Create,
+    Read,
+    Update,
+    Delete,
+}
+
+/// Whether the server keeps tenants apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = validations(&[SINGLE_NEEDS_TENANT])))]
+pub struct TenancySpec {
+    /// `disabled`: there are no tenants. `single`: all belong to one. `multi`: each caller belongs to
+    /// the one that the way in names.
+    pub mode: TenancyMode,
+    /// The tenant of all callers, where the mode is `single`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,127}$"))]
+    pub default_tenant_id: Option<String>,
+}
+
+/// How many tenants there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TenancyMode {
+    #[default]
+    Disabled,
+    Single,
+    Multi,
+}

@@ -1,0 +1,286 @@
+//! The engine of `llsd access test`: what a server would answer to a request, and the rule that decides, by
+//! its field in the resource.
+
+use llsd_api::v1alpha2::{AccessSpec, Action};
+use llsd_plan::policy::{
+    self, Answer, By, Caller, Outcome, Policies, Request, Stranger, Verdict, decide_resource,
+};
+use llsd_plan::problem::FieldPath;
+use llsd_plan::releases::{Release, Releases};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::examined::{Examined, Planned};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub method: String,
+    /// As a client writes it, with a query or without.
+    pub path: String,
+    /// What the way in is told of the caller; nothing without a token.
+    pub caller: Option<Map<String, Value>>,
+    pub deed: Option<Deed>,
+}
+
+/// Something that is done to a resource of the server.
+#[derive(Clone, Debug)]
+pub struct Deed {
+    pub action: Action,
+    /// `vector_store::vs_1`.
+    pub resource: String,
+    /// What the way in is told of the owner; nothing where there is none.
+    pub owner: Option<Map<String, Value>>,
+}
+
+/// What the server would answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reply {
+    /// The release whose rules of reading count.
+    pub release: String,
+    /// Whom the server takes the caller for; nobody on open paths.
+    pub caller: Option<Known>,
+    pub path: Step,
+    /// Only where the path is allowed and a deed is asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Step>,
+}
+
+/// A caller as the server knows them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Known {
+    principal: String,
+    attributes: policy::Attributes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<String>,
+}
+
+/// One decision on the way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// What is asked for: `GET /v1/models`, `read model::llama`.
+    pub request: String,
+    /// Nothing where it is not known here.
+    pub allowed: Option<bool>,
+    /// What the client gets; 200 also stands for what comes after.
+    pub status: Option<u16>,
+    /// The field of the rule that decides, where one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Reply {
+    /// Whether all that was asked for is allowed; nothing where that is not known here.
+    pub fn allowed(&self) -> Option<bool> {
+        match &self.resource {
+            Some(step) => step.allowed,
+            None => self.path.allowed,
+        }
+    }
+
+    pub fn to_text(&self) -> String {
+        let who = self.caller.as_ref().map_or_else(|| "nobody".to_owned(), Known::described);
+        let steps = [Some(&self.path), self.resource.as_ref()].into_iter().flatten();
+        let lines = steps.map(|step| {
+            let status = step.status.map_or_else(|| "???".to_owned(), |status| status.to_string());
+            format!("{status}  {}: {}\n", step.request, step.reason)
+        });
+        format!("{}as {who}, by {}\n", lines.collect::<String>(), self.release)
+    }
+}
+
+impl Known {
+    fn described(&self) -> String {
+        let attributes = self.attributes.iter();
+        let mut about: Vec<String> =
+            attributes.map(|(name, values)| format!("{name}: {}", values.join(", "))).collect();
+        about.extend(self.tenant.as_ref().map(|tenant| format!("tenant: {tenant}")));
+        if about.is_empty() {
+            return self.principal.clone();
+        }
+        format!("{} ({})", self.principal, about.join("; "))
+    }
+}
+
+impl From<&Caller> for Known {
+    fn from(caller: &Caller) -> Self {
+        let Caller { principal, attributes, tenant } = caller.clone();
+        Self { principal, attributes, tenant }
+    }
+}
+
+/// The answer of a planned server. The error says why there is none.
+pub fn ask(examined: &Examined, planned: &Planned, question: &Question) -> Result<Reply, String> {
+    let request = format!("{} {}", question.method, question.path);
+    let Some(written) = planned.object.pointer("/spec/access") else {
+        let step = Step {
+            request,
+            allowed: Some(true),
+            status: Some(200),
+            field: None,
+            reason: "allowed: without spec.access everybody may do everything".to_owned(),
+        };
+        return Ok(Reply {
+            release: "any release".to_owned(),
+            caller: None,
+            path: step,
+            resource: None,
+        });
+    };
+    let spec: AccessSpec =
+        serde_json::from_value(written.clone()).map_err(|error| format!("spec.access: {error}"))?;
+    let name = planned.plan.generated.as_ref().map(|generated| generated.release);
+    let release = name.and_then(|name| Releases::shipped().named(name));
+    let release =
+        release.ok_or("the release of the server is not known; give it with --release")?;
+    let policies = policy::read(&spec, release).map_err(|problems| {
+        let lines: Vec<String> =
+            problems.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();
+        lines.join("; ")
+    })?;
+    Ok(Court { examined, spec: &spec, policies: &policies, release }.reply(request, question))
+}
+
+/// All that a decision is made by.
+struct Court<'a> {
+    examined: &'a Examined,
+    spec: &'a AccessSpec,
+    policies: &'a Policies,
+    release: &'static Release,
+}
+
+impl Court<'_> {
+    fn reply(&self, request: String, question: &Question) -> Reply {
+        let asked = Request {
+            method: question.method.clone(),
+            path: as_server_reads(&question.path),
+            told: question.caller.clone(),
+        };
+        let (caller, path) = match policy::answer(self.spec, self.policies, &asked) {
+            Answer::Unknown(why) => {
+                (None, step(request, Some(false), 401, format!("denied: {why}")))
+            }
+            Answer::Failed(why) => {
+                (None, step(request, Some(false), 500, format!("the server fails: {why}")))
+            }
+            Answer::Unjudged(what) => (None, unjudged(request, &what)),
+            Answer::Decided { caller, verdict } => {
+                (caller, self.step(request, verdict, "routes", 403))
+            }
+        };
+        let deed = question.deed.as_ref().filter(|_| path.allowed == Some(true));
+        let resource = deed.map(|deed| self.deed(deed, caller.as_ref()));
+        let caller = caller.as_ref().map(Known::from);
+        Reply { release: self.release.title.clone(), caller, path, resource }
+    }
+
+    fn deed(&self, deed: &Deed, caller: Option<&Caller>) -> Step {
+        let action = serde_json::to_value(deed.action).unwrap_or_default();
+        let request = format!("{} {}", action.as_str().unwrap_or_default(), deed.resource);
+        let owner = deed.owner.as_ref();
+        let owner = owner.map(|told| policy::caller(&self.spec.authentication, self.release, told));
+        let owner = match owner.transpose() {
+            Ok(owner) => owner.map(|owner| self.with_tenant(owner)),
+            Err(Stranger::Refused(why) | Stranger::Failed(why) | Stranger::Unjudged(why)) => {
+                return unjudged(request, &format!("the owner: {why}"));
+            }
+        };
+        let verdict =
+            decide_resource(self.policies, caller, deed.action, &deed.resource, owner.as_ref());
+        // Whoever may not read something is not told that it exists.
+        let denied = if deed.action == Action::Read { 404 } else { 403 };
+        self.step(request, verdict, "rules", denied)
+    }
+
+    /// An owner was once a caller, and so of the tenant of all.
+    fn with_tenant(&self, mut owner: Caller) -> Caller {
+        let tenancy = self.spec.tenancy.as_ref();
+        let all = tenancy.and_then(|tenancy| tenancy.default_tenant_id.clone());
+        owner.tenant = all.or(owner.tenant);
+        owner
+    }
+
+    fn step(&self, request: String, verdict: Verdict, list: &str, denied: u16) -> Step {
+        let path = FieldPath::spec().key("access").key(list);
+        let field = match verdict.by {
+            By::Rule(index) => Some(path.index(index)),
+            _ => None,
+        };
+        let field = field.map(|field| self.examined.own_path(&field).to_string());
+        let what = match verdict.by {
+            By::Rule(index) => {
+                format!(
+                    " by {}{}",
+                    field.clone().unwrap_or_default(),
+                    self.description(list, index)
+                )
+            }
+            By::OpenPaths => " by the operator's own rule for the paths of probes".to_owned(),
+            By::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
+            By::NoRule if list == "rules" && self.spec.rules.is_empty() => {
+                ": none of the server's own rules matches".to_owned()
+            }
+            By::NoRule => format!(": no rule of {path} matches"),
+            By::NoPolicy => format!(": there is no {path}"),
+            By::Nobody => ": the caller is nobody, and no rule binds nobody".to_owned(),
+            By::OtherTenant => ": the owner belongs to another tenant".to_owned(),
+        };
+        let (allowed, status, word) = match verdict.outcome {
+            Outcome::Allowed => (Some(true), Some(200), "allowed"),
+            Outcome::Denied => (Some(false), Some(denied), "denied"),
+            Outcome::Unsure => (None, None, "a pattern that only the server can read decides,"),
+        };
+        Step { request, allowed, status, field, reason: format!("{word}{what}") }
+    }
+
+    /// What the rule is for, in its author's words.
+    fn description(&self, list: &str, index: usize) -> String {
+        let description = match list {
+            "routes" => self.spec.routes[index].description.as_deref(),
+            _ => self.spec.rules[index].description.as_deref(),
+        };
+        description.map(|text| format!(" ({text})")).unwrap_or_default()
+    }
+}
+
+fn step(request: String, allowed: Option<bool>, status: u16, reason: String) -> Step {
+    Step { request, allowed, status: Some(status), field: None, reason }
+}
+
+fn unjudged(request: String, what: &str) -> Step {
+    let reason = format!("not known: {what}");
+    Step { request, allowed: None, status: None, field: None, reason }
+}
+
+/// A path as the server has it: without the query, and decoded.
+fn as_server_reads(path: &str) -> String {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = (first == b'%').then(|| after.get(..2)).flatten();
+        let code = code.and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        if let Some(byte) = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            bytes.push(byte);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_compared_as_the_server_reads_it() {
+        assert_eq!(as_server_reads("/v1/models?limit=1"), "/v1/models");
+        assert_eq!(as_server_reads("/v1/%6Dodels/a%2Fb%"), "/v1/models/a/b%");
+    }
+}

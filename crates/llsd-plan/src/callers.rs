@@ -1,0 +1,96 @@
+//! Who may call a server, in one sentence for people.
+
+use llsd_api::v1alpha2::{AccessSpec, Authentication};
+use serde_json::Value;
+
+use crate::resource::spec_of;
+
+/// Who may call the server of a v1alpha2 resource.
+pub fn described(resource: &Value) -> String {
+    let Some(spec) = spec_of(resource) else { return "unknown".to_owned() };
+    match (&spec.access, &spec.override_config) {
+        (Some(access), _) => of_access(access),
+        (None, Some(own)) => format!("as the file in ConfigMap {} says", own.config_map_name),
+        (None, None) => "everybody who reaches it".to_owned(),
+    }
+}
+
+fn of_access(access: &AccessSpec) -> String {
+    let mut text = of_way_in(&access.authentication);
+    let count = |number: usize, what: &str| match number {
+        0 => None,
+        1 => Some(format!("1 rule for {what}")),
+        more => Some(format!("{more} rules for {what}")),
+    };
+    let rules = [count(access.routes.len(), "paths"), count(access.rules.len(), "resources")];
+    let rules: Vec<String> = rules.into_iter().flatten().collect();
+    if !rules.is_empty() {
+        text = format!("{text}, by {}", rules.join(" and "));
+    }
+    text
+}
+
+fn of_way_in(given: &Authentication) -> String {
+    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = given;
+    if let Some(oidc) = oidc {
+        let audience = oidc.audience.as_deref().unwrap_or("the server's default audience");
+        format!("who has a token of {} for {audience}", oidc.issuer)
+    } else if kubernetes.is_some() {
+        "who has a token of this cluster".to_owned()
+    } else if let Some(github) = github {
+        let url = github.api_url.as_deref().unwrap_or("https://api.github.com");
+        format!("who has a token of GitHub, {url}")
+    } else if let Some(custom) = custom {
+        format!("whom {} knows", custom.endpoint)
+    } else if let Some(keys) = api_keys {
+        let keys = keys.len();
+        format!(
+            "who has {}",
+            if keys == 1 { "the key".to_owned() } else { format!("one of {keys} keys") }
+        )
+    } else if let Some(gateway) = gateway {
+        let from =
+            gateway.trusted_cidrs.as_ref().map(|cidrs| format!(" from {}", cidrs.join(", ")));
+        format!("whom a gateway{} names in {}", from.unwrap_or_default(), gateway.principal_header)
+    } else {
+        "nobody".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({}), "everybody who reaches it")]
+    #[case(json!({"overrideConfig": {"configMapName": "mine"}}), "as the file in ConfigMap mine says")]
+    #[case(
+        json!({"access": {
+            "authentication": {"oidc": {"issuer": "https://a.example", "audience": "stack"}},
+            "routes": [{"permit": {"paths": ["*"]}}],
+            "rules": [{"permit": {"actions": ["read"]}}, {"forbid": {"actions": ["delete"]}}],
+        }}),
+        "who has a token of https://a.example for stack, by 1 rule for paths and 2 rules for resources"
+    )]
+    #[case(json!({"access": {"authentication": {"kubernetes": {}}}}), "who has a token of this cluster")]
+    #[case(
+        json!({"access": {"authentication": {"gateway": {"principalHeader": "x-user", "trustedCidrs": ["10.0.0.0/8"]}}}}),
+        "whom a gateway from 10.0.0.0/8 names in x-user"
+    )]
+    #[case(
+        json!({"access": {"authentication": {"apiKeys": [{"name": "a", "key": "b"}]}}}),
+        "who has the key"
+    )]
+    fn one_sentence_says_who_may_call(#[case] given: Value, #[case] expected: &str) {
+        let mut spec = given;
+        spec["distribution"] = json!({"name": "starter"});
+        let resource = json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "metadata": {"name": "a"}, "spec": spec,
+        });
+        assert_eq!(described(&resource), expected);
+    }
+}

@@ -1,0 +1,204 @@
+//! `server.auth`: who may call the server. A base's own is replaced whole: half of one policy and half
+//! of another is none.
+
+mod policy;
+mod way_in;
+
+use llsd_api::v1alpha2::{AccessSpec, Authentication, TenancyMode, TenancySpec};
+use serde_json::json;
+
+use super::draft::Draft;
+use super::storage::{companion, ensure_section};
+use crate::document::{Node, Origin};
+use crate::problem::{FieldPath, Findings, Reason};
+use crate::wiring::{ACCESS_KNOWN, JWKS_URI, Variable, VariableValue};
+
+pub(super) fn apply(draft: &mut Draft<'_>) {
+    let Some(access) = &draft.spec.access else { return };
+    let path = FieldPath::spec().key("access");
+    let parts = Part::of(access, &path);
+    let missing: Vec<&Part> =
+        parts.iter().filter(|part| !draft.era.has_access(part.name)).collect();
+    for part in &missing {
+        draft.findings.problem(
+            &part.path,
+            Reason::Invalid,
+            format!("{} does not have this", draft.era.name()),
+            match draft.era.releases.named_with_access(part.name).as_str() {
+                "" => "remove it".to_owned(),
+                named => format!("use an image of {named}"),
+            },
+        );
+    }
+    if !missing.is_empty() {
+        return;
+    }
+    tenants(access, &path, &mut draft.findings);
+    for candidate in draft.era.candidates() {
+        match crate::policy::read(access, candidate.release) {
+            Ok(policies) => vain(policies.vain_create(), &path, &mut draft.findings),
+            Err(problems) => draft.findings.problems.extend(problems),
+        }
+    }
+    let mut auth = Node::map(Origin::Field(path.clone()));
+    let way = path.key("authentication");
+    auth.set("provider_config", way_in::provider_config(draft, &access.authentication, &way));
+    if let Some(routes) = policy::routes(&access.routes, &path.key("routes")) {
+        auth.set("route_policy", routes);
+    }
+    if let Some(rules) = policy::rules(&access.rules, &path.key("rules")) {
+        auth.set("access_policy", rules);
+    }
+    let server = draft.document.entry_map("server", &Origin::Rule("who may call the server"));
+    if server.get("auth").is_some_and(|own| !own.is_null()) {
+        draft.findings.warning(
+            &path,
+            Reason::Conflict,
+            "takes the place of the whole server.auth of the base configuration",
+            "write into access what is still wanted of it",
+        );
+    }
+    server.set("auth", auth);
+    if let Some(tenancy) = &access.tenancy {
+        server.set("tenancy", tenancy_section(tenancy, &path.key("tenancy")));
+    }
+    keep_vector_stores(draft, access);
+    know(draft, &parts);
+    keep_variables(draft);
+}
+
+/// Where a store of its own says whose vector stores are, the server does not start without one.
+fn keep_vector_stores(draft: &mut Draft<'_>, access: &AccessSpec) {
+    let apart = !access.rules.is_empty()
+        || access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
+    let needed = apart && draft.era.layout.keeps_vector_stores_in_sql;
+    if !needed || draft.providers("vector_io").is_empty() {
+        return;
+    }
+    ensure_section(draft);
+    let table = json!({"table_name": "vector_store_metadata", "backend": "sql_default"});
+    let table = companion(draft, &table, None);
+    let rule = Origin::Rule("says whose each vector store is");
+    let stores = draft.document.entry_map("storage", &rule).entry_map("stores", &rule);
+    if stores.get("vector_stores").is_none_or(Node::is_null) {
+        stores.set("vector_stores", Node::from_value(table, &rule));
+    }
+}
+
+fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
+    let Some(index) = create else { return };
+    findings.warning(
+        &path.key("rules").index(index),
+        Reason::Conflict,
+        "lets nobody create anything: what is about to be made has no owner yet",
+        "permit create in a rule that does not ask for the owner",
+    );
+}
+
+/// Variables by which the server finds its file, and the start program what it must see to.
+const KEPT: [&str; 4] = [ACCESS_KNOWN, JWKS_URI, "LLAMA_STACK_CONFIG", "OGX_CONFIG"];
+
+/// One of the user's own in their place could open the server.
+fn keep_variables(draft: &mut Draft<'_>) {
+    let overrides = draft.spec.workload.as_ref().and_then(|it| it.overrides.as_ref());
+    let own = overrides.and_then(|overrides| overrides.env.as_ref()).into_iter().flatten();
+    let path = FieldPath::spec().key("workload").key("overrides").key("env");
+    for (index, variable) in own.enumerate() {
+        let name = variable.name.as_str();
+        if KEPT.contains(&name) || name.starts_with("LLSD_AUTH_") {
+            draft.findings.problem(
+                &path.index(index),
+                Reason::Conflict,
+                format!("with access, {name} is the operator's to set"),
+                "remove the variable",
+            );
+        }
+    }
+}
+
+/// What the start program must find in the server: the releases that are known to have it all.
+fn know(draft: &mut Draft<'_>, parts: &[Part]) {
+    let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
+    // In no release that is not known to have it all does the start program take it for granted.
+    let (first, last) = draft.era.known_with_access(&names).unwrap_or_default();
+    let [first, last] = [first, last].map(|n| format!("{}.{}.{}", n.major, n.minor, n.patch));
+    draft.plain_variables.push(Variable {
+        name: ACCESS_KNOWN.to_owned(),
+        value: VariableValue::Literal(format!("{first} {last}")),
+    });
+}
+
+fn tenancy_section(tenancy: &TenancySpec, path: &FieldPath) -> Node {
+    let mode = match tenancy.mode {
+        TenancyMode::Disabled => "disabled",
+        TenancyMode::Single => "single",
+        TenancyMode::Multi => "multi",
+    };
+    let mut section = json!({"mode": mode});
+    if let Some(tenant) = &tenancy.default_tenant_id {
+        section["default_tenant_id"] = tenant.as_str().into();
+    }
+    Node::from_value(section, &Origin::Field(path.clone()))
+}
+
+/// Where each caller has a tenant, the way in must name it.
+fn tenants(access: &AccessSpec, path: &FieldPath, findings: &mut Findings) {
+    let many = access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
+    let Authentication { oidc, kubernetes, github: _, custom, api_keys: _, gateway } =
+        &access.authentication;
+    let named = oidc.as_ref().is_some_and(|it| it.tenant_claim.is_some())
+        || kubernetes.as_ref().is_some_and(|it| it.tenant_claim.is_some())
+        || custom.as_ref().is_some_and(|it| it.tenant_field.is_some())
+        || gateway.as_ref().is_some_and(|it| it.tenant_header.is_some());
+    if many && !named {
+        findings.problem(
+            &path.key("tenancy").key("mode"),
+            Reason::Required,
+            "mode multi needs a way in that names the tenant of each caller",
+            "set tenantClaim, tenantField or tenantHeader, which github and apiKeys do not have",
+        );
+    }
+}
+
+/// A part of access that only some releases have.
+struct Part {
+    /// As `releases/access.yaml` names it.
+    name: &'static str,
+    path: FieldPath,
+}
+
+impl Part {
+    fn of(access: &AccessSpec, path: &FieldPath) -> Vec<Self> {
+        let AccessSpec { authentication, routes, rules, tenancy } = access;
+        let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = authentication;
+        let way = path.key("authentication");
+        let tenant_of = [
+            (oidc.as_ref().and_then(|it| it.tenant_claim.as_ref()), "oidc", "tenantClaim"),
+            (
+                kubernetes.as_ref().and_then(|it| it.tenant_claim.as_ref()),
+                "kubernetes",
+                "tenantClaim",
+            ),
+            (custom.as_ref().and_then(|it| it.tenant_field.as_ref()), "custom", "tenantField"),
+            (gateway.as_ref().and_then(|it| it.tenant_header.as_ref()), "gateway", "tenantHeader"),
+        ];
+        let cidrs = gateway.as_ref().is_some_and(|it| it.trusted_cidrs.is_some());
+        let given = [
+            (oidc.is_some(), "oidc", way.key("oidc")),
+            (kubernetes.is_some(), "kubernetes", way.key("kubernetes")),
+            (github.is_some(), "github", way.key("github")),
+            (custom.is_some(), "custom", way.key("custom")),
+            (api_keys.is_some(), "apiKeys", way.key("apiKeys")),
+            (gateway.is_some(), "gateway", way.key("gateway")),
+            (cidrs, "trustedCidrs", way.key("gateway").key("trustedCidrs")),
+            (!routes.is_empty(), "routes", path.key("routes")),
+            (!rules.is_empty(), "rules", path.key("rules")),
+            (tenancy.is_some(), "tenancy", path.key("tenancy")),
+        ];
+        let tenants = tenant_of
+            .into_iter()
+            .map(|(given, holder, field)| (given.is_some(), "tenancy", way.key(holder).key(field)));
+        let parts = given.into_iter().chain(tenants).filter(|(given, ..)| *given);
+        parts.map(|(_, name, path)| Self { name, path }).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! `server.auth.provider_config`: the way in of the resource, in the words of the server. Its `type` is
+//! always written out: one that resolved to nothing would switch authentication off.
+
+use llsd_api::lenient::Lenient;
+use llsd_api::secret_ref::SecretRef;
+use llsd_api::v1alpha2::{
+    Attributes, Authentication, CustomSpec, GatewaySpec, GitHubSpec, KubernetesSpec, OidcSpec,
+};
+use serde_json::json;
+
+use crate::config::draft::Draft;
+use crate::document::{Node, Origin};
+use crate::paths::{CLUSTER_CA_FILE, TRUST_FILE};
+use crate::problem::{FieldPath, Reason};
+use crate::releases::Server;
+use crate::wiring::{JWKS_URI, Variable, VariableValue};
+
+/// Where every cluster has its API server.
+const API_SERVER: &str = "https://kubernetes.default.svc";
+/// What comes after the issuer, where a provider says where its keys are.
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+
+pub(super) fn provider_config(
+    draft: &mut Draft<'_>,
+    given: &Authentication,
+    path: &FieldPath,
+) -> Node {
+    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = given;
+    if let Some(oidc) = oidc {
+        self::oidc(draft, oidc, &path.key("oidc"))
+    } else if let Some(kubernetes) = kubernetes {
+        self::kubernetes(kubernetes, &path.key("kubernetes"))
+    } else if let Some(github) = github {
+        self::github(github, &path.key("github"))
+    } else if let Some(custom) = custom {
+        self::custom(custom, &path.key("custom"))
+    } else if let Some(keys) = api_keys {
+        self::api_keys(draft, keys, &path.key("apiKeys"))
+    } else if let Some(gateway) = gateway {
+        self::gateway(draft, gateway, &path.key("gateway"))
+    } else {
+        // Validation has refused the resource.
+        Node::map(Origin::Field(path.clone()))
+    }
+}
+
+fn section(kind: &str, path: &FieldPath) -> Section {
+    let mut node = Node::map(Origin::Field(path.clone()));
+    node.set("type", Node::scalar(kind, Origin::Field(path.clone())));
+    Section { node, path: path.clone() }
+}
+
+/// A part of the file of which each field comes from one of the resource.
+struct Section {
+    node: Node,
+    path: FieldPath,
+}
+
+impl Section {
+    fn field(&mut self, key: &str, value: Option<&str>, own: &str) {
+        if let Some(value) = value {
+            self.node.set(key, Node::scalar(value, Origin::Field(self.path.key(own))));
+        }
+    }
+
+    fn rule(&mut self, key: &str, value: &str, why: &'static str) {
+        self.node.set(key, Node::scalar(value, Origin::Rule(why)));
+    }
+
+    fn attributes(&mut self, key: &str, given: Option<&Attributes>, own: &str) {
+        if let Some(given) = given {
+            self.node.set(key, Node::from_field(&json!(given), &self.path.key(own)));
+        }
+    }
+}
+
+fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
+    let mut out = section("oauth2_token", path);
+    out.field("issuer", Some(&given.issuer), "issuer");
+    let default = match draft.era.server() {
+        Server::LlamaStack => "llama-stack",
+        Server::Ogx => "ogx",
+    };
+    match &given.audience {
+        Some(audience) => out.field("audience", Some(audience), "audience"),
+        None => out.rule("audience", default, "the server's own default, written out"),
+    }
+    // Without it some releases ask for introspection without checking who answers.
+    out.rule("tls_cafile", TRUST_FILE, "who the server trusts");
+    out.attributes("claims_mapping", given.claims.as_ref(), "claims");
+    out.field("tenant_claim", given.tenant_claim.as_deref(), "tenantClaim");
+    if let Some(introspection) = &given.introspection {
+        let path = path.key("introspection");
+        let mut asked =
+            Section { node: Node::map(Origin::Field(path.clone())), path: path.clone() };
+        asked.field("url", Some(&introspection.url), "url");
+        asked.field("client_id", Some(&introspection.client_id), "clientId");
+        if let Some(secret) = introspection.client_secret.read() {
+            let path = path.key("clientSecret");
+            let reference = draft.environment.bind(
+                ["auth", "client_secret"],
+                secret.target(),
+                &path,
+                &mut draft.findings,
+            );
+            asked.node.set("client_secret", Node::scalar(reference, Origin::Field(path)));
+        }
+        out.node.set("introspection", asked.node);
+        return out.node;
+    }
+    let (uri, origin) = if let Some(uri) = &given.jwks_uri {
+        (uri.clone(), path.key("jwksUri"))
+    } else {
+        // The start program replaces it by what the provider says.
+        let issuer = given.issuer.trim_end_matches('/');
+        let value = VariableValue::Literal(format!("{issuer}{DISCOVERY}"));
+        draft.plain_variables.push(Variable { name: JWKS_URI.to_owned(), value });
+        (format!("${{env.{JWKS_URI}}}"), path.key("issuer"))
+    };
+    let mut keys = Node::map(Origin::Field(origin.clone()));
+    keys.set("uri", Node::scalar(uri, Origin::Field(origin)));
+    out.node.set("jwks", keys);
+    out.node
+}
+
+fn kubernetes(given: &KubernetesSpec, path: &FieldPath) -> Node {
+    let mut out = section("kubernetes", path);
+    out.rule("api_server_url", API_SERVER, "where every cluster has its API server");
+    out.rule("tls_cafile", CLUSTER_CA_FILE, "the cluster's own authority");
+    out.attributes("claims_mapping", given.claims.as_ref(), "claims");
+    out.field("tenant_claim", given.tenant_claim.as_deref(), "tenantClaim");
+    out.node
+}
+
+fn github(given: &GitHubSpec, path: &FieldPath) -> Node {
+    let mut out = section("github_token", path);
+    out.field("github_api_base_url", given.api_url.as_deref(), "apiUrl");
+    out.attributes("claims_mapping", given.claims.as_ref(), "claims");
+    out.node
+}
+
+fn custom(given: &CustomSpec, path: &FieldPath) -> Node {
+    let mut out = section("custom", path);
+    out.field("endpoint", Some(&given.endpoint), "endpoint");
+    out.field("tenant_field", given.tenant_field.as_deref(), "tenantField");
+    out.node
+}
+
+fn api_keys(draft: &mut Draft<'_>, keys: &[Lenient<SecretRef>], path: &FieldPath) -> Node {
+    let mut out = section("local_api_key", path);
+    let mut references = Vec::new();
+    for (index, secret) in keys.iter().enumerate() {
+        let Some(secret) = secret.read() else { continue };
+        let (path, number) = (path.index(index), index.to_string());
+        let parts = ["auth", "api_key", number.as_str()];
+        let reference = draft.environment.bind(parts, secret.target(), &path, &mut draft.findings);
+        references.push(Node::scalar(reference, Origin::Field(path)));
+    }
+    out.node.set("api_keys", Node::list(references, Origin::Field(path.clone())));
+    draft.findings.warning(
+        path,
+        Reason::Conflict,
+        "the server takes each key for the name of its user, and keeps it beside what that user makes",
+        "use another way in where others can read the server's database",
+    );
+    out.node
+}
+
+fn gateway(draft: &mut Draft<'_>, given: &GatewaySpec, path: &FieldPath) -> Node {
+    let mut out = section("upstream_header", path);
+    out.field("principal_header", Some(&given.principal_header), "principalHeader");
+    out.field("tenant_header", given.tenant_header.as_deref(), "tenantHeader");
+    out.field("attributes_header", given.attributes_header.as_deref(), "attributesHeader");
+    out.attributes("attribute_headers", given.attribute_headers.as_ref(), "attributeHeaders");
+    match &given.trusted_cidrs {
+        Some(cidrs) => {
+            let cidrs = Node::from_field(&json!(cidrs), &path.key("trustedCidrs"));
+            out.node.set("trusted_proxy_cidrs", cidrs);
+        }
+        None => draft.findings.warning(
+            path,
+            Reason::Conflict,
+            "everybody who reaches the server without the gateway can say to be anybody",
+            if draft.era.has_access("trustedCidrs") {
+                "set trustedCidrs to the addresses of the gateway"
+            } else {
+                "let networking.allowedFrom admit the gateway alone"
+            },
+        ),
+    }
+    out.node
+}

@@ -1,0 +1,138 @@
+"""Sees before the start that the server will ask its callers who they are, and ends where it would not.
+
+A server drops what it does not know of its file without a word, and then is open to everybody. So where the installed
+release is none that is known to have everything that the resource asks for, the server's own models are asked. Where a
+token provider is to say itself where its keys are, it is asked here too: the operator never calls an address that a
+resource names.
+
+Environment: LLS_ACCESS, the first and the last release that are known to have it all; LLS_JWKS_URI, where the provider
+says where its keys are, which becomes the address of the keys.
+"""
+
+import json
+import os
+import ssl
+import time
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import launch
+
+DISCOVERY = "/.well-known/openid-configuration"
+ANSWER_SECONDS = 5
+DISCOVERY_SECONDS = 60
+LARGEST_ANSWER = 1 << 20
+SECTIONS = ("auth", "tenancy")
+
+
+def prepare(config: dict, release: launch.Release) -> dict:
+    """The configuration with the address of the keys, for a server that is known to use it."""
+    server = config.get("server") or {}
+    if not server.get("auth"):
+        launch.fail("the resource has access, but the configuration has no server.auth")
+    uri = os.environ.get("LLS_JWKS_URI") or ""
+    if uri.endswith(DISCOVERY):
+        provider = server["auth"]["provider_config"]
+        provider["jwks"]["uri"] = os.environ["LLS_JWKS_URI"] = keys_of(uri, provider)
+    if not is_known(release):
+        lacking = what_it_lacks(server, release)
+        if lacking:
+            launch.fail(
+                f"the installed server would ignore {lacking}, and be open to those whom it keeps out: use a release "
+                "that has it, or take it out of access"
+            )
+    return config
+
+
+def is_known(release: launch.Release) -> bool:
+    """Another server has other numbers: those of OGX begin where those of llama-stack end."""
+    first, last = (tuple(int(part) for part in number.split(".")) for number in os.environ["LLS_ACCESS"].split())
+    return first <= release <= last
+
+
+# What the server knows
+
+
+def what_it_lacks(server: dict, release: launch.Release) -> str | None:
+    """The first part of the section that the server's own models refuse or drop."""
+    package = "ogx" if release >= launch.OGX else "llama_stack"
+    try:
+        models = __import__(f"{package}.core.datatypes", fromlist=["ServerConfig"])
+        asked = {name: server[name] for name in SECTIONS if server.get(name)}
+        read = models.ServerConfig.model_validate(asked)
+        kept = read.model_dump(mode="json")
+    except Exception as error:  # of a release that has none of this, or has it otherwise
+        launch.say(f"its models do not take server.auth: {type(error).__name__}")
+        return "server.auth"
+    for name in SECTIONS:
+        lost = dropped(asked.get(name), kept.get(name), f"server.{name}")
+        if lost:
+            return lost
+    # Before 0.3 nothing is open to the probes.
+    return None if asks_no_token_of_probes(package) else "that /v1/health is open"
+
+
+def dropped(asked, kept, path: str) -> str | None:
+    if isinstance(asked, dict):
+        if not isinstance(kept, dict):
+            return path
+        fields = ((key, dropped(value, kept.get(key), f"{path}.{key}")) for key, value in asked.items())
+        return next((lost for _, lost in fields if lost), None)
+    if isinstance(asked, list):
+        if not isinstance(kept, list) or len(kept) != len(asked):
+            return path
+        items = (dropped(one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(asked, kept)))
+        return next((lost for lost in items if lost), None)
+    return path if asked is not None and kept is None else None
+
+
+def asks_no_token_of_probes(package: str) -> bool:
+    try:
+        module = __import__(f"{package}.core.server.auth", fromlist=["auth"])
+        with open(module.__file__, encoding="utf-8") as source:
+            return "require_authentication" in source.read()
+    except (ImportError, OSError):
+        return False
+
+
+# Where a provider's keys are
+
+
+def keys_of(address: str, provider: dict) -> str:
+    """What the provider says. It may start beside the server, so it is asked for a while."""
+    trust = provider.get("tls_cafile")
+    until = time.monotonic() + float(os.environ.get("LLS_DISCOVERY_SECONDS") or DISCOVERY_SECONDS)
+    pause = 0.5
+    while True:
+        problem, document = ask(address, trust)
+        if document is not None:
+            return checked(document, address, str(provider.get("issuer")))
+        if time.monotonic() + pause > until:
+            launch.fail(f"the token provider does not say where its keys are: {address} {problem}")
+        time.sleep(pause)
+        pause = min(pause * 2, 5)
+
+
+def ask(address: str, trust: str | None) -> tuple[str, dict | None]:
+    try:
+        context = ssl.create_default_context(cafile=trust) if address.startswith("https:") else None
+        with urllib.request.urlopen(address, timeout=ANSWER_SECONDS, context=context) as answer:
+            document = json.loads(answer.read(LARGEST_ANSWER))
+    except urllib.error.HTTPError as error:
+        return f"answers {error.code}", None
+    except urllib.error.URLError as error:
+        return f"cannot be reached: {type(error.reason).__name__}", None
+    except (OSError, ValueError) as error:
+        return f"gives no answer that can be read: {type(error).__name__}", None
+    return ("", document) if isinstance(document, dict) else ("answers something else", None)
+
+
+def checked(document: dict, address: str, issuer: str) -> str:
+    named, keys = document.get("issuer"), document.get("jwks_uri")
+    if named != issuer:
+        launch.fail(f"the provider at {address} calls itself {named}, so tokens of it would not be of {issuer}")
+    secure = urlsplit(address).scheme == "https"
+    if not isinstance(keys, str) or urlsplit(keys).scheme not in (("https",) if secure else ("https", "http")):
+        launch.fail(f"the provider at {address} names no address of its keys that can be trusted")
+    return keys

@@ -1,0 +1,27 @@
+//! What a server answers to whom by the rules of `spec.access`: its own two policies, read word by word
+//! as each release reads them, and decided without asking anybody. `access` beside this folder is about
+//! something else: what the operator itself may do in the cluster. Releases without a part of it are not
+//! met here, nor those before 0.3, which ask the probes of their own pods for a token.
+
+mod answer;
+mod caller;
+mod claims;
+pub mod condition;
+mod gateway;
+mod pattern;
+mod policies;
+mod resource;
+mod route;
+mod rule;
+mod scope;
+mod tenant;
+mod way_in;
+
+pub use answer::{Answer, Request, answer};
+pub use caller::{Attributes, Caller, Stranger};
+pub use condition::{Condition, Mistake};
+pub use policies::{Policies, read};
+pub use resource::decide_resource;
+pub use route::decide_route;
+pub use rule::{By, Outcome, Verdict};
+pub use way_in::caller;

@@ -1,0 +1,262 @@
+//! The rules of a resource, understood as a release understands them, or all that is wrong with them.
+
+use llsd_api::one_or_many::OneOrMany;
+use llsd_api::v1alpha2::{AccessRule, AccessSpec, Action, RouteRule, Scope};
+
+use super::condition::{Condition, Mistake, parse};
+use super::pattern::Fault;
+use super::rule::{Effect, Guard, Rule};
+use super::scope::{Deed, Paths, Resources, without_end_slash};
+use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::releases::Release;
+
+/// Rules that are understood.
+#[derive(Clone, Debug)]
+pub struct Policies {
+    pub(super) release: &'static Release,
+    pub(super) routes: Vec<Rule<Vec<Paths>>>,
+    pub(super) rules: Vec<Rule<Deed>>,
+}
+
+/// Reads `spec.access` as a release does. Problems are of rules that the server would refuse, or would pass
+/// over without a word.
+pub fn read(spec: &AccessSpec, release: &'static Release) -> Result<Policies, Vec<Problem>> {
+    let access = FieldPath::spec().key("access");
+    let mut reader = Reader { release, findings: Findings::default() };
+    let routes = spec.routes.iter().enumerate();
+    let routes = routes
+        .filter_map(|(index, rule)| reader.route(rule, &access.key("routes").index(index)))
+        .collect();
+    let rules = spec.rules.iter().enumerate();
+    let rules = rules
+        .filter_map(|(index, rule)| reader.rule(rule, &access.key("rules").index(index)))
+        .collect();
+    if reader.findings.problems.is_empty() {
+        Ok(Policies { release, routes, rules })
+    } else {
+        Err(reader.findings.problems)
+    }
+}
+
+impl Policies {
+    /// The first rule that means to permit creating, where none of those can ever hold.
+    pub fn vain_create(&self) -> Option<usize> {
+        let permits = |rule: &&Rule<Deed>| {
+            rule.effect == Effect::Permit && rule.scope.actions.contains(&Action::Create)
+        };
+        let mut meant = self.rules.iter().filter(permits);
+        if meant.any(|rule| rule.guard.can_hold_before_it_is_made(self.release)) {
+            return None;
+        }
+        self.rules.iter().position(|rule| permits(&rule))
+    }
+}
+
+struct Reader {
+    release: &'static Release,
+    findings: Findings,
+}
+
+impl Reader {
+    fn route(&mut self, rule: &RouteRule, at: &FieldPath) -> Option<Rule<Vec<Paths>>> {
+        let guard = self.guard(rule.when.as_ref(), rule.unless.as_ref(), at);
+        let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;
+        let at = at.key(key).key("paths");
+        let scope = scope.paths.iter().enumerate();
+        let scope = scope.filter_map(|(index, text)| self.paths(text, &at.index(index))).collect();
+        Some(Rule { effect, scope, guard: guard? })
+    }
+
+    fn paths(&mut self, text: &str, at: &FieldPath) -> Option<Paths> {
+        let read = self
+            .pattern(text)
+            .and_then(|()| Paths::parse(text, self.release).map_err(pattern_mistake));
+        let slash = matches!(&read, Ok(Paths::Exactly(path)) if without_end_slash(path) != path);
+        self.sound(if slash { Err(end_slash(text)) } else { read }, at)
+    }
+
+    fn rule(&mut self, rule: &AccessRule, at: &FieldPath) -> Option<Rule<Deed>> {
+        let guard = self.guard(rule.when.as_ref(), rule.unless.as_ref(), at);
+        let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;
+        let scope = self.deed(scope, &at.key(key));
+        Some(Rule { effect, scope: scope?, guard: guard? })
+    }
+
+    fn deed(&mut self, scope: &Scope, at: &FieldPath) -> Option<Deed> {
+        let given = |text: &&str| !text.is_empty();
+        let resource = match scope.resource.as_deref().filter(given) {
+            None => None,
+            Some(text) => {
+                let read = self
+                    .pattern(text)
+                    .and_then(|()| Resources::parse(text, self.release).map_err(pattern_mistake));
+                let names_one = text.contains("::") || text.starts_with("regex:");
+                let read = if names_one { read } else { Err(no_resource(text)) };
+                Some(self.sound(read, &at.key("resource"))?)
+            }
+        };
+        let principal = scope.principal.as_deref().filter(given).map(str::to_owned);
+        Some(Deed { principal, actions: scope.actions.clone(), resource })
+    }
+
+    fn guard(
+        &mut self,
+        when: Option<&OneOrMany<String>>,
+        unless: Option<&OneOrMany<String>>,
+        at: &FieldPath,
+    ) -> Option<Guard> {
+        match (when, unless) {
+            (Some(when), _) => self.conditions(when, &at.key("when")).map(Guard::When),
+            (None, Some(unless)) => self.conditions(unless, &at.key("unless")).map(Guard::Unless),
+            (None, None) => Some(Guard::Always),
+        }
+    }
+
+    fn conditions(&mut self, list: &OneOrMany<String>, at: &FieldPath) -> Option<Vec<Condition>> {
+        let entries = list.entries();
+        if entries.is_empty() {
+            return self.sound(Err(no_condition()), at);
+        }
+        let mut read = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let at = if matches!(list, OneOrMany::One(_)) { at.clone() } else { at.index(index) };
+            let text = entry.read().map(String::as_str).unwrap_or_default();
+            read.push(self.sound(parse(text, self.release), &at));
+        }
+        read.into_iter().collect()
+    }
+
+    /// A release without patterns takes one for a name, which nothing has.
+    fn pattern(&self, text: &str) -> Result<(), Mistake> {
+        if text.starts_with("regex:") && !self.release.knows_regex {
+            return Err(no_patterns(self.release));
+        }
+        Ok(())
+    }
+
+    fn sound<T>(&mut self, read: Result<T, Mistake>, at: &FieldPath) -> Option<T> {
+        read.map_err(|Mistake { message, remedy }| {
+            self.findings.problem(at, Reason::Invalid, message, remedy);
+        })
+        .ok()
+    }
+}
+
+fn one_of<'a, S>(permit: Option<&'a S>, forbid: Option<&'a S>) -> Option<(Effect, &'a str, &'a S)> {
+    let permit = permit.map(|scope| (Effect::Permit, "permit", scope));
+    permit.or(forbid.map(|scope| (Effect::Forbid, "forbid", scope)))
+}
+
+fn no_patterns(release: &Release) -> Mistake {
+    Mistake {
+        message: format!("{} does not know `regex:`", release.title),
+        remedy: "name paths and resources themselves, or use an image of a later release"
+            .to_owned(),
+    }
+}
+
+fn pattern_mistake(fault: Fault) -> Mistake {
+    let (Fault::Broken(what) | Fault::Foreign(what)) = fault;
+    Mistake {
+        message: format!("the pattern has {what}, and the server would pass over it"),
+        remedy: "correct the pattern".to_owned(),
+    }
+}
+
+fn end_slash(path: &str) -> Mistake {
+    Mistake {
+        message: "the server takes the slash off the end of a path before it compares".to_owned(),
+        remedy: format!("write `{}`", without_end_slash(path)),
+    }
+}
+
+fn no_resource(text: &str) -> Mistake {
+    let remedy = if text == "*" {
+        "leave `resource` out, which means all".to_owned()
+    } else {
+        format!("write `{text}::*` for all of a kind, or `{text}::NAME` for one")
+    };
+    Mistake { message: format!("`{text}` is no resource of the server"), remedy }
+}
+
+fn no_condition() -> Mistake {
+    Mistake {
+        message: "an empty list is no condition: the rule would hold always".to_owned(),
+        remedy: "write a condition, or leave the field out".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::releases::Releases;
+
+    fn problems(release: &str, routes: &Value, rules: &Value) -> Vec<String> {
+        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let authentication = json!({"kubernetes": {}});
+        let spec = json!({"authentication": authentication, "routes": routes, "rules": rules});
+        let problems = read(&serde_json::from_value(spec).unwrap(), release).unwrap_err();
+        problems.into_iter().map(|problem| problem.path.to_string()).collect()
+    }
+
+    #[test]
+    fn every_mistake_is_found_at_its_field() {
+        let routes = json!([
+            {"permit": {"paths": ["/v1/models", "/v1/files/"]}, "when": "user in owner teams"},
+            {"forbid": {"paths": ["regex:/v1/(files"]}, "unless": ["user is owner", "never"]},
+        ]);
+        let rules = json!([
+            {"permit": {"actions": ["read"], "resource": "*"}},
+            {"forbid": {"actions": ["read"], "resource": "model"}, "when": []},
+        ]);
+        let expected = [
+            "spec.access.routes[0].when",
+            "spec.access.routes[0].permit.paths[1]",
+            "spec.access.routes[1].unless[1]",
+            "spec.access.routes[1].forbid.paths[0]",
+            "spec.access.rules[0].permit.resource",
+            "spec.access.rules[1].when",
+            "spec.access.rules[1].forbid.resource",
+        ];
+        assert_eq!(problems("0.7.3", &routes, &rules), expected);
+    }
+
+    fn create(condition: &Value) -> Value {
+        let mut rule = json!({"permit": {"actions": ["create"]}});
+        rule.as_object_mut().unwrap().extend(condition.as_object().unwrap().clone());
+        rule
+    }
+
+    #[rstest]
+    #[case::of_the_owner("0.7.3", json!([{"when": "user is owner"}]), Some(0))]
+    #[case::shared_with_nobody("0.7.3", json!([{"when": "user in owners teams"}]), Some(0))]
+    #[case::in_0_3_shared_with_all("0.3.5", json!([{"when": "user in owners teams"}]), None)]
+    #[case::but_not_what_nobody_owns("0.7.3", json!([{"unless": "resource is unowned"}]), Some(0))]
+    #[case::but_not_for_owners("0.7.3", json!([{"unless": "user is owner"}]), None)]
+    #[case::by_another_rule("0.7.3", json!([{"when": "user is owner"}, {}]), None)]
+    #[case::not_meant("0.7.3", json!([]), None)]
+    fn a_rule_that_can_let_nobody_create_is_found(
+        #[case] release: &str,
+        #[case] conditions: Value,
+        #[case] expected: Option<usize>,
+    ) {
+        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let mut rules: Vec<Value> = conditions.as_array().unwrap().iter().map(create).collect();
+        rules.push(json!({"permit": {"actions": ["read"]}}));
+        let spec = json!({"authentication": {"kubernetes": {}}, "rules": rules});
+        let read = read(&serde_json::from_value(spec).unwrap(), release).unwrap();
+        assert_eq!(read.vain_create(), expected);
+    }
+
+    #[test]
+    fn a_release_without_patterns_would_take_one_for_a_name() {
+        let routes = json!([{"permit": {"paths": ["regex:/v1/.*"]}}]);
+        let rules = json!([{"permit": {"actions": ["read"], "resource": "regex:model::a"}}]);
+        let expected =
+            ["spec.access.routes[0].permit.paths[0]", "spec.access.rules[0].permit.resource"];
+        assert_eq!(problems("0.5.4", &routes, &rules), expected);
+    }
+}

@@ -1,0 +1,24 @@
+//! `llsd access`: who may call a server, judged without it.
+
+mod test;
+
+use clap::{Args, Subcommand};
+
+use super::Printout;
+
+/// Find out who may call a server, without asking it
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Test(Box<test::Arguments>),
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let Action::Test(arguments) = &arguments.action;
+    test::run(arguments)
+}

@@ -1,0 +1,101 @@
+//! `llsd access test` says what a server would answer, and by which field of the resource.
+
+use serde_json::Value;
+
+use crate::support::{Run, run, with_vllm};
+
+const ACCESS: &str = r#"  access:
+    authentication: {oidc: {issuer: "https://login.example.com", jwksUri: "https://login.example.com/keys", claims: {sub: roles}}}
+    routes:
+    - permit: {paths: ["/v1/chat/completions", "/v1/models*"]}
+    - permit: {paths: ["*"]}
+      when: user with admin in roles
+      description: admins may call all
+    rules:
+    - permit: {actions: [read], resource: "model::*"}
+    - permit: {actions: [create, read, update, delete]}
+      when: user is owner
+"#;
+
+fn test(arguments: &[&str]) -> Run {
+    let stack = with_vllm("a", ACCESS);
+    run(&[&["access", "test", "-f", "-"], arguments].concat(), &stack)
+}
+
+#[test]
+fn a_path_is_allowed_or_denied_by_a_field_of_the_resource() {
+    let nobody = test(&["--path", "/v1/models"]);
+    assert_eq!(nobody.code, 1, "{}", nobody.stderr);
+    assert!(nobody.stdout.starts_with("401  GET /v1/models: denied: there is no token\n"));
+
+    let ann = r#"{"sub": "ann"}"#;
+    let models = test(&["--path", "/v1/models?limit=1", "--as", ann]);
+    let expected = "200  GET /v1/models?limit=1: allowed by spec.access.routes[0]\n\
+                    as ann (roles: ann), by 0.7.3\n";
+    assert_eq!((models.code, models.stdout.as_str()), (0, expected), "{}", models.stderr);
+    let files = test(&["--path", "/v1/files", "--as", ann]);
+    assert_eq!(files.code, 1);
+    assert!(
+        files.stdout.contains("403  GET /v1/files: denied: no rule of spec.access.routes matches")
+    );
+
+    let admin = test(&["--path", "/v1/files", "--as", r#"{"sub": "admin"}"#, "--method", "POST"]);
+    assert_eq!(admin.code, 0);
+    assert!(admin.stdout.contains("allowed by spec.access.routes[1] (admins may call all)"));
+}
+
+#[test]
+fn probes_need_no_token_and_no_rule() {
+    let health = test(&["--path", "/v1/health"]);
+    assert_eq!(health.code, 0);
+    assert!(health.stdout.contains("the operator's own rule for the paths of probes"));
+}
+
+#[test]
+fn a_deed_is_judged_behind_its_path() {
+    let deed = |action, resource, more: &[&str]| {
+        let asked = ["--path", "/v1/models", "--as", r#"{"sub": "ann"}"#, "-o", "json"];
+        let asked =
+            [&asked, ["--action", action, "--resource", resource].as_slice(), more].concat();
+        let done = test(&asked);
+        let found: Value = serde_json::from_str(&done.stdout).expect(&done.stderr);
+        (done.code, found["resource"]["status"].clone(), found["resource"]["field"].clone())
+    };
+    assert_eq!(deed("read", "model::llama", &[]), (0, 200.into(), "spec.access.rules[0]".into()));
+    let of_bob = ["--owner", r#"{"sub": "bob"}"#];
+    // Whoever may not read something is not told that it exists.
+    assert_eq!(deed("read", "vector_store::vs_1", &of_bob), (1, 404.into(), Value::Null));
+    assert_eq!(deed("delete", "vector_store::vs_1", &of_bob), (1, 403.into(), Value::Null));
+    let of_ann = ["--owner", r#"{"sub": "ann"}"#];
+    assert_eq!(
+        deed("delete", "vector_store::vs_1", &of_ann),
+        (0, 200.into(), "spec.access.rules[1]".into())
+    );
+    // What is created has no owner yet, so that this rule lets nobody create anything.
+    assert_eq!(deed("create", "vector_store::vs_1", &[]), (1, 403.into(), Value::Null));
+}
+
+#[test]
+fn what_cannot_be_asked_is_an_error_of_usage() {
+    for (wrong, says) in [
+        (vec!["--as", "ann"], "the claims: no JSON object of claims"),
+        (vec!["--as", "@nowhere.json"], "nowhere.json: No such file"),
+        (vec!["--action", "read", "--resource", "model"], "write TYPE::ID"),
+        (
+            vec!["--action", "create", "--resource", "model::a", "--owner", "{}"],
+            "what is created has no owner yet",
+        ),
+    ] {
+        let done = test(&[vec!["--path", "/v1/models"], wrong].concat());
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(done.stderr.contains(says), "{}", done.stderr);
+    }
+}
+
+#[test]
+fn without_access_everybody_may() {
+    let stack = with_vllm("a", "");
+    let done = run(&["access", "test", "-f", "-", "--path", "/v1/files"], &stack);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("without spec.access everybody may do everything"));
+}

@@ -1,0 +1,5 @@
+//! The server's own decisions about callers, and ours.
+
+mod agreement;
+mod cases;
+mod sentences;
