@@ -15,6 +15,15 @@ pub struct Package {
     pub provider: String,
 }
 
+impl Package {
+    /// As the folder says that every installed distribution has: `acme_provider-1.2.0.dist-info`.
+    pub fn of_folder(folder: &str, provider: &str) -> Option<Self> {
+        let (name, version) = folder.strip_suffix(".dist-info")?.rsplit_once('-')?;
+        let version = Version::from_str(version).ok()?;
+        Some(Self { name: normalised(name), version, provider: provider.to_owned() })
+    }
+}
+
 /// The list, in the order of installation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installed(pub Vec<Package>);

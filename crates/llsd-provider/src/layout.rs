@@ -14,6 +14,9 @@ pub const METADATA: &str = "metadata";
 /// … and the list of what each provider brought.
 pub const INSTALLED: &str = "installed-packages.txt";
 
+/// The trees of images that hold no wheels, each in a folder of its provider.
+pub const UNPACKED: &str = "unpacked";
+
 /// Files of the server's `external_providers_dir`, for packages without a module `provider`.
 pub const PROVIDERS_D: &str = "providers.d";
 /// In a provider's folder of [`METADATA`]: the files that it brought, with their hashes.

@@ -73,7 +73,12 @@ impl PackageFile {
     /// The provider that is meant by an id among those of an API: the only one, or the one that is
     /// called so.
     pub fn find(&self, api: &str, id: &str) -> Option<&ProviderPackage> {
-        let of_api: Vec<_> = self.packages.iter().filter(|one| same(&one.api, api)).collect();
+        self.find_among(|provided| same(provided, api), id)
+    }
+
+    /// The same where the caller knows which spellings of an API are one.
+    pub fn find_among(&self, is_api: impl Fn(&str) -> bool, id: &str) -> Option<&ProviderPackage> {
+        let of_api: Vec<_> = self.packages.iter().filter(|one| is_api(&one.api)).collect();
         let is_called = |one: &&&ProviderPackage| {
             one.name == id || one.provider_type.rsplit("::").next() == Some(id)
         };

@@ -1,4 +1,7 @@
-"""Says what the server is that runs this Python: for it, providers' wheels are chosen and judged."""
+"""Says what the server is that runs this Python: for it, providers' wheels are chosen and judged.
+
+To the file that it is called with, else to stdout.
+"""
 
 import glob
 import json
@@ -31,4 +34,9 @@ for distribution in metadata.distributions():
         packages.setdefault(name, distribution.version)
 facts = {"python": platform.python_version(), "machine": platform.machine(), "packages": packages}
 facts["libc"] = libc()
-print(json.dumps(facts, indent=1, sort_keys=True))
+text = json.dumps(facts, indent=1, sort_keys=True)
+if len(sys.argv) > 1:
+    with open(sys.argv[1], "w") as file:
+        file.write(text)
+else:
+    print(text)

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use llsd_image::layer::{Below, Pass, Verdict, plain_path};
 
-use super::{Part, Published};
+use super::{Layer, Part, Published};
 use crate::{
     Digest, Error, Repository,
     unpacking::{Layers, Unpacking},
@@ -62,21 +62,42 @@ impl Published {
         path: &str,
         limit: u64,
     ) -> Result<FoundBytes, Error> {
-        let not_there = || Error::NotInImage { path: path.to_owned() };
         let unpacking = Unpacking::new(1);
         let deadline = Instant::now() + repository.limits().lookup;
         let layers = Layers { repository, unpacking: &unpacking, deadline, file: limit };
-        let mut wanted = plain_path(path).ok_or_else(not_there)?;
-        for _ in 0..=HOPS {
-            match in_layers(layers, part, &wanted).await? {
-                AllLayers::Found(found) => return Ok(found),
-                AllLayers::Link(target) => wanted = target,
-                AllLayers::Deleted => return Err(Error::DeletedInLayer { path: path.to_owned() }),
-                AllLayers::Nowhere => return Err(not_there()),
-            }
-        }
-        Err(Error::BadLink { path: path.to_owned() })
+        in_image(layers, &part.layers, path).await?
     }
+}
+
+/// The bytes that a container would see under `path`. The outer error is the lookup's, the inner one the
+/// image's own.
+pub(crate) async fn bytes_in_image(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    path: &str,
+) -> Result<Result<Vec<u8>, Error>, Error> {
+    Ok(in_image(layers, of_image, path).await?.map(|found| found.content))
+}
+
+async fn in_image(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    path: &str,
+) -> Result<Result<FoundBytes, Error>, Error> {
+    let not_there = || Error::NotInImage { path: path.to_owned() };
+    let Some(mut wanted) = plain_path(path) else { return Ok(Err(not_there())) };
+    for _ in 0..=HOPS {
+        match in_layers(layers, of_image, &wanted).await? {
+            Ok(AllLayers::Found(found)) => return Ok(Ok(found)),
+            Ok(AllLayers::Link(target)) => wanted = target,
+            Ok(AllLayers::Deleted) => {
+                return Ok(Err(Error::DeletedInLayer { path: path.to_owned() }));
+            }
+            Ok(AllLayers::Nowhere) => return Ok(Err(not_there())),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Err(Error::BadLink { path: path.to_owned() }))
 }
 
 /// A file before it is known to be a text.
@@ -95,9 +116,13 @@ enum AllLayers {
 }
 
 /// From the uppermost layer down, until one decides.
-async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllLayers, Error> {
+async fn in_layers(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    wanted: &str,
+) -> Result<Result<AllLayers, Error>, Error> {
     let limit = layers.file;
-    for layer in part.layers.iter().rev() {
+    for layer in of_image.iter().rev() {
         let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
             Ok(match watch.verdict(limit)? {
                 Verdict::Found(content) => Pass::Done(OneLayer::Here(content)),
@@ -105,21 +130,27 @@ async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllL
                 Verdict::Again(watch) => Pass::Again(watch),
             })
         });
-        match Box::pin(seen).await?? {
+        let seen = match Box::pin(seen).await? {
+            Ok(seen) => seen,
+            Err(error) => return Ok(Err(error)),
+        };
+        match seen {
             OneLayer::Here(content) => {
-                return Ok(AllLayers::Found(FoundBytes {
+                return Ok(Ok(AllLayers::Found(FoundBytes {
                     layer: layer.digest.clone(),
                     layer_size: layer.size,
                     path: format!("/{wanted}"),
                     content,
-                }));
+                })));
             }
             // Where a link leads, any layer may have the file.
-            OneLayer::Absent { path, .. } if path != wanted => return Ok(AllLayers::Link(path)),
+            OneLayer::Absent { path, .. } if path != wanted => {
+                return Ok(Ok(AllLayers::Link(path)));
+            }
             OneLayer::Absent { below: Below::Shown, .. } => {}
-            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(AllLayers::Nowhere),
-            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(AllLayers::Deleted),
+            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(Ok(AllLayers::Nowhere)),
+            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(Ok(AllLayers::Deleted)),
         }
     }
-    Ok(AllLayers::Nowhere)
+    Ok(Ok(AllLayers::Nowhere))
 }

@@ -26,6 +26,7 @@ llsd explain my-stack -n team              # of a resource in the cluster",
     (
         "validate",
         "llsd validate -f stack.yaml                # all problems at once, with their lines
+llsd validate -f stack.yaml --registry     # also of the images of external providers
 cat *.yaml | llsd validate -f - -o json",
     ),
     (
@@ -93,6 +94,7 @@ llsd provider package a.whl b.whl --api safety --type inline::a --module a -t qu
         "provider server-program",
         "llsd provider server-program | python3 - > server.json",
     ),
+    ("provider copy-program", "llsd provider copy-program /opt/llama-stack/installer/llsd"),
     (
         "provider install",
         "llsd provider install --from /lls-provider --to /opt/llama-stack/external-providers --python 3.12",

@@ -21,6 +21,7 @@ mod migrate;
 mod offline;
 mod printout;
 mod provider;
+mod provider_facts;
 mod redis_proxy;
 mod render;
 mod report;

@@ -13,6 +13,7 @@ mod migrate_files;
 mod program;
 mod provider_install;
 mod provider_package;
+mod provider_registry;
 mod render_base;
 mod render_facts;
 mod render_image_config;

@@ -325,3 +325,48 @@ fn two_providers_in_conflict_are_told_by_name_and_version() {
          → leave one of them out: Python could import only one\n",
     );
 }
+
+#[test]
+fn a_tree_that_only_labels_describe_is_copied_beside_what_wheels_bring() {
+    let pod = Pod::new();
+    let folder = pod.path("labelled/packages");
+    for (path, text) in [("acme/__init__.py", "1"), ("acme-1.0.dist-info/METADATA", "")] {
+        let file = folder.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    std::os::unix::fs::symlink("acme", folder.join("alias")).unwrap();
+    let from = pod.path("labelled").display().to_string();
+    let labels = ["--api", "inference", "--type", "remote::acme", "--module", "acme"];
+    let as_provider = |id: &str, more: &[&str]| {
+        pod.install(&from, &[&["--provider", id][..], &labels[..], more].concat())
+    };
+    for _ in 0..2 {
+        let done = as_provider("one", &["--config-class", "acme.Config"]);
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "also a second time");
+    }
+    assert_eq!(pod.read("unpacked/one/acme/__init__.py"), "1");
+    assert_eq!(pod.read("unpacked/one/alias/__init__.py"), "1");
+    assert_eq!(pod.read("installed-packages.txt"), "acme==1.0  # one\n");
+    assert!(pod.read("providers.d/remote/inference/acme.yaml").contains("acme.Config"));
+
+    fs::rename(folder.join("acme-1.0.dist-info"), folder.join("acme-2.0.dist-info")).unwrap();
+    let clash = as_provider("two", &[]);
+    assert_eq!(clash.code, 1);
+    let words = "packages: it brings acme 2.0, and the provider one 1.0\n";
+    assert!(clash.stderr.starts_with(words), "{}", clash.stderr);
+    let bare = pod.install(&from, &["--provider", "three", "--api", "inference"]);
+    assert_eq!(bare.code, 1, "without labels nobody knows what it is");
+    assert!(bare.stderr.contains("Missing "), "{}", bare.stderr);
+}
+
+#[test]
+fn the_program_copies_itself_for_images_that_have_none() {
+    let pod = Pod::new();
+    let copy = pod.path("llsd");
+    let done = run(&["provider", "copy-program", &copy.display().to_string()], "");
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let said = std::process::Command::new(&copy).arg("version").output().unwrap();
+    assert!(said.status.success());
+    assert!(!pod.path("llsd.new").exists());
+}

@@ -77,6 +77,30 @@ impl Author {
         root
     }
 
+    /// The wheels of packages that others published, kept for the next run.
+    async fn downloaded(&self, name: &str, alone: &[&str], with_needs: &[&str]) -> PathBuf {
+        let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
+        let folder = home.join(".cache/llsd/providers").join(name);
+        if folder.join("complete").exists() {
+            return folder;
+        }
+        for (packages, flags) in [(alone, &["--no-deps"][..]), (with_needs, &[])] {
+            if packages.is_empty() {
+                continue;
+            }
+            let mut command = Command::new("python3");
+            command.args(["-m", "pip", "download", "--quiet", "--only-binary=:all:"]);
+            command.args(["--python-version", "3.12", "--platform", "manylinux_2_28_x86_64"]);
+            command.args(["--platform", "manylinux2014_x86_64", "--dest"]).arg(&folder);
+            command.args(flags).args(packages);
+            let done =
+                tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        }
+        fs::write(folder.join("complete"), "").unwrap();
+        folder
+    }
+
     /// Installed for the server of a release, as its own Python says what it is.
     async fn installed(&self, image: &Path, release: Release) -> PathBuf {
         let python = release.install().unwrap().python();
@@ -159,4 +183,79 @@ async fn the_template_is_packaged_installed_and_served() {
     let listed = listed(&server).await;
     assert_eq!(listed["provider_type"], "inline::greeting");
     assert_eq!(listed["config"]["greeting"], "Good morning");
+}
+
+/// A package that others published, and how it is served.
+struct PublishedPackage {
+    name: &'static str,
+    /// Downloaded alone, and downloaded with all that they need.
+    wheels: (&'static [&'static str], &'static [&'static str]),
+    api: &'static str,
+    provider_type: &'static str,
+    module: &'static str,
+    /// Of a package without a module `provider`.
+    config_class: Option<&'static str>,
+    config: Value,
+}
+
+/// One that needs nothing else, one that needs a large library of an exact version, and one without a
+/// module `provider`.
+fn published() -> [PublishedPackage; 3] {
+    const REDACTION: &str = "lightspeed_stack_providers.providers.inline.safety.lightspeed_redaction.\
+                             lightspeed_redaction";
+    const REDACTION_CONFIG: &str = "lightspeed_stack_providers.providers.inline.safety.\
+                                    lightspeed_redaction.lightspeed_redaction.config.\
+                                    RedactionShieldConfig";
+    [
+        PublishedPackage {
+            name: "trustyai-fms-0.4.0",
+            wheels: (&["llama-stack-provider-trustyai-fms==0.4.0"], &[]),
+            api: "safety",
+            provider_type: "remote::trustyai_fms",
+            module: "llama_stack_provider_trustyai_fms",
+            config_class: None,
+            config: json!({"shields": {}, "orchestrator_url": "http://nowhere:1"}),
+        },
+        PublishedPackage {
+            name: "lmeval-0.5.0",
+            wheels: (&["llama-stack-provider-lmeval==0.5.0"], &["kubernetes==35.0.0"]),
+            api: "eval",
+            provider_type: "remote::trustyai_lmeval",
+            module: "llama_stack_provider_lmeval",
+            config_class: None,
+            config: json!({"use_k8s": false}),
+        },
+        PublishedPackage {
+            name: "lightspeed-0.6.3",
+            wheels: (&["lightspeed-stack-providers==0.6.3"], &[]),
+            api: "safety",
+            provider_type: "inline::lightspeed_redaction",
+            module: REDACTION,
+            config_class: Some(REDACTION_CONFIG),
+            config: json!({"rules": []}),
+        },
+    ]
+}
+
+#[tokio::test]
+async fn packages_of_others_are_packaged_installed_and_served() {
+    let release = Release::newest();
+    if !Release::is_thorough_or_left_out() || !release.install_or_skip() {
+        return;
+    }
+    for package in published() {
+        let author = Author::new().await;
+        let wheels = author.downloaded(package.name, package.wheels.0, package.wheels.1).await;
+        let mut flags = vec!["--api", package.api, "--type", package.provider_type];
+        flags.extend(["--module", package.module]);
+        flags.extend(package.config_class.iter().flat_map(|class| ["--config-class", class]));
+        let image = author.pushed(&wheels, &flags).await;
+        let installed = author.installed(&image, release).await;
+        let mut entry = json!({"provider_type": package.provider_type, "config": package.config});
+        if package.config_class.is_none() {
+            entry["module"] = json!(package.module);
+        }
+        let server = served(release, &installed, package.api, entry, &[package.api]).await;
+        assert_eq!(listed(&server).await["provider_type"], package.provider_type);
+    }
 }

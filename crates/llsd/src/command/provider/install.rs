@@ -14,13 +14,14 @@ use llsd_provider::layout::{
 use llsd_provider::python::Server;
 use llsd_provider::wheel::{Placed, Wheel};
 use llsd_provider::{
-    Candidate, Decision, Fault, Installed, Package, PackageFile, ProviderPackage, Taken,
+    Candidate, Decision, Fault, Installed, Loader, Package, PackageFile, ProviderPackage, Taken,
     check_wheels, open_wheels, providers_d, select,
 };
 
 use super::done::Done;
 use super::folder::Folder;
 use super::server::ServerFlags;
+use super::unpacked::Unpacked;
 use crate::command::Exit;
 use crate::command::image::{Failure, Remarks};
 
@@ -48,7 +49,53 @@ pub(super) struct Arguments {
     image: Option<String>,
 
     #[command(flatten)]
+    labels: Labels,
+
+    #[command(flatten)]
     server: ServerFlags,
+}
+
+// What the labels of an image say that may hold no package file, but packages as Python imports them. A
+// comment of another kind would become the command's own description.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Of an image with labels and without a package file")]
+struct Labels {
+    /// The provider's type, such as remote::acme
+    #[arg(long = "type", value_name = "TYPE", requires_all = ["module", "api", "provider"])]
+    provider_type: Option<String>,
+
+    /// The Python module that the server loads
+    #[arg(long, value_name = "MODULE", requires = "provider_type")]
+    module: Option<String>,
+
+    /// The class of its configuration, where the module has no `provider` in it
+    #[arg(long, value_name = "CLASS", requires = "provider_type")]
+    config_class: Option<String>,
+}
+
+impl Labels {
+    /// As a package file would say it.
+    fn package(&self, id: &str, api: &str) -> Option<ProviderPackage> {
+        Some(ProviderPackage {
+            name: id.to_owned(),
+            version: String::new(),
+            vendor: String::new(),
+            description: None,
+            maintainer: None,
+            package_name: self.module.clone()?,
+            provider_type: self.provider_type.clone()?,
+            api: api.to_owned(),
+            wheel: String::new(),
+            dependency_wheels: Vec::new(),
+            loader: match &self.config_class {
+                None => Loader::Module,
+                Some(class) => {
+                    let (config_class, api_dependencies) = (class.clone(), Vec::new());
+                    Loader::ProvidersD { config_class, api_dependencies }
+                }
+            },
+        })
+    }
 }
 
 /// An id becomes the name of a folder.
@@ -64,6 +111,11 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
     let needed = || Failure::Usage("--python or --server is needed".to_owned());
     let server = arguments.server.server()?.ok_or_else(needed)?;
     let from = Folder::new(&arguments.from);
+    if !arguments.from.join(FILE).exists()
+        && let Some(done) = labelled(arguments, remarks)?
+    {
+        return Ok(done);
+    }
     let missing = match &arguments.image {
         Some(image) => missing_file(image),
         None => format!("Missing {}", arguments.from.join(FILE).display()),
@@ -81,6 +133,26 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         stdout.push_str(&lines);
     }
     Ok((stdout, Exit::Fine))
+}
+
+/// Copies the packages of an image that only labels describe; nothing where it holds none.
+fn labelled(
+    arguments: &Arguments,
+    remarks: &mut Remarks,
+) -> Result<Option<(String, Exit)>, Failure> {
+    let (Some(id), Some(api)) = (&arguments.provider, &arguments.api) else { return Ok(None) };
+    let Some(package) = arguments.labels.package(id, api) else { return Ok(None) };
+    let unread = |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
+    let Some(tree) = Unpacked::find(&arguments.from, id).map_err(unread)? else { return Ok(None) };
+    let target = Target::read(&arguments.to, id).map_err(unread)?;
+    let conflicts = tree.conflicts(&target.installed);
+    if !conflicts.is_empty() {
+        return Err(refused(&conflicts, remarks));
+    }
+    tree.copy(&arguments.to, id).map_err(unread)?;
+    let count = tree.packages.len();
+    target.record(tree.packages, &package, &[]).map_err(unread)?;
+    Ok(Some((format!("{count} packages copied\n"), Exit::Fine)))
 }
 
 /// Which of the file's providers are meant.
@@ -180,15 +252,8 @@ impl Target {
         Ok(Self { folder: folder.to_owned(), id: id.to_owned(), installed, taken })
     }
 
-    /// Writes everything, the list of what is installed last; what was done, line by line.
-    fn write(
-        mut self,
-        wheels: Judged,
-        package: &ProviderPackage,
-        text: &str,
-    ) -> io::Result<String> {
-        let own = self.folder.join(METADATA).join(&self.id);
-        fs::create_dir_all(&own)?;
+    /// Unpacks the wheels; what was done, line by line.
+    fn write(self, wheels: Judged, package: &ProviderPackage, text: &str) -> io::Result<String> {
         let (mut lines, mut files) = (Vec::new(), String::new());
         let mut brought = Vec::new();
         for (mut wheel, decision) in wheels {
@@ -208,19 +273,32 @@ impl Target {
                 }
             }
         }
+        self.record(brought, package, &[(FILE, text), (FILES, &files)])?;
+        Ok(lines.concat())
+    }
+
+    /// Writes what the server and later providers have to know, the list of what is installed last.
+    fn record(
+        mut self,
+        brought: Vec<Package>,
+        package: &ProviderPackage,
+        texts: &[(&str, &str)],
+    ) -> io::Result<()> {
         if let Some((path, content)) = providers_d(package) {
             let path = self.folder.join(PROVIDERS_D).join(path);
             fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
             fs::write(path, content)?;
         }
-        fs::write(own.join(FILE), text)?;
-        fs::write(own.join(FILES), files)?;
+        let own = self.folder.join(METADATA).join(&self.id);
+        fs::create_dir_all(&own)?;
+        for (name, text) in texts {
+            fs::write(own.join(name), text)?;
+        }
         self.installed.0.extend(brought);
         let list = self.folder.join(INSTALLED);
         let new = self.folder.join(format!(".{INSTALLED}"));
         fs::write(&new, self.installed.to_string())?;
-        fs::rename(new, list)?;
-        Ok(lines.concat())
+        fs::rename(new, list)
     }
 }
 

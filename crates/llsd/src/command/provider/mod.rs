@@ -7,8 +7,10 @@ mod folder;
 mod init;
 mod install;
 mod package;
+mod program;
 mod server;
 mod target;
+mod unpacked;
 
 use clap::{Args, Subcommand};
 use llsd_provider::python::TELL;
@@ -29,7 +31,8 @@ enum Action {
     Init(init::Arguments),
     Check(Box<check::Arguments>),
     Package(Box<package::Arguments>),
-    Install(install::Arguments),
+    Install(Box<install::Arguments>),
+    CopyProgram(program::Arguments),
     /// Print the program by which a server's Python says what it is, for --server
     ServerProgram,
 }
@@ -39,6 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
     let result = match &arguments.action {
         Action::Init(arguments) => init::run(arguments),
         Action::Install(arguments) => install::run(arguments, &mut remarks),
+        Action::CopyProgram(arguments) => program::run(arguments),
         Action::ServerProgram => Ok((TELL.to_owned(), Exit::Fine)),
         Action::Check(arguments) => waited(check::run(arguments, &mut remarks)),
         Action::Package(arguments) => waited(package::run(arguments, &mut remarks)),
