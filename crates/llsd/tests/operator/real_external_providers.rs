@@ -55,10 +55,9 @@ fn greet(image: &str) -> Value {
 
 fn spec(image: &str, providers: &[Value]) -> Value {
     let mut spec = json!({"distribution": {"image": image}});
-    spec["externalProviders"] = match providers {
-        [] => Value::Null,
-        providers => json!({"toolRuntime": providers}),
-    };
+    if !providers.is_empty() {
+        spec["externalProviders"] = json!({"toolRuntime": providers});
+    }
     // Without external providers something else must ask for a file.
     spec["disabled"] = json!(["vectorIo"]);
     spec
