@@ -9,9 +9,11 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
 use llsd_plan::connection::{Connection, Form};
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{Blueprint, ConfigCopy, ConfigSource, Objects, ca_bundle, objects};
-use llsd_plan::problem::{Findings, Problem};
+use llsd_plan::problem::{FieldPath, Findings, Problem};
 use llsd_plan::releases::Server;
-use llsd_plan::wiring::{Database, ExternalInstall, RedisSidecar, Variable, VariableValue};
+use llsd_plan::wiring::{
+    Database, ExternalInstall, ProviderLabels, RedisSidecar, Variable, VariableValue,
+};
 use serde::Deserialize;
 
 use crate::files::{repository, text, yaml_files};
@@ -80,6 +82,9 @@ pub struct External {
     pub id: String,
     pub image: String,
     pub pull_policy: Option<PullPolicy>,
+    /// Its labels speak for it, and it may hold no wheels.
+    #[serde(default)]
+    pub labelled: bool,
 }
 
 /// The namespace of a case that names none.
@@ -175,8 +180,16 @@ fn variable((name, value): &(String, Value)) -> Variable {
 fn install(external: &External) -> ExternalInstall {
     ExternalInstall {
         provider_id: external.id.clone(),
+        api: "inference".to_owned(),
         image: external.image.clone(),
         pull_policy: external.pull_policy,
+        path: FieldPath::spec(),
+        container: format!("install-{}", external.id),
+        labels: external.labelled.then(|| ProviderLabels {
+            provider_type: "remote::acme".to_owned(),
+            module: "acme".to_owned(),
+            config_class: None,
+        }),
     }
 }
 

@@ -31,6 +31,7 @@ pub fn facts_of(sample: &Value) -> Facts {
         api: "inference".to_owned(),
         provider_type: "remote::custom".to_owned(),
         module: "custom_provider".to_owned(),
+        ..ExternalProviderFacts::default()
     };
     facts.external_providers.insert("registry.example.com/custom:v1".to_owned(), external);
     facts

@@ -1,6 +1,7 @@
 //! What an image is and says, without a network: references and digests, manifests, labels and layers,
 //! the mirrors it may lie in, the credentials that fit it, and the limits of reading it.
 
+pub mod assembly;
 mod config;
 pub mod credentials;
 mod digest;

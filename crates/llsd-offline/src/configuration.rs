@@ -1,7 +1,7 @@
 //! The config.yaml that a planned resource runs with: a generated one, or one that is handed on
 //! unchanged, as far as the facts hold it.
 
-use llsd_plan::config::Generated;
+use llsd_plan::config::{Generated, Merged};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::problem::{FieldPath, Problem, Reason};
 use llsd_plan::sha256;
@@ -12,6 +12,8 @@ use crate::examined::Planned;
 pub enum Configuration<'a> {
     /// With a description of its base.
     Generated { generated: &'a Generated, base: String },
+    /// A file of the user's own with external providers, and a description of that file.
+    Merged { merged: &'a Merged, source: String },
     /// With a description of where it comes from.
     Unchanged { text: String, source: String },
 }
@@ -20,6 +22,7 @@ impl Configuration<'_> {
     pub fn text(&self) -> &str {
         match self {
             Self::Generated { generated, .. } => &generated.text,
+            Self::Merged { merged, .. } => &merged.text,
             Self::Unchanged { text, .. } => text,
         }
     }
@@ -36,7 +39,13 @@ pub(crate) fn configuration<'a>(
         return Ok(Configuration::Generated { generated, base });
     }
     if let Some(name) = planned.object.pointer("/spec/overrideConfig/configMapName") {
-        return own_file(name.as_str().unwrap_or_default(), facts);
+        let own = own_file(name.as_str().unwrap_or_default(), facts)?;
+        return Ok(match (&plan.merged, own) {
+            (Some(merged), Configuration::Unchanged { source, .. }) => {
+                Configuration::Merged { merged, source }
+            }
+            (_, own) => own,
+        });
     }
     let base = facts.image.base.clone().or_else(|| plan.image.embedded_base());
     let base = base.ok_or_else(|| Problem {

@@ -4,8 +4,7 @@
 use std::fmt::Write;
 
 use llsd_plan::callers;
-use llsd_plan::config::Generated;
-use llsd_plan::document::{self, Line, Origin};
+use llsd_plan::document::{self, Line, Node, Origin};
 use llsd_plan::problem::Problem;
 use llsd_plan::releases::Server;
 
@@ -21,26 +20,33 @@ pub fn explain(plans: &Plans, configurations: &[Result<Configuration<'_>, Proble
     let both = plans.all().zip(configurations.iter().flatten());
     let texts: Vec<String> = both
         .map(|((examined, _), configuration)| match configuration {
-            Configuration::Generated { generated, base } => with_origins(examined, generated, base),
+            Configuration::Generated { generated, base } => {
+                let server =
+                    if generated.server == Server::LlamaStack { "Llama Stack " } else { "" };
+                let of = format!(", for {server}{}", generated.release);
+                with_origins(examined, &generated.document, &of, base)
+            }
+            Configuration::Merged { merged, source } => {
+                let base = format!("base: {source}");
+                with_origins(examined, &merged.document, ", with external providers", &base)
+            }
             Configuration::Unchanged { text, source } => unchanged(examined, text, source),
         })
         .collect();
     texts.join("---\n")
 }
 
-fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> String {
+fn with_origins(examined: &Examined, document: &Node, of: &str, base: &str) -> String {
     let title = examined.title();
     let callers = examined.planned.as_ref().map(|planned| callers::described(&planned.object));
     let callers = callers.unwrap_or_default();
     let mut out = format!(
-        "# config.yaml of {}, for {}{}\n# {}\n# may be called by: {}\n",
+        "# config.yaml of {}{of}\n# {}\n# may be called by: {}\n",
         comment(&title),
-        if generated.server == Server::LlamaStack { "Llama Stack " } else { "" },
-        generated.release,
         comment(base),
         comment(&callers),
     );
-    let lines = origins(examined, generated);
+    let lines = origins(examined, document);
     let longest = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default();
     let column = longest.min(WIDEST);
     for line in lines {
@@ -51,8 +57,8 @@ fn with_origins(examined: &Examined, generated: &Generated, base: &str) -> Strin
 
 /// The lines of a generated configuration, with their origins in the fields that the file's author
 /// wrote.
-pub fn origins(examined: &Examined, generated: &Generated) -> Vec<Line> {
-    let mut lines = document::lines(&generated.document);
+pub fn origins(examined: &Examined, document: &Node) -> Vec<Line> {
+    let mut lines = document::lines(document);
     for line in &mut lines {
         if let Origin::Field(path) = &line.origin {
             line.origin = Origin::Field(examined.own_path(path));

@@ -197,15 +197,34 @@ pub struct ClaimFacts {
     pub access_modes: Vec<String>,
 }
 
-/// What an external provider's image says of itself; empty where it does not say it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// What an external provider's image says of itself: in its labels, empty where one is not there, or in
+/// its package file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExternalProviderFacts {
+    /// The digest that the image resolved to, `sha256:…`; without it the image runs unpinned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// The API it provides, as config.yaml spells it.
     pub api: String,
     pub provider_type: String,
     /// The Python package that the server imports.
     pub module: String,
+    /// The class of its configuration, where the package has no module `provider`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_class: Option<String>,
+    /// The text of its package file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package_file: Option<String>,
+    /// Platforms of the image whose package file is another one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing_platforms: Vec<String>,
+    /// Why the registry could not be asked, in words for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
+    /// What is wrong with the image itself, in words for the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<String>,
 }
 
 impl ExternalProviderFacts {
@@ -213,6 +232,10 @@ impl ExternalProviderFacts {
     pub const API_LABEL: &str = "io.llamastack.provider.api";
     pub const TYPE_LABEL: &str = "io.llamastack.provider.type";
     pub const MODULE_LABEL: &str = "io.llamastack.provider.module";
+    /// Where the package has no module `provider`.
+    pub const CONFIG_CLASS_LABEL: &str = "io.llamastack.provider.config-class";
+    /// An image with these says all that must be known of it.
+    pub const LABELS: &[&str] = &[Self::API_LABEL, Self::TYPE_LABEL, Self::MODULE_LABEL];
 
     /// The labels that the image lacks.
     pub fn missing_labels(&self) -> Vec<&'static str> {
@@ -230,7 +253,7 @@ impl ExternalProviderFacts {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OperatorFacts {
     pub namespace: Option<String>,
-    /// The operator's own image, which the Redis sidecar runs.
+    /// The operator's own image, which the Redis sidecar and the installer of providers run.
     pub image: Option<String>,
     /// `image-overrides` of the operator's ConfigMap, by distribution name.
     pub image_overrides: BTreeMap<String, String>,
@@ -254,6 +277,10 @@ pub struct OperatorFacts {
     pub releases: &'static Releases,
 }
 
+/// The operator's own image, where the operator does not know it: the release's.
+pub const DEFAULT_OPERATOR_IMAGE: &str =
+    concat!("docker.io/llamastack/llsd-operator:", env!("CARGO_PKG_VERSION"));
+
 /// The DNS domain that clusters have unless somebody chose another.
 pub const CLUSTER_DOMAIN: &str = "cluster.local";
 
@@ -261,6 +288,11 @@ pub const CLUSTER_DOMAIN: &str = "cluster.local";
 pub const ANY_NAMESPACE: &str = "*";
 
 impl OperatorFacts {
+    /// The operator's own image.
+    pub fn image(&self) -> &str {
+        self.image.as_deref().unwrap_or(DEFAULT_OPERATOR_IMAGE)
+    }
+
     pub fn cluster_domain(&self) -> &str {
         self.cluster_domain.as_deref().unwrap_or(CLUSTER_DOMAIN)
     }

@@ -37,10 +37,16 @@ pub const TRUST_FILE: &str = "/run/llama-stack-trust/ca-bundle.crt";
 /// Where the volume is mounted unless the resource says otherwise.
 pub const DEFAULT_MOUNT_PATH: &str = "/.llama";
 
-/// The folder under which each external provider has one of its own.
+/// The folder into which external providers are installed.
 pub const EXTERNAL_PROVIDERS_DIR: &str = "/opt/llama-stack/external-providers";
-/// Where an external provider's image keeps its importable Python packages.
-pub const PROVIDER_PACKAGES_DIR: &str = "/lls-provider/packages";
+/// The server's `external_providers_dir`, for packages without a module `provider`.
+pub const PROVIDERS_D: &str = "/opt/llama-stack/external-providers/providers.d";
+/// The folder of the operator's program, which installs them.
+pub const INSTALLER_DIR: &str = "/opt/llama-stack/installer";
+/// That program.
+pub const INSTALLER: &str = "/opt/llama-stack/installer/llsd";
+/// What the server's image says of itself, for the installer.
+pub const SERVER_FACTS: &str = "/opt/llama-stack/installer/server.json";
 
 /// The folder of the cluster's certificate authority, for a server that asks the API server about tokens.
 pub const CLUSTER_CA_DIR: &str = "/etc/llama-stack-cluster";

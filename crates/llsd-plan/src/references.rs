@@ -86,6 +86,7 @@ pub fn walk(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
     let mut walk = Walk::default();
     let path = FieldPath::spec();
     walk.providers(spec.providers.as_ref(), &path.key("providers"));
+    walk.external(spec.external_providers.as_ref(), &path.key("externalProviders"));
     walk.storage(spec.storage.as_ref(), &path.key("storage"));
     let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
     walk.tls(tls, &path.key("networking").key("tls"));
@@ -134,6 +135,17 @@ impl Walk {
         for (field, secret) in entry.secret_refs.iter().flatten() {
             let path = path.key("secretRefs").key(field);
             self.secret(Purpose::ProviderSecret, Some(secret), path);
+        }
+    }
+
+    fn external(&mut self, providers: Option<&ExternalProvidersSpec>, path: &FieldPath) {
+        for (api, providers) in providers.into_iter().flat_map(ExternalProvidersSpec::by_api) {
+            for (index, provider) in providers.iter().flatten().enumerate() {
+                for (field, secret) in provider.secret_refs.iter().flatten() {
+                    let path = path.key(api).index(index).key("secretRefs").key(field);
+                    self.secret(Purpose::ProviderSecret, Some(secret), path);
+                }
+            }
         }
     }
 

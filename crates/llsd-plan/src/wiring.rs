@@ -5,6 +5,7 @@ use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::PullPolicy;
 
 use crate::connection::{Connection, Form};
+use crate::problem::FieldPath;
 
 /// An environment variable of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +51,28 @@ pub struct RedisSidecar {
 /// The loopback port on which the Redis sidecar listens.
 pub const REDIS_SIDECAR_PORT: u16 = 6380;
 
-/// An external provider's package that is copied into the pod before the server starts.
+/// An external provider's package that is installed in the pod before the server starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalInstall {
     pub provider_id: String,
+    /// The API, as the image spells it.
+    pub api: String,
+    /// Pinned to its digest where that is known.
     pub image: String,
     pub pull_policy: Option<PullPolicy>,
+    /// Where the resource has it.
+    pub path: FieldPath,
+    /// The name of its init container.
+    pub container: String,
+    /// What its labels say, where those speak for the image.
+    pub labels: Option<ProviderLabels>,
+}
+
+/// What the labels of a provider's image say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderLabels {
+    pub provider_type: String,
+    pub module: String,
+    /// Where the package has no module `provider`.
+    pub config_class: Option<String>,
 }

@@ -15,6 +15,7 @@ use llsd_plan::objects::{TRUST, start_program};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use llsd_plan::wiring::VariableValue;
+use llsd_provider::python::TELL;
 use serde_json::{Value, json};
 
 #[test]
@@ -135,6 +136,7 @@ fn text(value: &Value) -> &str {
 fn shorten_programs(value: &mut Value) {
     match value {
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::String(text) if text == TELL => *text = "(tell.py)".into(),
         Value::String(text) => {
             let file = start_program::FILES.iter().find(|(_, program)| text == program);
             *text = match file {

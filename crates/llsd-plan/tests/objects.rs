@@ -7,6 +7,7 @@ use std::path::Path;
 
 use llsd_cases::objects::{ObjectCase, listed};
 use llsd_plan::objects::{TRUST, start_program};
+use llsd_provider::python::TELL;
 use serde_json::Value;
 
 #[test]
@@ -91,6 +92,7 @@ fn holds_null(value: &Value) -> bool {
 fn shorten_programs(value: &mut Value) {
     match value {
         Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
+        Value::String(text) if text == TELL => *text = "(tell.py)".into(),
         Value::String(text) => {
             let file = start_program::FILES.iter().find(|(_, program)| text == program);
             *text = match file {

@@ -42,10 +42,16 @@ pub(crate) fn rendered(
     all.map(|(((examined, _), configuration), folder)| {
         let (source, lines) = match configuration {
             Ok(Configuration::Generated { generated, base }) => {
-                let lines = origins(examined, generated);
+                let lines = origins(examined, &generated.document);
                 let lines =
                     lines.into_iter().map(|line| Line::new(line.text, &line.origin, examined));
                 (base.clone(), lines.collect())
+            }
+            Ok(Configuration::Merged { merged, source }) => {
+                let lines = origins(examined, &merged.document);
+                let lines =
+                    lines.into_iter().map(|line| Line::new(line.text, &line.origin, examined));
+                (source.clone(), lines.collect())
             }
             Ok(Configuration::Unchanged { text, source }) => {
                 let lines = text.lines();

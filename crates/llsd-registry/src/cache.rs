@@ -8,7 +8,7 @@ use std::{
 
 use moka::future::Cache;
 
-use crate::{Digest, Error, Image, Limits, Reference, identity::Identity};
+use crate::{Digest, Error, Image, Limits, Reference, Wanted, identity::Identity};
 
 /// Content in one repository of one host. The digest alone would not do: a registry of the
 /// attacker's own could name any digest and so be given what another registry keeps private.
@@ -16,17 +16,19 @@ use crate::{Digest, Error, Image, Limits, Reference, identity::Identity};
 pub(crate) struct ContentKey {
     pub(crate) repository: String,
     pub(crate) digest: Digest,
+    /// What was read of it.
+    pub(crate) wanted: Wanted,
 }
 
 impl ContentKey {
-    pub(crate) fn of(reference: &Reference, digest: &Digest) -> Self {
-        Self { repository: reference.name(), digest: digest.clone() }
+    pub(crate) fn of(reference: &Reference, digest: &Digest, wanted: Wanted) -> Self {
+        Self { repository: reference.name(), digest: digest.clone(), wanted }
     }
 }
 
-/// One lookup of one asker: the places to try, and with what.
+/// One lookup of one asker: the places to try, and with what; and what is looked for there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Question(pub(crate) Vec<(Reference, Identity)>);
+pub(crate) struct Question(pub(crate) Vec<(Reference, Identity)>, pub(crate) Wanted);
 
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -64,9 +66,9 @@ impl Memory {
     }
 
     /// Whether asking for the digest alone is likely to be enough.
-    pub(crate) fn is_known(&self, reference: &Reference) -> bool {
+    pub(crate) fn is_known(&self, reference: &Reference, wanted: Wanted) -> bool {
         match reference.digest() {
-            Some(digest) => self.images.contains_key(&ContentKey::of(reference, digest)),
+            Some(digest) => self.images.contains_key(&ContentKey::of(reference, digest, wanted)),
             None => self.tags.contains_key(reference),
         }
     }
@@ -86,15 +88,16 @@ impl Memory {
     pub(crate) async fn recall(
         &self,
         reference: &Reference,
+        wanted: Wanted,
         asker: Identity,
         age: Duration,
     ) -> Option<Arc<Image>> {
         if let Some(digest) = reference.digest() {
-            return self.proven(&ContentKey::of(reference, digest), asker).await;
+            return self.proven(&ContentKey::of(reference, digest, wanted), asker).await;
         }
         let told = self.pointed.get(&(reference.clone(), asker)).await;
         let (digest, _) = told.filter(|(_, at)| at.elapsed() < age)?;
-        self.proven(&ContentKey::of(reference, &digest), asker).await
+        self.proven(&ContentKey::of(reference, &digest, wanted), asker).await
     }
 
     /// Why the same question failed a moment ago.
@@ -161,5 +164,6 @@ fn weight(image: &Image) -> u32 {
     let labels: usize = image.labels.iter().map(|(key, value)| key.len() + value.len()).sum();
     let text =
         image.base.as_ref().map_or(0, |base| base.as_ref().map_or(0, |base| base.text.len()));
-    u32::try_from(labels + text + 512).unwrap_or(u32::MAX)
+    let file = image.file.as_ref().map_or(0, |file| file.as_ref().map_or(0, String::len));
+    u32::try_from(labels + text + file + 512).unwrap_or(u32::MAX)
 }

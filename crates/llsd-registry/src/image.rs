@@ -10,11 +10,21 @@ use oci_spec::image::{ImageConfiguration, ImageManifest};
 use crate::{
     Digest, Error, Manifest, Reference, Repository, Source,
     labels::{self, Labels, Location},
+    published,
     unpacking::{Layers, Unpacking},
 };
 
 /// Platforms of one index whose configurations are compared.
 const COMPARED: usize = 8;
+
+/// What is looked for in an image beside its labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// The base configuration of a distribution.
+    Base,
+    /// The text of one file, unless the image has all of these labels.
+    File { path: &'static str, limit: u64, unless: &'static [&'static str] },
+}
 
 /// An image as far as its configuration is concerned.
 #[derive(Clone, Debug)]
@@ -31,6 +41,8 @@ pub struct Image {
     /// The base configuration; `Ok(None)` without labels for one. A configuration that is there and
     /// cannot be used leaves the image itself, and so its digest, usable.
     pub base: Result<Option<BaseConfig>, Error>,
+    /// The file that was looked for; `Ok(None)` where the image has none.
+    pub file: Result<Option<String>, Error>,
     /// Platforms of the index that hold another configuration than the one that was read.
     pub differing_platforms: Vec<String>,
 }
@@ -62,17 +74,18 @@ struct Part {
     labels: Labels,
     variables: BTreeSet<String>,
     base: Result<Option<BaseConfig>, Error>,
+    file: Result<Option<String>, Error>,
 }
 
 pub(crate) async fn read(
     repository: Repository<'_>,
-    reference: &Reference,
-    digest: &Digest,
+    (reference, digest): (&Reference, &Digest),
+    wanted: Wanted,
     manifest: Option<Bytes>,
     unpacking: &Unpacking,
     deadline: Instant,
 ) -> Result<Image, Error> {
-    let reader = Reader { repository, at: reference.to_string(), unpacking, deadline };
+    let reader = Reader { repository, at: reference.to_string(), wanted, unpacking, deadline };
     let content = match manifest {
         Some(content) => content,
         None => repository.manifest_at(digest).await?,
@@ -85,7 +98,7 @@ pub(crate) async fn read(
             let part = reader.platform(&all[0].digest, &all[0].platform).await?;
             for other in all[1..].iter().take(COMPARED) {
                 match reader.platform(&other.digest, &other.platform).await {
-                    Ok(other) if !same(&part.base, &other.base) => {
+                    Ok(other) if !same(&part, &other) => {
                         differing_platforms.push(other.platform);
                     }
                     Ok(_) => {}
@@ -105,23 +118,22 @@ pub(crate) async fn read(
         labels: part.labels,
         variables: part.variables,
         base: part.base,
+        file: part.file,
         differing_platforms,
     })
 }
 
-fn same(
-    one: &Result<Option<BaseConfig>, Error>,
-    other: &Result<Option<BaseConfig>, Error>,
-) -> bool {
-    let text = |base: &Result<Option<BaseConfig>, Error>| {
-        base.as_ref().ok().map(|base| base.as_ref().map(|base| base.text.clone()))
+fn same(one: &Part, other: &Part) -> bool {
+    let text = |part: &Part| {
+        part.base.as_ref().ok().map(|base| base.as_ref().map(|base| base.text.clone()))
     };
-    text(one) == text(other)
+    text(one) == text(other) && one.file == other.file
 }
 
 struct Reader<'a> {
     repository: Repository<'a>,
     at: String,
+    wanted: Wanted,
     unpacking: &'a Unpacking,
     deadline: Instant,
 }
@@ -148,7 +160,12 @@ impl Reader<'_> {
             serde_json::from_slice(&content).map_err(|error| Error::malformed(&what, error))?;
         let labels = config.config().as_ref().and_then(|config| config.labels().clone());
         let labels: Labels = labels.unwrap_or_default().into_iter().collect();
-        let base = match labels::locate(&labels, limits.file) {
+        let file = self.file_of(manifest, &labels).await?;
+        let location = match self.wanted {
+            Wanted::Base => labels::locate(&labels, limits.file),
+            Wanted::File { .. } => Ok(None),
+        };
+        let base = match location {
             Err(error) => Err(error),
             Ok(None) => Ok(None),
             Ok(Some(Location::Inline { label, text })) => {
@@ -156,7 +173,7 @@ impl Reader<'_> {
             }
             Ok(Some(Location::InLayer { digest, path })) => {
                 match named_layer(manifest, &config, &digest, &self.at)? {
-                    Some((digest, size)) => self.file(&digest, size, &path).await?.map(Some),
+                    Some((digest, size)) => self.base_in(&digest, size, &path).await?.map(Some),
                     None => Err(Error::InvalidLabel {
                         label: labels::LAYER.to_owned(),
                         reason: "the image has no such layer",
@@ -169,11 +186,42 @@ impl Reader<'_> {
         let env = config.config().as_ref().and_then(|config| config.env().clone());
         let name = |line: String| line.split('=').next().map(str::to_owned);
         let variables = env.into_iter().flatten().filter_map(name).collect();
-        Ok(Part { platform, labels, variables, base })
+        Ok(Part { platform, labels, variables, base, file })
+    }
+
+    /// The file that is looked for. The outer error is the lookup's, the inner one the image's own.
+    async fn file_of(
+        &self,
+        manifest: &ImageManifest,
+        labels: &Labels,
+    ) -> Result<Result<Option<String>, Error>, Error> {
+        let Wanted::File { path, limit, unless } = self.wanted else { return Ok(Ok(None)) };
+        if unless.iter().all(|label| labels.contains_key(*label)) {
+            return Ok(Ok(None));
+        }
+        let of_image = published::layers(manifest, &self.at)?;
+        let largest = self.repository.limits().layer;
+        if let Some(layer) = of_image.iter().find(|layer| layer.size > largest) {
+            let what = format!("layer {} of {}", layer.digest, self.at);
+            return Ok(Err(Error::TooLarge { what, limit: largest }));
+        }
+        let layers = Layers {
+            repository: self.repository,
+            unpacking: self.unpacking,
+            deadline: self.deadline,
+            file: limit,
+        };
+        let found = Box::pin(published::bytes_in_image(layers, &of_image, path)).await?;
+        let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
+        Ok(match found {
+            Ok(content) => String::from_utf8(content).map(Some).map_err(unclear),
+            Err(Error::NotInImage { .. } | Error::DeletedInLayer { .. }) => Ok(None),
+            Err(error) => Err(error),
+        })
     }
 
     /// The outer error is the lookup's, the inner one the layer's own.
-    async fn file(
+    async fn base_in(
         &self,
         digest: &Digest,
         size: u64,
@@ -190,6 +238,7 @@ impl Reader<'_> {
             repository: self.repository,
             unpacking: self.unpacking,
             deadline: self.deadline,
+            file: limit,
         };
         let content = layers.search(digest, size, path, |watch| watch.required(limit));
         Ok(content.await?.and_then(|content| {

@@ -15,7 +15,7 @@ mod transport;
 mod unpacking;
 
 pub use client::{Client, Placed, Repository};
-pub use image::{BaseConfig, Image};
+pub use image::{BaseConfig, Image, Wanted};
 pub use labels::Source;
 pub use llsd_image::manifest::{Manifest, PlatformManifest, platforms};
 pub use llsd_image::{Config, Credential, Digest, Error, InvalidDigest, Limits, Reference};

@@ -12,7 +12,7 @@ use crate::{
     Client, Config, Credential, Digest, Error, Reference, Repository,
     cache::{ContentKey, Memory, Question},
     identity::Identity,
-    image::{self, Image},
+    image::{self, Image, Wanted},
     unpacking::Unpacking,
 };
 
@@ -67,8 +67,18 @@ impl Registry {
         image: &Reference,
         credentials: &impl Credentials,
     ) -> Result<Arc<Image>, Error> {
+        self.find_with(image, Wanted::Base, credentials).await
+    }
+
+    /// The same with something else than the configuration.
+    pub async fn find_with(
+        &self,
+        image: &Reference,
+        wanted: Wanted,
+        credentials: &impl Credentials,
+    ) -> Result<Arc<Image>, Error> {
         let places = self.places(image, credentials).await?;
-        self.look_up(&attempts(&places)).await
+        self.look_for(wanted, &attempts(&places)).await
     }
 
     /// What the same asker was told before, without asking anybody: an image by its digest at any time,
@@ -76,6 +86,17 @@ impl Registry {
     pub async fn recall(
         &self,
         image: &Reference,
+        credentials: &impl Credentials,
+        age: Duration,
+    ) -> Option<Result<Arc<Image>, Error>> {
+        self.recall_with(image, Wanted::Base, credentials, age).await
+    }
+
+    /// The same with something else than the configuration.
+    pub async fn recall_with(
+        &self,
+        image: &Reference,
+        wanted: Wanted,
         credentials: &impl Credentials,
         age: Duration,
     ) -> Option<Result<Arc<Image>, Error>> {
@@ -87,12 +108,12 @@ impl Registry {
         for Attempt { reference, credentials } in &attempts {
             for credential in credentials.iter().map(Some).chain([None]) {
                 let asker = Identity::of(credential);
-                if let Some(image) = self.memory.recall(reference, asker, age).await {
+                if let Some(image) = self.memory.recall(reference, wanted, asker, age).await {
                     return Some(Ok(image));
                 }
             }
         }
-        self.memory.failure(&question(&attempts)).await.map(Err)
+        self.memory.failure(&question(&attempts, wanted)).await.map(Err)
     }
 
     /// Where to look for an image, and what may be shown there.
@@ -116,11 +137,19 @@ impl Registry {
     /// The image and its configuration, from the first place that has it. When all fail, the last
     /// place's error is the answer: that is the source itself, mirrors come before it.
     pub async fn look_up(&self, attempts: &[Attempt<'_>]) -> Result<Arc<Image>, Error> {
-        let question = question(attempts);
+        self.look_for(Wanted::Base, attempts).await
+    }
+
+    async fn look_for(
+        &self,
+        wanted: Wanted,
+        attempts: &[Attempt<'_>],
+    ) -> Result<Arc<Image>, Error> {
+        let question = question(attempts, wanted);
         let asking = Box::pin(async {
             let mut last = Error::InvalidReference("there is no place to look for it");
             for attempt in attempts {
-                match self.look_in(*attempt).await {
+                match self.look_in(*attempt, wanted).await {
                     Ok(image) => return Ok(image),
                     Err(error) => {
                         tracing::debug!(image = %attempt.reference, %error, "not read");
@@ -134,13 +163,13 @@ impl Registry {
         self.memory.ask(question.clone(), asking).await
     }
 
-    async fn look_in(&self, attempt: Attempt<'_>) -> Result<Arc<Image>, Error> {
+    async fn look_in(&self, attempt: Attempt<'_>, wanted: Wanted) -> Result<Arc<Image>, Error> {
         let limit = self.client.config().limits.lookup;
         let timed_out = Error::TimedOut {
             host: attempt.reference.host().to_owned(),
             what: "the whole lookup took too long",
         };
-        tokio::time::timeout(limit, self.look_as_each(attempt, limit))
+        tokio::time::timeout(limit, self.look_as_each(attempt, wanted, limit))
             .await
             .unwrap_or(Err(timed_out))
     }
@@ -149,6 +178,7 @@ impl Registry {
     async fn look_as_each(
         &self,
         attempt: Attempt<'_>,
+        wanted: Wanted,
         limit: Duration,
     ) -> Result<Arc<Image>, Error> {
         let Attempt { reference, credentials } = attempt;
@@ -162,7 +192,7 @@ impl Registry {
             .filter(|(_, identity)| tried.insert(*identity))
             .collect();
         if let Some(digest) = reference.digest() {
-            let place = ContentKey::of(reference, digest);
+            let place = ContentKey::of(reference, digest, wanted);
             for (_, identity) in &askers {
                 if let Some(image) = self.memory.proven(&place, *identity).await {
                     return Ok(image);
@@ -172,16 +202,16 @@ impl Registry {
         let mut failure = None;
         for (credential, identity) in askers {
             let repository = self.client.repository(reference, credential);
-            match self.resolve(reference, repository).await {
+            match self.resolve(reference, wanted, repository).await {
                 Ok((digest, manifest)) => {
-                    let place = ContentKey::of(reference, &digest);
+                    let place = ContentKey::of(reference, &digest, wanted);
                     self.memory.prove(reference, &place, identity).await;
                     let read = || {
                         let (place, manifest) = (&place, manifest.clone());
                         image::read(
                             repository,
-                            reference,
-                            &place.digest,
+                            (reference, &place.digest),
+                            wanted,
                             manifest,
                             &self.unpacking,
                             deadline,
@@ -207,9 +237,10 @@ impl Registry {
     async fn resolve(
         &self,
         reference: &Reference,
+        wanted: Wanted,
         repository: Repository<'_>,
     ) -> Result<(Digest, Option<Bytes>), Error> {
-        if self.memory.is_known(reference) {
+        if self.memory.is_known(reference, wanted) {
             match repository.head().await {
                 Ok(Some(digest)) => return Ok((digest, None)),
                 // Registries that do not say a digest, or do not know the method.
@@ -226,8 +257,8 @@ fn attempts(places: &[(Reference, Vec<Credential>)]) -> Vec<Attempt<'_>> {
     places.iter().map(|(reference, credentials)| Attempt { reference, credentials }).collect()
 }
 
-fn question(attempts: &[Attempt<'_>]) -> Question {
+fn question(attempts: &[Attempt<'_>], wanted: Wanted) -> Question {
     let place =
         |attempt: &Attempt<'_>| (attempt.reference.clone(), Identity::of_all(attempt.credentials));
-    Question(attempts.iter().map(place).collect())
+    Question(attempts.iter().map(place).collect(), wanted)
 }

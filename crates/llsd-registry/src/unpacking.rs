@@ -29,6 +29,8 @@ pub(crate) struct Layers<'a> {
     pub(crate) repository: Repository<'a>,
     pub(crate) unpacking: &'a Unpacking,
     pub(crate) deadline: Instant,
+    /// The longest file that is looked for.
+    pub(crate) file: u64,
 }
 
 impl Layers<'_> {
@@ -43,7 +45,7 @@ impl Layers<'_> {
     ) -> Result<Result<T, Error>, Error> {
         let limits = self.repository.limits();
         let bounds =
-            Bounds { unpacked: limits.unpacked_layer, file: limits.file, deadline: self.deadline };
+            Bounds { unpacked: limits.unpacked_layer, file: self.file, deadline: self.deadline };
         // Never closed, so always there.
         let _place = self.unpacking.0.acquire().await.ok();
         let mut watch = Watch::new(path);

@@ -2,8 +2,7 @@
 
 use llsd_image::Digest;
 
-use crate::layer::layer;
-use crate::root::File;
+use llsd_image::assembly::{File, layer};
 
 /// A gzipped archive with the program, its manual pages and the licence.
 pub fn archive(program: &[u8], pages: Vec<File>, licence: &str, time: u64) -> Vec<u8> {

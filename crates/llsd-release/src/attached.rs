@@ -5,7 +5,7 @@ use llsd_image::Digest;
 use llsd_image::document::OCI_MANIFEST;
 use serde_json::{Value, json};
 
-use crate::image::{Assembled, Content};
+use llsd_image::assembly::{Assembled, Content};
 
 /// The annotation of a layer with the signature over it.
 pub(crate) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";

@@ -7,8 +7,8 @@ use llsd_image::Digest;
 use serde_json::{Value, json};
 
 use crate::attached::{SIGNATURE, Signed};
-use crate::image::Content;
 use crate::signing::{SigningKey, VerifyingKey};
+use llsd_image::assembly::Content;
 
 pub const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 pub const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";

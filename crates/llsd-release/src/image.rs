@@ -1,16 +1,11 @@
-//! An image as documents and blobs: one layer and one configuration for each architecture, and an
-//! index where there are several.
+//! The operator's image: one layer and one configuration for each architecture, and an index where there
+//! are several.
 
-use bytes::Bytes;
-use llsd_image::Digest;
-use llsd_image::document::{OCI_INDEX, OCI_MANIFEST};
+use llsd_image::assembly::{Assembled, CONFIG, Content, LAYER, Layer, layer};
+use llsd_image::document::OCI_MANIFEST;
 use serde_json::{Value, json};
 
-use crate::layer::{Layer, layer};
 use crate::root::{self, PROGRAM, USER};
-
-const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// What a release is called and made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,53 +22,6 @@ impl Release {
     /// As RFC 3339 writes it.
     pub fn date(&self) -> String {
         jiff::Timestamp::from_second(self.time).unwrap_or_default().to_string()
-    }
-}
-
-/// A document or blob that goes to a registry.
-#[derive(Clone, Debug)]
-pub struct Content {
-    pub media_type: &'static str,
-    pub bytes: Bytes,
-}
-
-impl Content {
-    pub(crate) fn json(media_type: &'static str, value: &Value) -> Self {
-        Self { media_type, bytes: value.to_string().into() }
-    }
-
-    pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes)
-    }
-
-    pub(crate) fn descriptor(&self) -> Value {
-        json!({
-            "mediaType": self.media_type,
-            "digest": self.digest().to_string(),
-            "size": self.bytes.len(),
-        })
-    }
-}
-
-/// An image that was assembled, in the order in which it is written.
-#[derive(Clone, Debug)]
-pub struct Assembled {
-    pub blobs: Vec<Content>,
-    /// The manifests that the index lists; none where the only one stands at the top.
-    pub manifests: Vec<Content>,
-    /// What a tag points to.
-    pub top: Content,
-}
-
-impl Assembled {
-    pub fn digest(&self) -> Digest {
-        self.top.digest()
-    }
-
-    /// The bytes that a node pulls for one architecture, all layers counted.
-    pub fn largest_layer(&self) -> usize {
-        let layers = self.blobs.iter().filter(|blob| blob.media_type == LAYER);
-        layers.map(|blob| blob.bytes.len()).max().unwrap_or_default()
     }
 }
 
@@ -94,27 +42,9 @@ pub fn assemble(programs: &[(String, Vec<u8>)], release: &Release) -> Assembled 
             "annotations": labels(release),
         });
         blobs.extend([config, layer]);
-        manifests.push((architecture, Content::json(OCI_MANIFEST, &manifest)));
+        manifests.push((architecture.clone(), Content::json(OCI_MANIFEST, &manifest)));
     }
-    if let [(_, only)] = &manifests[..] {
-        return Assembled { blobs, manifests: Vec::new(), top: only.clone() };
-    }
-    let entries: Vec<Value> =
-        manifests.iter().map(|(name, manifest)| entry(name, manifest)).collect();
-    let index = json!({
-        "schemaVersion": 2,
-        "mediaType": OCI_INDEX,
-        "manifests": entries,
-        "annotations": labels(release),
-    });
-    let manifests = manifests.into_iter().map(|(_, manifest)| manifest).collect();
-    Assembled { blobs, manifests, top: Content::json(OCI_INDEX, &index) }
-}
-
-fn entry(architecture: &str, manifest: &Content) -> Value {
-    let mut entry = manifest.descriptor();
-    entry["platform"] = json!({"os": "linux", "architecture": architecture});
-    entry
+    Assembled::of(blobs, manifests, &labels(release))
 }
 
 fn config(architecture: &str, layer: &Layer, release: &Release) -> Value {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::image::{Assembled, Content};
+use llsd_image::assembly::{Assembled, Content};
 
 /// Writes the image under a tag; what was in the folder goes first.
 pub fn write(image: &Assembled, tag: &str, folder: &Path) -> io::Result<()> {

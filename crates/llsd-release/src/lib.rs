@@ -7,7 +7,6 @@ mod attached;
 pub mod attestation;
 pub mod bill_of_materials;
 pub mod image;
-pub mod layer;
 pub mod layout;
 pub mod manual;
 pub mod plugin_index;

@@ -3,7 +3,7 @@
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::root::File;
+use llsd_image::assembly::File;
 
 /// `man1/llsd.1`, `man1/llsd-render.1` and so on.
 pub fn pages(mut program: Command) -> Vec<File> {

@@ -1,4 +1,4 @@
-//! Writes an image to a registry, and attaches to it what is signed about it.
+//! Attaches to an image in a registry what is signed about it.
 
 use llsd_image::{Digest, Error, Reference};
 use llsd_registry::Repository;
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::attached::{Signed, manifest, tag};
 use crate::attestation::{Predicate, attestation, signature};
-use crate::image::Assembled;
 use crate::signing::SigningKey;
 
 /// What is said about an image.
@@ -15,23 +14,6 @@ pub struct Said<'a> {
     pub bill_of_materials: &'a Value,
     pub provenance: &'a Value,
     pub key: &'a SigningKey,
-}
-
-/// Writes the image under `name`, a tag or its digest: what it consists of first, so that nobody ever
-/// sees a tag whose image is not whole.
-pub async fn push(
-    image: &Assembled,
-    repository: Repository<'_>,
-    name: &str,
-) -> Result<Digest, Error> {
-    for blob in &image.blobs {
-        repository.push_blob(blob.bytes.clone()).await?;
-    }
-    for part in &image.manifests {
-        let digest = part.digest().to_string();
-        repository.push_manifest(&digest, part.media_type, part.bytes.clone()).await?;
-    }
-    repository.push_manifest(name, image.top.media_type, image.top.bytes.clone()).await
 }
 
 /// Attaches a signature, the bill of materials and the provenance. What was attached to the same digest
@@ -54,6 +36,6 @@ pub async fn attach(
 }
 
 async fn put(layers: &[Signed], tag: &str, repository: Repository<'_>) -> Result<(), Error> {
-    push(&manifest(layers), repository, tag).await?;
+    repository.push_image(&manifest(layers), tag).await?;
     Ok(())
 }

@@ -6,27 +6,14 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use llsd_image::assembly::File;
+
 /// Nobody's, as in other images without a distribution; OpenShift picks another one.
 pub const USER: u32 = 65532;
 /// Where the program lies, which is on the image's `PATH`.
 pub const PROGRAM: &str = "usr/local/bin/llsd";
 /// Where programs on Linux look first.
 const ROOTS: &str = "etc/ssl/certs/ca-certificates.crt";
-
-/// One file of the image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Without a slash before it.
-    pub path: String,
-    pub mode: u32,
-    pub content: Vec<u8>,
-}
-
-impl File {
-    pub fn new(path: &str, mode: u32, content: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.to_owned(), mode, content: content.into() }
-    }
-}
 
 /// The files of an image with this program, sorted by path.
 pub fn files(program: Vec<u8>) -> Vec<File> {

@@ -5,10 +5,11 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
+use llsd_image::assembly::Assembled;
 use llsd_image::{Digest, Reference};
 use llsd_registry::{Client, Config};
-use llsd_release::image::{Assembled, Release, assemble};
-use llsd_release::push::{Said, attach, push};
+use llsd_release::image::{Release, assemble};
+use llsd_release::push::{Said, attach};
 use llsd_release::root::{PROGRAM, USER};
 use llsd_release::signing::{KeyProblem, SigningKey, VerifyingKey};
 use llsd_release::verify::{Verified, attached, verify};
@@ -187,7 +188,7 @@ async fn a_pushed_image_is_signed_and_a_key_that_did_not_sign_it_is_told_so() {
     let reference: Reference = format!("{}/llsd/operator:0.1.0", registry.host()).parse().unwrap();
     let image = image();
     let repository = client.repository(&reference, None);
-    let digest = push(&image, repository, "0.1.0").await.unwrap();
+    let digest = repository.push_image(&image, "0.1.0").await.unwrap();
     assert_eq!(digest, image.digest());
     assert_eq!(read_back(&client, &digest, &reference, &public).await, Verified::default());
 
@@ -210,7 +211,7 @@ async fn a_pushed_image_is_signed_and_a_key_that_did_not_sign_it_is_told_so() {
     // What is signed of one image says nothing of another.
     let another = assemble(&[("amd64".into(), b"another".to_vec())], &release());
     let moved: Reference = format!("{}:0.1.0", reference.name()).parse().unwrap();
-    push(&another, client.repository(&moved, None), "0.1.0").await.unwrap();
+    client.repository(&moved, None).push_image(&another, "0.1.0").await.unwrap();
     let verified = read_back(&client, &another.digest(), &moved, &public).await;
     assert_eq!(verified, Verified::default());
 }

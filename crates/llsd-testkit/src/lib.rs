@@ -58,6 +58,7 @@ mod redis;
 mod registry;
 mod shared;
 mod skip;
+mod wheel;
 mod while_used;
 
 pub use access::{Kubectl, MASTERS};
@@ -82,6 +83,7 @@ pub use redis::{Redis, RedisBuilder};
 pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{Unobtainable, skip, skipped, started_or_skipped, test_name};
+pub use wheel::TestWheel;
 pub use while_used::{InUse, WhileUsed};
 
 /// rustls panics when two providers are compiled in and none was chosen. A test that chose one

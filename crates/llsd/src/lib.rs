@@ -3,5 +3,6 @@
 
 pub mod command;
 pub mod operator;
+mod provider_image;
 
 pub use llsd_install as manifests;

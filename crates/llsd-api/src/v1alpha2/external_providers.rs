@@ -1,10 +1,14 @@
 //! `spec.externalProviders`: providers that are installed from images of their own.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::lenient::Lenient;
 use crate::provider_id::ProviderId;
+use crate::secret_ref::SecretRef;
 
 use super::provider_apis::{PROVIDER_APIS, per_provider_api};
 
@@ -34,6 +38,10 @@ pub struct ExternalProvider {
     /// Configuration, passed on as it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Map<String, Value>>,
+    /// Fields of the configuration from Secrets: field name to Secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maxProperties" = 64))]
+    pub secret_refs: Option<BTreeMap<String, Lenient<SecretRef>>>,
     /// When the image is pulled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_pull_policy: Option<PullPolicy>,

@@ -35,9 +35,9 @@ pub use provider_apis::PROVIDER_APIS;
 pub use providers::{ProviderEntry, ProvidersSpec};
 pub use resources::{McpEndpoint, ModelEntry, ModelType, ResourcesSpec, ShieldEntry, ToolEntry};
 pub use status::{
-    ConfigGenerationStatus, DistributionConfig, LlamaStackDistributionStatus, Phase,
-    PreflightProblem, PreflightStatus, PreflightVerdict, ProviderHealth, ProviderStatus,
-    ResolvedDistribution, VersionInfo,
+    ConfigGenerationStatus, DistributionConfig, ExternalPhase, ExternalProviderStatus,
+    LlamaStackDistributionStatus, Phase, PreflightProblem, PreflightStatus, PreflightVerdict,
+    ProviderHealth, ProviderStatus, ResolvedDistribution, VersionInfo,
 };
 pub use storage::{KvStorageSpec, KvType, SqlStorageSpec, SqlType, StateStorageSpec};
 pub use workload::{

@@ -32,6 +32,13 @@ pub struct LlamaStackDistributionStatus {
     /// What the new image said of the last change that was judged before it was rolled out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight: Option<PreflightStatus>,
+    /// How far each external provider is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["initContainerName"]
+    ))]
+    pub external_providers: Option<Vec<ExternalProviderStatus>>,
     /// The state in detail.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
@@ -51,6 +58,38 @@ pub struct LlamaStackDistributionStatus {
     /// Where the server is reached from outside; empty while that is not known yet.
     #[serde(rename = "routeURL", skip_serializing_if = "Option::is_none")]
     pub route_url: Option<String>,
+}
+
+/// How far one external provider is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalProviderStatus {
+    pub provider_id: String,
+    /// Its image, pinned to a digest where that is known.
+    pub image: String,
+    pub phase: ExternalPhase,
+    /// What is waited for, or what is wrong and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The init container that installs it.
+    pub init_container_name: String,
+    /// Since when it is in this phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<Time>,
+}
+
+/// How far an external provider is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ExternalPhase {
+    // Plain comments, as below.
+    // No pod has begun to install it.
+    Pending,
+    // A pod installs it, or starts with it.
+    Installing,
+    // The running server lists it.
+    Ready,
+    // It is refused, not installed, or not served.
+    Failed,
 }
 
 /// What the new image said of a change.
@@ -94,7 +133,8 @@ pub enum PreflightVerdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreflightProblem {
-    /// What it is about: `schema`, `provider`, `package`, `dropped`, `volume`, `model` or `image`.
+    /// What it is about: `schema`, `provider`, `package`, `mismatch`, `dropped`, `volume`, `model` or
+    /// `image`.
     pub kind: String,
     /// The field of the resource that it comes from.
     pub field: String,

@@ -114,7 +114,7 @@ pub(super) fn open(
 
 /// A part of the document that has another shape than every server wants. Building on it would lose
 /// what it holds.
-fn misshapen(document: &Value) -> Option<String> {
+pub(super) fn misshapen(document: &Value) -> Option<String> {
     const MAPS: [&str; 7] = [
         "providers",
         "storage",

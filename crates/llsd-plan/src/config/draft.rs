@@ -15,7 +15,7 @@ use crate::facts::Facts;
 use crate::problem::{FieldPath, Findings, Problem};
 use crate::releases::Era;
 use crate::substitution::{EffectiveId, Variables};
-use crate::wiring::{RedisSidecar, Variable};
+use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
 
 pub(super) struct Draft<'a> {
     pub(super) spec: &'a LlamaStackDistributionSpec,
@@ -30,6 +30,8 @@ pub(super) struct Draft<'a> {
     /// Variables with a value of their own, such as those of OpenTelemetry.
     pub(super) plain_variables: Vec<Variable>,
     pub(super) redis: Option<RedisSidecar>,
+    /// Packages that are installed in the pod.
+    pub(super) external: Vec<ExternalInstall>,
     /// How the document refers to the resource's connection string, where it does.
     pub(super) database: Option<Form>,
     pub(super) findings: Findings,

@@ -1,81 +1,270 @@
 //! `spec.externalProviders`: entries for packages that images of their own bring. They are added
 //! last, and win over any provider of the same id.
 
+use llsd_api::secret_ref::SecretRef;
+use llsd_api::v1alpha2::ExternalProvider;
+use llsd_provider::{Loader, PackageFile, layout};
+
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::place;
 use crate::document::{Node, Origin};
+use crate::external::{self, Listed};
+use crate::facts::ExternalProviderFacts;
+use crate::paths::PROVIDERS_D;
 use crate::problem::{FieldPath, Problem, Reason};
+use crate::wiring::{ExternalInstall, ProviderLabels};
+
+/// What an image provides under one id.
+struct Provided {
+    api: String,
+    provider_type: String,
+    /// Where the server imports `<module>.provider`; else a file of `providers.d` says it.
+    module: Option<String>,
+    labels: Option<ProviderLabels>,
+}
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
-    let Some(external) = &draft.spec.external_providers else { return };
-    for (field, providers) in external.by_api() {
+    for listed in external::listed(draft.spec) {
+        let Listed { api: field, path, provider, .. } = &listed;
         let api = api_name::in_config(&draft.era, field);
-        for (index, provider) in providers.iter().flatten().enumerate() {
-            let path = FieldPath::spec().key("externalProviders").key(field).index(index);
-            if draft.disabled.directly(&api) {
-                ignored(draft, &path, field);
-                continue;
-            }
-            if !draft.era.layout.takes_external_packages {
-                draft.findings.problem(
-                    &path,
-                    Reason::Invalid,
-                    format!("{} cannot load providers from packages", draft.era.name()),
-                    "use an image of 0.2.16 or later",
-                );
-                continue;
-            }
-            let Some(facts) = draft.facts.external_providers.get(&provider.image) else {
-                draft.unavailable.push(Problem {
-                    path: path.key("image"),
-                    reason: Reason::Unavailable,
-                    message: format!("nothing is known of the image {}", provider.image),
-                    remedy: "the operator asks the registry; offline, give its api, providerType \
-                             and module with --facts, under externalProviders"
-                        .to_owned(),
-                });
-                continue;
-            };
-            let missing = facts.missing_labels();
-            if !missing.is_empty() {
-                draft.findings.problem(
-                    &path.key("image"),
-                    Reason::NotFound,
-                    format!("the image {} does not say what it provides", provider.image),
-                    format!("label it with {}", missing.join(", ")),
-                );
-                continue;
-            }
-            if api_name::in_config(&draft.era, &facts.api) != api {
-                draft.findings.problem(
-                    &path,
-                    Reason::Conflict,
-                    format!("the image provides the API {}, not {field}", facts.api),
-                    "move the provider to the API that it provides",
-                );
-                continue;
-            }
-            let id = provider.provider_id.as_str();
-            if draft.providers(&api).iter().filter_map(entry_id).any(|known| known.id == id) {
-                draft.findings.warning(
-                    &path.key("providerId"),
-                    Reason::ProviderOverridden,
-                    format!("takes the place of the {api} provider `{id}`"),
-                    "give it an id of its own to keep both",
-                );
-            }
-            let image = Origin::Field(path.key("image"));
-            let mut entry = Node::map(Origin::Field(path.clone()));
-            let id_origin = Origin::Field(path.key("providerId"));
-            entry.set("provider_id", Node::scalar(id, id_origin));
-            entry.set("provider_type", Node::scalar(facts.provider_type.as_str(), image.clone()));
-            entry.set("module", Node::scalar(facts.module.as_str(), image));
-            let config = provider.config.clone().unwrap_or_default();
-            entry.set("config", Node::from_field(&config.into(), &path.key("config")));
-            place(draft, &api, id, entry);
+        if draft.disabled.directly(&api) {
+            ignored(draft, path, field);
+            continue;
+        }
+        if !draft.era.layout.takes_external_packages {
+            draft.findings.problem(
+                path,
+                Reason::Invalid,
+                format!("{} cannot load providers from packages", draft.era.name()),
+                "use an image of 0.2.16 or later",
+            );
+            continue;
+        }
+        if let Some(provided) = provided(draft, &listed, &api) {
+            install(draft, &listed, &provided);
+            add(draft, provider, path, &api, provided);
         }
     }
+}
+
+fn add(
+    draft: &mut Draft<'_>,
+    provider: &ExternalProvider,
+    path: &FieldPath,
+    api: &str,
+    provided: Provided,
+) {
+    let id = provider.provider_id.as_str();
+    let Provided { provider_type, module, .. } = provided;
+    let of_id = |entry: &&Node| entry_id(entry).is_some_and(|known| known.id == id);
+    if let Some(known) = draft.providers(api).iter().find(of_id) {
+        let before = known.get_str("provider_type").unwrap_or("of no type").to_owned();
+        draft.findings.warning(
+            &path.key("providerId"),
+            Reason::ProviderOverridden,
+            format!("takes the place of the {api} provider `{id}` ({before}) with {provider_type}"),
+            "give it an id of its own to keep both",
+        );
+    }
+    let image = Origin::Field(path.key("image"));
+    let mut entry = Node::map(Origin::Field(path.clone()));
+    let id_origin = Origin::Field(path.key("providerId"));
+    entry.set("provider_id", Node::scalar(id, id_origin));
+    entry.set("provider_type", Node::scalar(provider_type, image.clone()));
+    if let Some(module) = module {
+        entry.set("module", Node::scalar(module, image));
+    } else {
+        let origin = Origin::Rule("a package without a module `provider` is described here");
+        draft.document.set("external_providers_dir", Node::scalar(PROVIDERS_D, origin));
+    }
+    if let Some(config) = config(draft, provider, path) {
+        entry.set("config", config);
+    }
+    place(draft, api, id, entry);
+}
+
+/// The provider's configuration as it stands, and its secrets; without either there is none.
+fn config(draft: &mut Draft<'_>, provider: &ExternalProvider, path: &FieldPath) -> Option<Node> {
+    let id = provider.provider_id.as_str();
+    let mut config = provider
+        .config
+        .as_ref()
+        .map(|config| Node::from_field(&config.clone().into(), &path.key("config")));
+    for (field, secret) in provider.secret_refs.iter().flatten() {
+        let path = path.key("secretRefs").key(field);
+        let Some(secret) = secret.read().map(SecretRef::target) else { continue };
+        if provider.config.as_ref().is_some_and(|config| config.contains_key(field)) {
+            draft.findings.warning(
+                &path,
+                Reason::Ignored,
+                format!("takes the place of config.{field}"),
+                "remove one of the two",
+            );
+        }
+        let bound = draft.environment.bind([id, field], secret, &path, &mut draft.findings);
+        let origin = Origin::Field(path.clone());
+        config
+            .get_or_insert_with(|| Node::map(origin.clone()))
+            .set(field, Node::scalar(bound, origin));
+    }
+    config
+}
+
+fn install(draft: &mut Draft<'_>, listed: &Listed<'_>, provided: &Provided) {
+    let Listed { provider, path, container, .. } = listed;
+    let id = provider.provider_id.as_str();
+    if let Some(other) = draft.external.iter().find(|other| other.provider_id == id) {
+        let (one, two) = (&other.image, &provider.image);
+        let message = format!("the id `{id}` is that of {}, too: {one} and {two}", other.path);
+        let remedy = "give one of the two external providers another id";
+        draft.findings.problem(&path.key("providerId"), Reason::Conflict, message, remedy);
+        return;
+    }
+    let digest = draft.facts.external_providers.get(&provider.image);
+    let digest = digest.and_then(|facts| facts.digest.as_ref());
+    let image = match digest.filter(|_| !provider.image.contains('@')) {
+        Some(digest) => format!("{}@{digest}", provider.image),
+        None => provider.image.clone(),
+    };
+    draft.external.push(ExternalInstall {
+        provider_id: id.to_owned(),
+        api: provided.api.clone(),
+        image,
+        pull_policy: provider.image_pull_policy,
+        path: path.clone(),
+        container: container.clone(),
+        labels: provided.labels.clone(),
+    });
+}
+
+/// What the image provides under this id, if it says so and it belongs here.
+fn provided(draft: &mut Draft<'_>, listed: &Listed<'_>, api: &str) -> Option<Provided> {
+    let Listed { api: field, path, provider, .. } = listed;
+    let image = &provider.image;
+    let at = path.key("image");
+    let facts = draft.facts;
+    let known = facts.external_providers.get(image);
+    let unavailable = known.and_then(|facts| facts.unavailable.as_ref());
+    let Some(facts) = known.filter(|_| unavailable.is_none()) else {
+        let remedy = if facts.complete {
+            "it is tried again; check the registry and the pull secrets"
+        } else {
+            "ask the registry with --registry, or give what the image says of itself with --facts, \
+             under externalProviders"
+        };
+        draft.unavailable.push(Problem {
+            path: at,
+            reason: Reason::Unavailable,
+            message: match unavailable {
+                Some(why) => format!("the image {image} cannot be read: {why}"),
+                None => format!("nothing is known of the image {image}"),
+            },
+            remedy: remedy.to_owned(),
+        });
+        return None;
+    };
+    if let Some(why) = &facts.unusable {
+        let remedy = "make the image with llsd provider package";
+        let message = format!("the image {image} cannot be used: {why}");
+        draft.findings.problem(&at, Reason::Invalid, message, remedy);
+        return None;
+    }
+    if !facts.differing_platforms.is_empty() {
+        let others = facts.differing_platforms.join(", ");
+        draft.findings.warning(
+            &at,
+            Reason::Conflict,
+            format!("the image says something else of itself for {others}"),
+            "make all platforms of the image from the same wheels",
+        );
+    }
+    let era = draft.era;
+    let is_api = |provided: &str| api_name::in_config(&era, provided) == api;
+    let (provided, found) = match &facts.package_file {
+        None => match by_labels(facts) {
+            Ok(provided) => (vec![facts.api.clone()], Some(provided)),
+            Err(missing) => {
+                let message = layout::missing_file(image);
+                draft.findings.problem(&at, Reason::NotFound, message, missing);
+                return None;
+            }
+        },
+        Some(text) => match PackageFile::parse(text) {
+            Ok(file) => {
+                let all = file.packages.iter().map(|package| package.api.clone()).collect();
+                (all, by_file(&file, is_api, provider.provider_id.as_str()))
+            }
+            Err(faults) => {
+                for fault in faults {
+                    let message = format!("{image}: {fault}");
+                    draft.findings.problem(&at, Reason::Invalid, message, fault.remedy);
+                }
+                return None;
+            }
+        },
+    };
+    let belongs = provided.iter().any(|provided| is_api(provided));
+    match found.filter(|_| belongs) {
+        Some(found) => Some(found),
+        None if belongs => {
+            draft.findings.problem(
+                &path.key("providerId"),
+                Reason::NotFound,
+                format!("the image {image} has several providers of {field}, none of this name"),
+                "take the name of one of them, or its type without `remote::`, for the id",
+            );
+            None
+        }
+        None => {
+            let fields: Vec<String> = provided
+                .iter()
+                .map(|api| api_name::in_resource(&api_name::in_snake_case(api)))
+                .collect();
+            draft.findings.problem(
+                path,
+                Reason::Conflict,
+                format!("the image provides the API {}, not {field}", provided.join(", ")),
+                format!(
+                    "move the provider to externalProviders.{}",
+                    fields.join(" or externalProviders.")
+                ),
+            );
+            None
+        }
+    }
+}
+
+fn by_file(file: &PackageFile, is_api: impl Fn(&str) -> bool, id: &str) -> Option<Provided> {
+    let package = file.find_among(is_api, id)?;
+    Some(Provided {
+        api: package.api.clone(),
+        provider_type: package.provider_type.clone(),
+        module: (package.loader == Loader::Module).then(|| package.package_name.clone()),
+        labels: None,
+    })
+}
+
+/// What the labels say, or what to do about those that are not there.
+fn by_labels(facts: &ExternalProviderFacts) -> Result<Provided, String> {
+    let missing = facts.missing_labels();
+    if !missing.is_empty() {
+        return Err(format!(
+            "make the image with llsd provider package, or label it with {}",
+            missing.join(", ")
+        ));
+    }
+    let ExternalProviderFacts { api, provider_type, module, config_class, .. } = facts;
+    Ok(Provided {
+        api: api.clone(),
+        provider_type: provider_type.clone(),
+        module: config_class.is_none().then(|| module.clone()),
+        labels: Some(ProviderLabels {
+            provider_type: provider_type.clone(),
+            module: module.clone(),
+            config_class: config_class.clone(),
+        }),
+    })
 }
 
 fn ignored(draft: &mut Draft<'_>, path: &FieldPath, field: &str) {

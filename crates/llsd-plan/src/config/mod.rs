@@ -11,6 +11,7 @@ mod draft;
 mod environment;
 mod external_providers;
 mod integrity;
+mod merged;
 mod providers;
 mod registered;
 mod server;
@@ -29,10 +30,11 @@ use crate::facts::{BaseFacts, Facts};
 use crate::problem::{Findings, Problem};
 use crate::releases::{Release, Server};
 use crate::substitution::{self, Variables};
-use crate::wiring::{RedisSidecar, Variable};
+use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
 
 pub use counts::{Counts, PlannedProvider};
 pub use environment::Bound;
+pub use merged::{Merged, Merging, merge};
 
 use draft::{Draft, UserProvider};
 use switched_off::SwitchedOff;
@@ -59,6 +61,8 @@ pub struct Generated {
     pub secrets: Vec<Bound>,
     pub variables: Vec<Variable>,
     pub redis: Option<RedisSidecar>,
+    /// Packages of external providers that are installed in the pod.
+    pub external: Vec<ExternalInstall>,
     /// How the file refers to the resource's connection string, where it does.
     pub database: Option<Form>,
 }
@@ -104,6 +108,7 @@ pub fn generate(
         environment: environment::Environment::default(),
         plain_variables: Vec::new(),
         redis: None,
+        external: Vec::new(),
         database: None,
         findings,
         unavailable: Vec::new(),
@@ -139,6 +144,7 @@ fn finish(draft: Draft<'_>, version: u64) -> Generation {
         secrets: draft.environment.used(|name| used.contains(name)),
         variables: draft.plain_variables,
         redis: draft.redis,
+        external: draft.external,
         database: draft.database,
         document: draft.document,
     };

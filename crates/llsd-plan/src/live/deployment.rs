@@ -4,6 +4,7 @@
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
+use crate::external::INSTALL;
 use crate::inputs::{self, Inputs};
 use crate::objects::labels;
 use crate::resource::Resource;
@@ -31,6 +32,8 @@ pub struct DeploymentState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentDetail {
     pub state: DeploymentState,
+    /// The images of external providers that its pods install.
+    pub provider_images: Vec<Box<str>>,
     /// The state of the resource that the template belongs to.
     pub planned_for: Option<Box<str>>,
     /// The template is still that of an earlier operator.
@@ -151,6 +154,7 @@ impl DeploymentDetail {
         let has = |name: &str| annotation(name).is_some();
         Self {
             state: DeploymentState::read(object),
+            provider_images: provider_images(object),
             planned_for: annotation(labels::PLANNED_FOR),
             adopted: annotation(labels::ADOPTED).is_some(),
             adopted_override: annotation(labels::ADOPTED_OVERRIDE),
@@ -176,6 +180,13 @@ impl DeploymentDetail {
             storage_secrets: annotation(labels::STORAGE_SECRETS),
         }
     }
+}
+
+fn provider_images(object: &Value) -> Vec<Box<str>> {
+    let all = object["spec"]["template"]["spec"]["initContainers"].as_array().into_iter().flatten();
+    let installs =
+        all.filter(|it| it["name"].as_str().is_some_and(|name| name.starts_with(INSTALL)));
+    installs.filter_map(|container| Some(container["image"].as_str()?.into())).collect()
 }
 
 /// The hash in the name of the ReplicaSet of which the condition `Progressing` speaks, as in

@@ -80,9 +80,20 @@ pub struct ConfigCopy {
 
 impl ConfigCopy {
     pub fn of(found: &ConfigMapFacts) -> Self {
-        let ConfigMapFacts { data, binary_data, .. } = found;
+        Self::holding(found.data.clone(), found.binary_data.clone())
+    }
+
+    /// The same with another file under a key.
+    #[must_use]
+    pub fn with(&self, key: &str, text: &str) -> Self {
+        let mut data = self.data.clone();
+        data.insert(key.to_owned(), text.to_owned());
+        Self::holding(data, self.binary_data.clone())
+    }
+
+    fn holding(data: BTreeMap<String, String>, binary_data: BTreeMap<String, ByteString>) -> Self {
         let text = serde_json::json!([data, binary_data]).to_string();
-        Self { data: data.clone(), binary_data: binary_data.clone(), hash: sha256::hex(&text) }
+        Self { data, binary_data, hash: sha256::hex(&text) }
     }
 }
 

@@ -19,7 +19,7 @@ use super::blueprint::Owner;
 use super::kind::ObjectKind;
 use super::labels;
 use super::planned::{PlannedObject, planned};
-use crate::facts::{BaseFacts, ImageFacts};
+use crate::facts::{BaseFacts, ExternalProviderFacts, ImageFacts};
 use crate::resource::Resource;
 
 /// The key, and so the file's name.
@@ -50,11 +50,17 @@ struct RecordedImage {
     base: Option<BaseFacts>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     differing_platforms: Vec<String>,
+    /// Of the image of an external provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider: Option<ExternalProviderFacts>,
 }
 
 impl ImageRecord {
-    /// Of an image that was read in full; of no other is there anything to keep.
-    pub fn of(facts: &ImageFacts) -> Option<Self> {
+    /// Of images that were read in full; of no other is there anything to keep.
+    pub fn of<'p>(
+        facts: &ImageFacts,
+        providers: impl IntoIterator<Item = &'p ExternalProviderFacts>,
+    ) -> Option<Self> {
         let is_whole = facts.inspected && facts.unavailable.is_none();
         let image = RecordedImage {
             digest: facts.digest.clone().filter(|_| is_whole)?,
@@ -62,8 +68,21 @@ impl ImageRecord {
             variables: facts.variables.clone(),
             base: facts.base.clone(),
             differing_platforms: facts.differing_platforms.clone(),
+            provider: None,
         };
-        Some(Self { version: VERSION, images: vec![image] })
+        let mut images = vec![image];
+        for facts in providers.into_iter().filter(|facts| facts.unavailable.is_none()) {
+            let Some(digest) = facts.digest.clone() else { continue };
+            images.push(RecordedImage {
+                digest,
+                release: None,
+                variables: None,
+                base: None,
+                differing_platforms: Vec::new(),
+                provider: Some(facts.clone()),
+            });
+        }
+        Some(Self { version: VERSION, images })
     }
 
     /// As it stands in the ConfigMap, where there is room for it.
@@ -80,7 +99,8 @@ impl ImageRecord {
 
     /// What was read of the image with this digest.
     pub fn facts(&self, digest: &str) -> Option<ImageFacts> {
-        let image = self.images.iter().find(|image| image.digest == digest)?.clone();
+        let mut images = self.images.iter().filter(|image| image.provider.is_none());
+        let image = images.find(|image| image.digest == digest)?.clone();
         Some(ImageFacts {
             digest: Some(image.digest),
             release: image.release,
@@ -91,6 +111,13 @@ impl ImageRecord {
             carries_base: false,
             differing_platforms: image.differing_platforms,
         })
+    }
+
+    /// What was read of an external provider's image with this digest.
+    pub fn provider(&self, digest: &str) -> Option<ExternalProviderFacts> {
+        let image =
+            self.images.iter().find(|image| image.digest == digest && image.provider.is_some());
+        image?.provider.clone()
     }
 }
 
@@ -150,15 +177,31 @@ mod tests {
 
     #[test]
     fn what_is_read_back_is_what_the_registry_said() {
-        let text = ImageRecord::of(&facts()).unwrap().text().unwrap();
+        let text = ImageRecord::of(&facts(), []).unwrap().text().unwrap();
         let record = ImageRecord::read(&text).unwrap();
         assert_eq!(record.facts("sha256:0"), Some(facts()));
         assert_eq!(record.facts("sha256:1"), None);
         let bare =
             ImageFacts { digest: Some("sha256:1".into()), inspected: true, ..<_>::default() };
-        let text = ImageRecord::of(&bare).unwrap().text().unwrap();
+        let text = ImageRecord::of(&bare, []).unwrap().text().unwrap();
         assert_eq!(text, r#"{"version":1,"images":[{"digest":"sha256:1"}]}"#);
         assert_eq!(ImageRecord::read(&text).unwrap().facts("sha256:1"), Some(bare));
+    }
+
+    #[test]
+    fn what_was_read_of_external_providers_is_kept_beside_it() {
+        let provider = |digest: &str| ExternalProviderFacts {
+            digest: Some(digest.to_owned()),
+            package_file: Some("kind: ProviderPackage\n".to_owned()),
+            ..ExternalProviderFacts::default()
+        };
+        let away =
+            ExternalProviderFacts { unavailable: Some("away".to_owned()), ..provider("sha256:8") };
+        let text = ImageRecord::of(&facts(), [&provider("sha256:7"), &away]).unwrap().text();
+        let record = ImageRecord::read(&text.unwrap()).unwrap();
+        assert_eq!(record.provider("sha256:7"), Some(provider("sha256:7")));
+        assert_eq!(record.provider("sha256:8"), None);
+        assert_eq!((record.facts("sha256:7"), record.facts("sha256:0")), (None, Some(facts())));
     }
 
     #[test]
@@ -167,11 +210,11 @@ mod tests {
         let failed = ImageFacts { unavailable: Some("gone".into()), ..facts() };
         let unread = ImageFacts { inspected: false, ..facts() };
         for facts in [unpinned, failed, unread] {
-            assert_eq!(ImageRecord::of(&facts), None);
+            assert_eq!(ImageRecord::of(&facts, []), None);
         }
         let mut large = facts();
         large.base.as_mut().unwrap().text = "\n".repeat(MAX_BYTES / 2);
-        assert_eq!(ImageRecord::of(&large).unwrap().text(), None);
+        assert_eq!(ImageRecord::of(&large, []).unwrap().text(), None);
     }
 
     #[test]
@@ -191,7 +234,7 @@ mod tests {
     fn it_belongs_to_its_resource() {
         let resource = json!({"metadata": {"name": "llama", "namespace": "ns", "uid": "u"}});
         let resource = Resource::parse(&resource);
-        let text = ImageRecord::of(&facts()).unwrap().text().unwrap();
+        let text = ImageRecord::of(&facts(), []).unwrap().text().unwrap();
         let object = object(&resource, &text, "0123456789abcdef").unwrap();
         assert_eq!(object.name, "llama-images-01234567");
         assert_eq!(object.json["immutable"], true);

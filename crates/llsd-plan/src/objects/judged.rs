@@ -20,6 +20,8 @@ pub fn combination(template: &Value) -> String {
     let installs: Vec<Value> = list(&spec["initContainers"])
         .iter()
         .filter(|container| container["restartPolicy"].is_null())
+        // The operator's own image is no part of what is judged.
+        .filter(|container| container["name"] != labels::PREPARE_INSTALLER)
         .map(|container| json!([container["name"], container["image"]]))
         .collect();
     let volumes: Vec<Value> = list(&spec["volumes"])

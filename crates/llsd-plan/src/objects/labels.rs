@@ -62,6 +62,11 @@ pub const WAIT_FOR_MODELS: &str = "wait-for-models";
 /// What a Deployment says of the template that it has, and of the one before.
 pub const RECORDS: [&str; 5] = [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, ROLLED_BACK];
 
+/// The init container that brings the installer of external providers into the pod.
+pub const PREPARE_INSTALLER: &str = "prepare-installer";
+/// The one in which the server's image says what it is.
+pub const DESCRIBE_SERVER: &str = "describe-server";
+
 /// The container of the Redis sidecar.
 pub const REDIS_SIDECAR: &str = "redis-proxy";
 

@@ -26,9 +26,10 @@ pub mod start_program;
 pub mod storage_secret;
 mod volume_claim;
 
+pub use crate::facts::DEFAULT_OPERATOR_IMAGE;
 pub use blueprint::{Blueprint, ConfigCopy, ConfigSource, DEFAULT_PORT};
 pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects, withheld};
-pub use pod::{DEFAULT_OPERATOR_IMAGE, TRUST};
+pub use pod::TRUST;
 pub use start_program::LAUNCH;

@@ -1,15 +1,17 @@
 //! Where the configuration of a resource comes from: the user's own ConfigMap, a base that generation
 //! builds on, or the image alone.
 
-use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec};
+use llsd_api::v1alpha2::{
+    ExternalProvidersSpec, LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec,
+};
 
 use super::{listening, monitoring};
+use crate::config::{self, Merged};
 use crate::facts::{BaseFacts, Facts};
 use crate::image::RequestedImage;
 use crate::objects::{ConfigCopy, ConfigSource};
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::sha256;
-use crate::wiring::ExternalInstall;
 
 /// Whether the configuration is the user's own, generated, or the image's. Only a generated one
 /// needs a base; without one nothing is chosen.
@@ -66,7 +68,7 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
             .as_ref()
             .is_some_and(|storage| storage.kv.is_some() || storage.sql.is_some())
         || spec.disabled.as_ref().is_some_and(|disabled| !disabled.is_empty())
-        || !external_installs(spec).is_empty()
+        || has_external_providers(spec)
         || spec.access.is_some()
 }
 
@@ -185,18 +187,44 @@ fn base(
     None
 }
 
-/// The packages of external providers that are copied into the pod.
-pub(super) fn external_installs(spec: &LlamaStackDistributionSpec) -> Vec<ExternalInstall> {
-    let Some(external) = &spec.external_providers else { return Vec::new() };
-    let mut installs = Vec::new();
-    for (_, providers) in external.by_api() {
-        for provider in providers.iter().flatten() {
-            installs.push(ExternalInstall {
-                provider_id: provider.provider_id.as_str().to_owned(),
-                image: provider.image.clone(),
-                pull_policy: provider.image_pull_policy,
-            });
-        }
+/// Whether the resource names external providers.
+pub(super) fn has_external_providers(spec: &LlamaStackDistributionSpec) -> bool {
+    let mut external = spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
+    external.any(|(_, providers)| providers.as_ref().is_some_and(|listed| !listed.is_empty()))
+}
+
+/// The user's own file with external providers, where the resource has both.
+pub(super) fn merged(
+    spec: &LlamaStackDistributionSpec,
+    source: &mut Option<ConfigSource>,
+    facts: &Facts,
+    release: Option<&str>,
+    findings: &mut Findings,
+    unavailable: &mut Vec<Problem>,
+) -> Option<Merged> {
+    let Some(ConfigSource::Override { config_map, key, hash, copy }) = source.as_mut() else {
+        return None;
+    };
+    if !has_external_providers(spec) {
+        return None;
     }
-    installs
+    let Some(copy) = copy else {
+        unavailable.push(Problem {
+            path: FieldPath::spec().key("overrideConfig").key("configMapName"),
+            reason: Reason::Unavailable,
+            message: format!(
+                "external providers are added to the file of ConfigMap {config_map}, which only the \
+                 cluster has"
+            ),
+            remedy: format!("give its content with --facts, under configMaps.{config_map}.data"),
+        });
+        return None;
+    };
+    let outcome = config::merge(spec, facts, copy.data.get(key)?, release);
+    findings.extend(outcome.findings);
+    unavailable.extend(outcome.unavailable);
+    let merged = outcome.merged?;
+    *hash = Some(sha256::hex(&merged.text));
+    *copy = copy.with(key, &merged.text);
+    Some(merged)
 }

@@ -6,12 +6,11 @@ use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde_json::Value;
 
-use super::config_source::external_installs;
 use super::{
     config_source, listening, monitoring, moved, own_inputs, secret_references, server,
     user_variables,
 };
-use crate::config::{self, Generated};
+use crate::config::{self, Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::image::{self, RequestedImage};
 use crate::objects::judge_job::Shapes;
@@ -21,7 +20,7 @@ use crate::objects::{
 use crate::problem::{FieldPath, Findings, Problem, Reason};
 use crate::resource::{Key, Resource};
 use crate::secrets;
-use crate::wiring::{Database, Variable, VariableValue};
+use crate::wiring::{Database, ExternalInstall, Variable, VariableValue};
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -30,6 +29,10 @@ pub struct Plan {
     pub image: RequestedImage,
     /// The generated configuration; none with `overrideConfig` or the image's own.
     pub generated: Option<Generated>,
+    /// The user's own file with external providers, where the resource has both.
+    pub merged: Option<Merged>,
+    /// External providers that are installed in the pod.
+    pub external: Vec<ExternalInstall>,
     /// Where the base of a generated configuration was found.
     pub base: Option<BaseFacts>,
     /// Variables that generation gives the server.
@@ -105,7 +108,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
-    let (source, base) =
+    let (mut source, base) =
         config_source::choose(spec, &image, facts, &mut findings, &mut unavailable);
 
     let mut generated = None;
@@ -116,7 +119,15 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         unavailable.extend(outcome.unavailable);
         generated = outcome.generated;
     }
-    let references = secret_references::of(spec, generated.as_ref());
+    let merged = config_source::merged(
+        spec,
+        &mut source,
+        facts,
+        release.as_deref(),
+        &mut findings,
+        &mut unavailable,
+    );
+    let references = secret_references::of(spec, generated.as_ref(), merged.as_ref());
     secrets::check(&references, facts, namespace, &mut findings);
     user_variables::check(spec, facts, namespace, &mut findings);
     let database = generated
@@ -137,11 +148,11 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     };
     moved::remark(&resource.status, spec, server, &mut findings);
     let mut environment = environment(generated.as_ref(), database.as_ref(), name);
-    let layout = match &generated {
-        Some(generated) => Some(generated.layout),
-        None => listening::layout(&image, facts),
-    };
+    environment.extend(merged.iter().flat_map(|merged| bound(&merged.secrets)));
+    let layout = generated.as_ref().map(|file| file.layout);
+    let layout = layout.or_else(|| listening::layout(&image, facts));
     monitoring::add((spec, &**name), &config, layout, &mut environment, &mut findings);
+    let external = external(generated.as_ref(), merged.as_ref());
     let inputs = resource.generation.map(|_| {
         own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
     });
@@ -160,7 +171,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         secret_hash: secrets::hash(&references, facts),
         variables_hash: user_variables::hash(spec, facts),
         ca_bundle,
-        external_providers: external_installs(spec),
+        external_providers: external.clone(),
         planned_for: resource.state().or_else(|| facts.planned_for.clone()),
         inputs: inputs.or_else(|| facts.inputs.clone()),
     };
@@ -172,26 +183,21 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         return stop(findings, unavailable);
     }
     findings.sort();
+    let workload = spec.workload.as_ref();
     Planning::Planned(Box::new(Plan {
         objects,
         image,
         generated,
+        merged,
+        external,
         base,
         environment,
         server: server::named(generated_name, server, release.as_deref()),
         secret_references: secret_references::fields(&references),
         url: service::url(&blueprint),
         withheld,
-        rollback: spec
-            .workload
-            .as_ref()
-            .and_then(|workload| workload.rollback)
-            .unwrap_or(facts.operator.rollback),
-        preflight: spec
-            .workload
-            .as_ref()
-            .and_then(|workload| workload.preflight)
-            .unwrap_or(facts.operator.preflight),
+        rollback: workload.and_then(|it| it.rollback).unwrap_or(facts.operator.rollback),
+        preflight: workload.and_then(|it| it.preflight).unwrap_or(facts.operator.preflight),
         judged_with: JudgedWith::of(facts),
         warnings: findings.warnings,
     }))
@@ -234,6 +240,20 @@ fn pinned(image: &str, digest: Option<&str>) -> String {
     }
 }
 
+/// The external providers that either file has.
+fn external(generated: Option<&Generated>, merged: Option<&Merged>) -> Vec<ExternalInstall> {
+    let generated = generated.map(|file| &file.external);
+    generated.or(merged.map(|file| &file.external)).cloned().unwrap_or_default()
+}
+
+/// The variables that carry secrets.
+fn bound(secrets: &[Bound]) -> impl Iterator<Item = Variable> {
+    secrets.iter().map(|bound| Variable {
+        name: bound.name.to_string(),
+        value: VariableValue::Secret(bound.secret.clone()),
+    })
+}
+
 /// The variables that the generated file refers to.
 fn environment(
     generated: Option<&Generated>,
@@ -241,14 +261,7 @@ fn environment(
     name: &str,
 ) -> Vec<Variable> {
     let Some(generated) = generated else { return Vec::new() };
-    let mut variables: Vec<Variable> = generated
-        .secrets
-        .iter()
-        .map(|bound| Variable {
-            name: bound.name.to_string(),
-            value: VariableValue::Secret(bound.secret.clone()),
-        })
-        .collect();
+    let mut variables: Vec<Variable> = bound(&generated.secrets).collect();
     if let Some(database) = database {
         for key in database.form.keys() {
             let name = storage_secret::name(name, database);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use crate::config::Generated;
+use crate::config::{Generated, Merged};
 use crate::connection::Form;
 use crate::facts::Facts;
 use crate::problem::{Findings, Reason};
@@ -17,11 +17,14 @@ use crate::wiring::Database;
 pub(super) fn of(
     spec: &LlamaStackDistributionSpec,
     generated: Option<&Generated>,
+    merged: Option<&Merged>,
 ) -> Vec<SecretUse> {
     let mut uses = Vec::new();
-    if let Some(generated) = generated {
-        let by = By::Variable { coerced: generated.coerces_variables };
-        uses.extend(generated.secrets.iter().map(|bound| SecretUse {
+    let of_generated = generated.map(|file| (&file.secrets, file.coerces_variables));
+    let of_merged = merged.map(|file| (&file.secrets, file.coerces_variables));
+    if let Some((secrets, coerced)) = of_generated.or(of_merged) {
+        let by = By::Variable { coerced };
+        uses.extend(secrets.iter().map(|bound| SecretUse {
             secret: bound.secret.clone(),
             path: bound.path.clone(),
             by,

@@ -38,7 +38,8 @@ fn full() -> LlamaStackDistributionSpec {
             ],
             "envFrom": [{"configMapRef": {"name": "many"}}, {"secretRef": {"name": "all"}}],
         }},
-        "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1"}]},
+        "externalProviders": {"inference": [{"providerId": "x", "image": "images/x:1",
+            "secretRefs": {"token": {"name": "ten", "key": "k"}}}]},
     });
     serde_json::from_value(spec).unwrap()
 }
@@ -59,6 +60,7 @@ fn every_place_that_can_point_outside_is_found() {
             "seven/k",
             "six/tls.crt",
             "six/tls.key",
+            "ten/k",
             "three/host",
             "two/k"
         ]
@@ -94,6 +96,7 @@ fn every_field_that_names_an_object_is_found_with_its_path() {
             "Secret one[k] at spec.providers.inference[0].apiKey",
             "Secret two[k] at spec.providers.inference[1].secretRefs.token",
             "Secret three[host] at spec.providers.vectorIo.host",
+            "Secret ten[k] at spec.externalProviders.inference[0].secretRefs.token",
             "Secret four[p] at spec.storage.kv.password",
             "Secret five[url] at spec.storage.sql.connectionString",
             "Secret six at spec.networking.tls.secretName",

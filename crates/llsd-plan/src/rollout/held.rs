@@ -35,7 +35,13 @@ impl<'a> Held<'a> {
 
     /// What runs of the image that the resource asks for.
     pub fn running(&self, wanted: &RequestedImage) -> Option<PinnedImage> {
-        PinnedImage::of(self.deployment?.state.image.as_deref()?, wanted)
+        PinnedImage::of(self.deployment?.state.image.as_deref()?, &wanted.image)
+    }
+
+    /// What runs of an external provider's image that the resource asks for.
+    pub fn running_provider(&self, image: &str) -> Option<PinnedImage> {
+        let mut running = self.deployment?.provider_images.iter();
+        running.find_map(|live| PinnedImage::of(live, image))
     }
 
     /// Whether what runs stays, whatever its tag points to by now.
@@ -50,11 +56,11 @@ impl<'a> Held<'a> {
 }
 
 impl PinnedImage {
-    fn of(live: &str, wanted: &RequestedImage) -> Option<Self> {
-        if live == wanted.image {
+    fn of(live: &str, wanted: &str) -> Option<Self> {
+        if live == wanted {
             return Some(Self::Unpinned);
         }
-        let digest = live.strip_prefix(&wanted.image)?.strip_prefix('@')?;
+        let digest = live.strip_prefix(wanted)?.strip_prefix('@')?;
         Some(Self::Digest(digest.to_owned()))
     }
 }
@@ -65,8 +71,7 @@ mod tests {
 
     #[test]
     fn what_runs_counts_only_while_the_resource_asks_for_the_same_image() {
-        let wanted = |image: &str| RequestedImage::by_itself(image);
-        let running = |live, image| PinnedImage::of(live, &wanted(image));
+        let running = |live, image| PinnedImage::of(live, image);
         let pinned = PinnedImage::Digest("sha256:0".into());
         assert_eq!(running("r/a:1@sha256:0", "r/a:1"), Some(pinned));
         assert_eq!(running("r/a:1", "r/a:1"), Some(PinnedImage::Unpinned));

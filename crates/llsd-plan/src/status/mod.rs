@@ -30,6 +30,7 @@ mod conditions;
 mod distribution;
 mod events;
 mod exit_reason;
+mod external_providers;
 mod messages;
 mod models_awaited;
 mod observed;
@@ -92,6 +93,9 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
         resolved_distribution: distribution::resolved(observed, &stage, &previous),
         config_generation: distribution::config_generation(&stage, &previous, now),
         preflight: conditions::preflight_record(&stage, &previous),
+        external_providers: external_providers::external_providers(
+            observed, &stage, &rollout, &previous, now,
+        ),
         conditions: Some(conditions::dated(assessments, &previous, generation, now)),
         replicas: Some(rollout.replicas),
         selector: Some(labels::selector_text(&observed.resource.key.name)),

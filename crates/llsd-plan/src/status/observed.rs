@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::installation::Installation;
 use crate::live::DeploymentState;
 use crate::plan::Planning;
 use crate::problem::Problem;
@@ -41,6 +42,33 @@ pub enum TagNow {
     Unmoved,
     /// To this digest, while an older one runs.
     Moved(String),
+    /// Those of external providers' images to these digests, while older ones are installed; and the
+    /// server's to this one, where it moved too.
+    ProvidersMoved { server: Option<String>, providers: Vec<(String, String)> },
+}
+
+impl TagNow {
+    /// The same with what is known of the tags of external providers' images.
+    #[must_use]
+    pub fn beside(self, tags: Vec<(String, Self)>) -> Self {
+        let none = tags.is_empty();
+        let is_unknown = tags.iter().any(|(_, tag)| *tag == Self::Unknown);
+        let moved = tags.into_iter().filter_map(|(image, tag)| match tag {
+            Self::Moved(digest) => Some((image, digest)),
+            _ => None,
+        });
+        let providers: Vec<(String, String)> = moved.collect();
+        match self {
+            other if providers.is_empty() => match other {
+                Self::Unmoved if is_unknown => Self::Unknown,
+                // Or what was told of them before would stand while the server's registry is away.
+                Self::Unknown if !is_unknown && !none => Self::Unmoved,
+                other => other,
+            },
+            Self::Moved(digest) => Self::ProvidersMoved { server: Some(digest), providers },
+            _ => Self::ProvidersMoved { server: None, providers },
+        }
+    }
 }
 
 /// Something that the operator cannot do for a resource, in a sentence for the cluster's
@@ -112,6 +140,8 @@ pub struct Live {
     pub not_admitted: Option<String>,
     /// What a pod waits for before its server can start, in the words of the program that waits.
     pub models_awaited: Option<String>,
+    /// How the newest pod installs external providers, by the names of its init containers.
+    pub installations: BTreeMap<String, Installation>,
     /// What keeps a pod from running, in the words of Kubernetes: `CrashLoopBackOff: …`.
     pub pod_trouble: Option<String>,
 }

@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 use super::{exit_reason, models_awaited};
+use crate::installation::install_words;
 use crate::objects::labels::WAIT_FOR_MODELS;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";
@@ -44,7 +45,11 @@ fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
         return None;
     }
     let now = state.and_then(|state| state.terminated.as_ref());
-    let ended = now.or(last).map(|ended| why_it_ended(ended, &container.name, pod));
+    let own_words = install_words(container);
+    let ended = now.or(last).map(|ended| match &own_words {
+        Some(words) => format!("{words} (kubectl logs {pod} -c {} --previous)", container.name),
+        None => why_it_ended(ended, &container.name, pod),
+    });
     // An init container that has done its work is not ready either.
     if waiting.is_none() && (ended.is_none() || now.is_some_and(|now| now.exit_code == 0)) {
         return None;

@@ -3,8 +3,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use llsd_api::v1alpha2::{
-    ConfigGenerationStatus, DistributionConfig, Phase, PreflightStatus, ProviderStatus,
-    ResolvedDistribution, VersionInfo,
+    ConfigGenerationStatus, DistributionConfig, ExternalProviderStatus, Phase, PreflightStatus,
+    ProviderStatus, ResolvedDistribution, VersionInfo,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,6 +22,7 @@ pub(super) struct Previous {
     pub(super) generation: Option<ConfigGenerationStatus>,
     pub(super) service_url: Option<String>,
     pub(super) preflight: Option<PreflightStatus>,
+    pub(super) external: Option<Vec<ExternalProviderStatus>>,
 }
 
 impl Previous {
@@ -43,6 +44,7 @@ impl Previous {
             generation: part(status, "configGeneration"),
             service_url: part(status, "serviceURL"),
             preflight: part(status, "preflight"),
+            external: part(status, "externalProviders"),
         }
     }
 

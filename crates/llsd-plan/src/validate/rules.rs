@@ -46,14 +46,6 @@ fn override_config(spec: &Value, findings: &mut Findings) {
             broken(&rule, &FieldPath::spec().key(section), Reason::Conflict, findings);
         }
     }
-    if present(spec, "externalProviders").is_some() {
-        findings.warning(
-            &FieldPath::spec().key("externalProviders"),
-            Reason::Ignored,
-            "external providers are installed, but a configuration of your own is not changed to use them",
-            "add them to the ConfigMap of overrideConfig",
-        );
-    }
 }
 
 fn storage(spec: &Value, findings: &mut Findings) {

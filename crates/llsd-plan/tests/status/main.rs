@@ -2,6 +2,7 @@
 
 mod access;
 mod events;
+mod external_providers;
 mod fields;
 mod inputs;
 mod paused;

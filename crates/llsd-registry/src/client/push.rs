@@ -2,6 +2,7 @@
 //! on while they arrive, and manifests.
 
 use bytes::Bytes;
+use llsd_image::assembly::Assembled;
 use reqwest::{
     Method, Response, StatusCode, Url,
     header::{HeaderMap, LOCATION},
@@ -104,6 +105,19 @@ impl Repository<'_> {
         }
         self.agrees(response.headers(), &digest)?;
         Ok(digest)
+    }
+
+    /// Writes an image under `name`, a tag or its digest: what it consists of first, so that nobody
+    /// ever sees a tag whose image is not whole.
+    pub async fn push_image(&self, image: &Assembled, name: &str) -> Result<Digest, Error> {
+        for blob in &image.blobs {
+            self.push_blob(blob.bytes.clone()).await?;
+        }
+        for part in &image.manifests {
+            let digest = part.digest().to_string();
+            self.push_manifest(&digest, part.media_type, part.bytes.clone()).await?;
+        }
+        self.push_manifest(name, image.top.media_type, image.top.bytes.clone()).await
     }
 
     async fn mount(&self, digest: &Digest, from: &str) -> Result<Mount, Error> {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use llsd_image::layer::{Below, Pass, Verdict, plain_path};
 
-use super::{Part, Published};
+use super::{Layer, Part, Published};
 use crate::{
     Digest, Error, Repository,
     unpacking::{Layers, Unpacking},
@@ -31,41 +31,98 @@ enum OneLayer {
 }
 
 impl Published {
-    /// The file that a container of this platform would see under `path`.
+    /// The text that a container of this platform would see under `path`.
     pub async fn find_file(
         &self,
         repository: Repository<'_>,
         part: &Part,
         path: &str,
     ) -> Result<FoundFile, Error> {
-        let not_there = || Error::NotInImage { path: path.to_owned() };
+        let found = Self::find(repository, part, path, repository.limits().file).await?;
+        let FoundBytes { layer, layer_size, path: at, content } = found;
+        let unclear = |_| Error::malformed(at.trim_start_matches('/'), "it is not UTF-8 text");
+        let text = String::from_utf8(content).map_err(unclear)?;
+        Ok(FoundFile { layer, layer_size, path: at, text })
+    }
+
+    /// The bytes that a container of this platform would see under `path`, no more than `limit`.
+    pub async fn find_bytes(
+        &self,
+        repository: Repository<'_>,
+        part: &Part,
+        path: &str,
+        limit: u64,
+    ) -> Result<Vec<u8>, Error> {
+        Ok(Self::find(repository, part, path, limit).await?.content)
+    }
+
+    async fn find(
+        repository: Repository<'_>,
+        part: &Part,
+        path: &str,
+        limit: u64,
+    ) -> Result<FoundBytes, Error> {
         let unpacking = Unpacking::new(1);
         let deadline = Instant::now() + repository.limits().lookup;
-        let layers = Layers { repository, unpacking: &unpacking, deadline };
-        let mut wanted = plain_path(path).ok_or_else(not_there)?;
-        for _ in 0..=HOPS {
-            match in_layers(layers, part, &wanted).await? {
-                AllLayers::Found(found) => return Ok(found),
-                AllLayers::Link(target) => wanted = target,
-                AllLayers::Deleted => return Err(Error::DeletedInLayer { path: path.to_owned() }),
-                AllLayers::Nowhere => return Err(not_there()),
-            }
-        }
-        Err(Error::BadLink { path: path.to_owned() })
+        let layers = Layers { repository, unpacking: &unpacking, deadline, file: limit };
+        in_image(layers, &part.layers, path).await?
     }
 }
 
+/// The bytes that a container would see under `path`. The outer error is the lookup's, the inner one the
+/// image's own.
+pub(crate) async fn bytes_in_image(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    path: &str,
+) -> Result<Result<Vec<u8>, Error>, Error> {
+    Ok(in_image(layers, of_image, path).await?.map(|found| found.content))
+}
+
+async fn in_image(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    path: &str,
+) -> Result<Result<FoundBytes, Error>, Error> {
+    let not_there = || Error::NotInImage { path: path.to_owned() };
+    let Some(mut wanted) = plain_path(path) else { return Ok(Err(not_there())) };
+    for _ in 0..=HOPS {
+        match in_layers(layers, of_image, &wanted).await? {
+            Ok(AllLayers::Found(found)) => return Ok(Ok(found)),
+            Ok(AllLayers::Link(target)) => wanted = target,
+            Ok(AllLayers::Deleted) => {
+                return Ok(Err(Error::DeletedInLayer { path: path.to_owned() }));
+            }
+            Ok(AllLayers::Nowhere) => return Ok(Err(not_there())),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Err(Error::BadLink { path: path.to_owned() }))
+}
+
+/// A file before it is known to be a text.
+struct FoundBytes {
+    layer: Digest,
+    layer_size: u64,
+    path: String,
+    content: Vec<u8>,
+}
+
 enum AllLayers {
-    Found(FoundFile),
+    Found(FoundBytes),
     Link(String),
     Deleted,
     Nowhere,
 }
 
 /// From the uppermost layer down, until one decides.
-async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllLayers, Error> {
-    let limit = layers.repository.limits().file;
-    for layer in part.layers.iter().rev() {
+async fn in_layers(
+    layers: Layers<'_>,
+    of_image: &[Layer],
+    wanted: &str,
+) -> Result<Result<AllLayers, Error>, Error> {
+    let limit = layers.file;
+    for layer in of_image.iter().rev() {
         let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
             Ok(match watch.verdict(limit)? {
                 Verdict::Found(content) => Pass::Done(OneLayer::Here(content)),
@@ -73,23 +130,27 @@ async fn in_layers(layers: Layers<'_>, part: &Part, wanted: &str) -> Result<AllL
                 Verdict::Again(watch) => Pass::Again(watch),
             })
         });
-        match Box::pin(seen).await?? {
+        let seen = match Box::pin(seen).await? {
+            Ok(seen) => seen,
+            Err(error) => return Ok(Err(error)),
+        };
+        match seen {
             OneLayer::Here(content) => {
-                let unclear = |_| Error::malformed(wanted, "it is not UTF-8 text");
-                let text = String::from_utf8(content).map_err(unclear)?;
-                return Ok(AllLayers::Found(FoundFile {
+                return Ok(Ok(AllLayers::Found(FoundBytes {
                     layer: layer.digest.clone(),
                     layer_size: layer.size,
                     path: format!("/{wanted}"),
-                    text,
-                }));
+                    content,
+                })));
             }
             // Where a link leads, any layer may have the file.
-            OneLayer::Absent { path, .. } if path != wanted => return Ok(AllLayers::Link(path)),
+            OneLayer::Absent { path, .. } if path != wanted => {
+                return Ok(Ok(AllLayers::Link(path)));
+            }
             OneLayer::Absent { below: Below::Shown, .. } => {}
-            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(AllLayers::Nowhere),
-            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(AllLayers::Deleted),
+            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(Ok(AllLayers::Nowhere)),
+            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(Ok(AllLayers::Deleted)),
         }
     }
-    Ok(AllLayers::Nowhere)
+    Ok(Ok(AllLayers::Nowhere))
 }

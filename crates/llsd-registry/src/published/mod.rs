@@ -11,6 +11,7 @@ use oci_spec::image::{Descriptor, ImageManifest};
 
 use crate::{Digest, Error, Manifest, Reference, Repository, labels::Labels};
 pub use find::FoundFile;
+pub(crate) use find::bytes_in_image;
 pub use rewrite::Rewritten;
 pub use write::Pushed;
 
@@ -161,6 +162,15 @@ impl Part {
     }
 }
 
+/// The layers of a manifest, the lowest first.
+pub(crate) fn layers(manifest: &ImageManifest, at: &str) -> Result<Vec<Layer>, Error> {
+    let layer = |layer: &Descriptor| {
+        let is_foreign = layer.urls().as_ref().is_some_and(|urls| !urls.is_empty());
+        Ok(Layer { digest: digest_of(layer, at)?, size: layer.size(), is_foreign })
+    };
+    manifest.layers().iter().map(layer).collect()
+}
+
 /// `None` where the manifest is of something else than an image.
 async fn part(
     repository: Repository<'_>,
@@ -182,11 +192,7 @@ async fn part(
     }
     let content = repository.blob(&digest_of(descriptor, &at)?, descriptor.size()).await?;
     let config = Document::parse(content, descriptor.media_type().as_ref(), &what)?;
-    let mut layers = Vec::new();
-    for layer in manifest.layers() {
-        let is_foreign = layer.urls().as_ref().is_some_and(|urls| !urls.is_empty());
-        layers.push(Layer { digest: digest_of(layer, &at)?, size: layer.size(), is_foreign });
-    }
+    let layers = layers(manifest, &at)?;
     let own = |name: &str| config.value[name].as_str().unwrap_or("unknown").to_owned();
     let platform = match platform {
         "" => format!("{}/{}", own("os"), own("architecture")),

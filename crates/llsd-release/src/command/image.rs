@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use llsd::command::image::{Access, Connection, Remarks};
 use llsd_image::Reference;
-use llsd_release::image::{Assembled, assemble};
+use llsd_image::assembly::Assembled;
+use llsd_release::image::assemble;
 use llsd_release::signing::SigningKey;
 use llsd_release::{layout, push, root};
 
@@ -94,7 +95,7 @@ async fn pushed(
     let access = Access::new(&arguments.connection, remarks).map_err(|why| why.text())?;
     let write = async |repository: llsd_registry::Repository<'_>| {
         let name = reference.manifest_name();
-        let digest = push::push(image, repository, &name).await?;
+        let digest = repository.push_image(image, &name).await?;
         if let (Some(key), Some(bill_of_materials), Some(provenance)) =
             (&key, &materials, &provenance)
         {

@@ -26,6 +26,7 @@ llsd explain my-stack -n team              # of a resource in the cluster",
     (
         "validate",
         "llsd validate -f stack.yaml                # all problems at once, with their lines
+llsd validate -f stack.yaml --registry     # also of the images of external providers
 cat *.yaml | llsd validate -f - -o json",
     ),
     (
@@ -73,6 +74,31 @@ llsd image label quay.io/me/server:1 --config run.yaml",
         "image label",
         "llsd image label quay.io/me/server:1 --config run.yaml
 llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/server:2",
+    ),
+    (
+        "provider",
+        "llsd provider init greeting                # a provider that works, to start from
+llsd provider check quay.io/me/acme:1      # what is wrong with its image, and what becomes of it",
+    ),
+    ("provider init", "llsd provider init greeting                # a provider that works, to start from"),
+    (
+        "provider check",
+        "llsd provider check ./lls-provider --python 3.12
+llsd provider check quay.io/me/acme:1      # every platform of an image",
+    ),
+    (
+        "provider package",
+        "llsd provider package dist --api inference --type remote::acme --module acme -t quay.io/me/acme:1
+llsd provider package a.whl b.whl --api safety --type inline::a --module a -t quay.io/me/a:1",
+    ),
+    (
+        "provider server-program",
+        "llsd provider server-program | python3 - > server.json",
+    ),
+    ("provider copy-program", "llsd provider copy-program /opt/llama-stack/installer/llsd"),
+    (
+        "provider install",
+        "llsd provider install --from /lls-provider --to /opt/llama-stack/external-providers --python 3.12",
     ),
     (
         "status",

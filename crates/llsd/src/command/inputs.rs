@@ -9,7 +9,8 @@ use llsd_offline::Input;
 use super::cluster::Place;
 use super::facts_flags::FactsFlags;
 use super::files::open_all;
-use super::{Printout, live};
+use super::image::Connection;
+use super::{Printout, live, provider_facts};
 use crate::manifests::names;
 
 #[derive(Debug, Args)]
@@ -31,6 +32,13 @@ pub(super) struct Inputs {
     #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
+    /// Ask registries what the images of external providers say of themselves, as yourself
+    #[arg(long, conflicts_with = "name")]
+    registry: bool,
+
+    #[command(flatten)]
+    connection: Connection,
+
     #[command(flatten)]
     facts: FactsFlags,
 }
@@ -39,6 +47,9 @@ impl Inputs {
     /// Reads everything before anything is judged, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
     pub(super) fn read(&self) -> Result<Input, Printout> {
+        if self.connection.is_given() && !self.registry {
+            return Err(Printout::usage("--plain-http and --ca-file go with --registry"));
+        }
         if let Some(name) = &self.name {
             return live::input(name, &self.place, &self.operator_namespace);
         }
@@ -51,6 +62,9 @@ impl Inputs {
         let mut input = self.facts.read()?;
         for source in &sources {
             input.add(source);
+        }
+        if self.registry {
+            provider_facts::ask(&mut input, &self.connection)?;
         }
         Ok(input)
     }

@@ -20,6 +20,8 @@ mod manifests;
 mod migrate;
 mod offline;
 mod printout;
+mod provider;
+mod provider_facts;
 mod redis_proxy;
 mod render;
 mod report;
@@ -60,6 +62,7 @@ enum Command {
     Crd,
     Manifests(manifests::Arguments),
     Image(image::Arguments),
+    Provider(provider::Arguments),
     Status(server::status::Arguments),
     Top(top::Arguments),
     History(server::history::Arguments),
@@ -88,6 +91,7 @@ impl Command {
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
+            Self::Provider(arguments) => Ok(provider::run(arguments)),
             Self::Status(arguments) => server::status::run(arguments),
             Self::Top(arguments) => top::run(arguments),
             Self::History(arguments) => server::history::run(arguments),

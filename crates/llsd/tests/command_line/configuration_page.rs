@@ -111,9 +111,13 @@ fn the_page_names_every_fact() {
         external_providers: [(
             String::new(),
             ExternalProviderFacts {
-                api: String::new(),
-                provider_type: String::new(),
-                module: String::new(),
+                digest: Some(String::new()),
+                config_class: Some(String::new()),
+                package_file: Some(String::new()),
+                differing_platforms: vec![String::new()],
+                unavailable: Some(String::new()),
+                unusable: Some(String::new()),
+                ..ExternalProviderFacts::default()
             },
         )]
         .into(),

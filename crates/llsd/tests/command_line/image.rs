@@ -80,10 +80,20 @@ impl Person {
         self.variables.push((variable.to_owned(), value.to_owned()));
     }
 
-    /// Runs `llsd image …`; beside this test, whose registry must answer meanwhile.
+    /// Runs `llsd image …`.
     pub(crate) async fn image(&self, arguments: &[&str]) -> Run {
+        self.run("image", arguments).await
+    }
+
+    /// Runs `llsd provider …`.
+    pub(crate) async fn provider(&self, arguments: &[&str]) -> Run {
+        self.run("provider", arguments).await
+    }
+
+    /// Runs beside this test, whose registry must answer meanwhile.
+    async fn run(&self, name: &str, arguments: &[&str]) -> Run {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("llsd"));
-        command.arg("image").args(arguments).env("HOME", self.home.path());
+        command.arg(name).args(arguments).env("HOME", self.home.path());
         for name in ["DOCKER_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_PROXY", "no_proxy"] {
             command.env_remove(name);
         }

@@ -308,9 +308,9 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
         .until_condition("demo", "ConfigGenerated", "False", "ConfigGenerationFailed")
         .await;
     let said = format!(
-        "spec.externalProviders.inference[0].image: the image {} does not say what it provides \
-         (label it with io.llamastack.provider.api, io.llamastack.provider.type, \
-         io.llamastack.provider.module)",
+        "spec.externalProviders.inference[0].image: Missing /lls-provider/lls-provider-spec.yaml in \
+         image {} (make the image with llsd provider package, or label it with \
+         io.llamastack.provider.api, io.llamastack.provider.type, io.llamastack.provider.module)",
         image("bare")
     );
     assert_eq!(condition(&stopped, "ConfigGenerated")["message"], said);

@@ -8,6 +8,7 @@ mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
 mod policies;
+mod provider_packages;
 mod real_servers_judge;
 mod redis;
 mod redis_proxy;

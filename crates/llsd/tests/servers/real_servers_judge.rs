@@ -29,6 +29,7 @@ fn facts(release: &str) -> Facts {
             api: "inference".to_owned(),
             provider_type: "remote::custom".to_owned(),
             module: "custom_provider".to_owned(),
+            ..ExternalProviderFacts::default()
         },
     );
     facts

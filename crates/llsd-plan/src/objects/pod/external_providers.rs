@@ -1,82 +1,92 @@
-//! Init containers that bring the packages of external providers into the pod.
-//!
-//! The contract with a provider's image: it keeps the provider's package and what that needs
-//! beyond the server's own packages, importable as they stand, in `/lls-provider/packages`
-//! (`pip install --target /lls-provider/packages …`), readable for everybody, and has a `cp`.
-//! Each image gets a separate folder: two versions of one package copied over each other would
-//! be neither.
+//! Init containers that install the packages of external providers, and need nothing of their images:
+//! no shell, no pip, no network. The operator's own program is brought into the pod first; the server's
+//! image says which Python, machine and packages it has; then the program runs in each provider's image
+//! in turn, and unpacks what that image brings.
 
-use std::collections::BTreeSet;
-
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
+use k8s_openapi::api::core::v1::Container;
 use llsd_api::v1alpha2::PullPolicy;
+use llsd_provider::layout;
+use llsd_provider::python::TELL;
 
-use super::{resources, security, volumes};
+use super::{command, resources, security, volumes};
 use crate::objects::blueprint::Blueprint;
-use crate::paths::{EXTERNAL_PROVIDERS_DIR, PROVIDER_PACKAGES_DIR};
+use crate::objects::labels::{DESCRIBE_SERVER, PREPARE_INSTALLER};
+use crate::paths::{EXTERNAL_PROVIDERS_DIR, INSTALLER, INSTALLER_DIR, SERVER_FACTS};
 use crate::wiring::ExternalInstall;
 
-/// One init container for each image, in the order of the providers.
+/// In the order of the providers: a later one is judged beside those before it.
 pub(super) fn init_containers(blueprint: &Blueprint) -> Vec<Container> {
-    let containers = folders(blueprint).into_iter().map(|(folder, install)| Container {
-        name: format!("install-{folder}"),
+    if blueprint.external_providers.is_empty() {
+        return Vec::new();
+    }
+    let mut containers = vec![prepare(blueprint), describe(blueprint)];
+    containers.extend(blueprint.external_providers.iter().map(install));
+    containers
+}
+
+/// The operator's program copies itself.
+fn prepare(blueprint: &Blueprint) -> Container {
+    Container {
+        name: PREPARE_INSTALLER.into(),
+        image: Some(blueprint.facts.operator.image().into()),
+        args: Some(["provider", "copy-program", INSTALLER].map(str::to_owned).into()),
+        volume_mounts: Some(vec![volumes::mount(volumes::INSTALLER, INSTALLER_DIR)]),
+        ..small()
+    }
+}
+
+fn describe(blueprint: &Blueprint) -> Container {
+    Container {
+        name: DESCRIBE_SERVER.into(),
+        image: Some(blueprint.image.clone()),
+        command: Some(vec!["python3".into(), "-c".into(), command::escaped(TELL)]),
+        args: Some(vec![SERVER_FACTS.into()]),
+        volume_mounts: Some(vec![volumes::mount(volumes::INSTALLER, INSTALLER_DIR)]),
+        ..small()
+    }
+}
+
+fn install(install: &ExternalInstall) -> Container {
+    let mut words = vec![INSTALLER, "provider", "install", "--from", layout::FOLDER];
+    words.extend(["--to", EXTERNAL_PROVIDERS_DIR, "--server", SERVER_FACTS]);
+    words.extend(["--provider", &install.provider_id, "--api", &install.api]);
+    words.extend(["--image", &install.image]);
+    if let Some(labels) = &install.labels {
+        words.extend(["--type", &labels.provider_type, "--module", &labels.module]);
+        words.extend(labels.config_class.iter().flat_map(|class| ["--config-class", class]));
+    }
+    Container {
+        name: install.container.clone(),
         image: Some(install.image.clone()),
         image_pull_policy: install.pull_policy.map(spelt),
-        // Without a shell, which small images lack. A retry copies over what is there.
-        command: Some(
-            ["cp", "-R", &format!("{PROVIDER_PACKAGES_DIR}/."), EXTERNAL_PROVIDERS_DIR]
-                .map(str::to_owned)
-                .into(),
-        ),
-        volume_mounts: Some(vec![VolumeMount {
-            sub_path: Some(folder),
-            ..volumes::mount(volumes::EXTERNAL_PROVIDERS, EXTERNAL_PROVIDERS_DIR)
-        }]),
+        command: Some(words.into_iter().map(command::escaped).collect()),
+        volume_mounts: Some(vec![
+            volumes::read_only(volumes::INSTALLER, INSTALLER_DIR),
+            volumes::mount(volumes::EXTERNAL_PROVIDERS, EXTERNAL_PROVIDERS_DIR),
+        ]),
+        ..small()
+    }
+}
+
+fn small() -> Container {
+    Container {
         resources: Some(resources::of_init_container()),
         security_context: Some(security::of_container()),
+        termination_message_policy: Some("FallbackToLogsOnError".into()),
         ..Default::default()
-    });
-    containers.collect()
-}
-
-/// `PYTHONPATH` of the server.
-pub(super) fn python_path(blueprint: &Blueprint) -> Option<String> {
-    let folders = folders(blueprint).into_iter();
-    let paths: Vec<String> =
-        folders.map(|(folder, _)| format!("{EXTERNAL_PROVIDERS_DIR}/{folder}")).collect();
-    (!paths.is_empty()).then(|| paths.join(":"))
-}
-
-/// Each image once, with a separate name that fits into a container's name.
-fn folders<'a>(blueprint: &'a Blueprint) -> Vec<(String, &'a ExternalInstall)> {
-    let mut images = BTreeSet::new();
-    let mut taken = BTreeSet::new();
-    let mut folders = Vec::new();
-    for install in &blueprint.external_providers {
-        if !images.insert(&install.image) {
-            continue;
-        }
-        let label = label(&install.provider_id);
-        let candidates = (2..).map(|number| format!("{label}-{number}"));
-        let folder = std::iter::once(label.clone())
-            .chain(candidates)
-            .find(|candidate| !taken.contains(candidate))
-            .expect("there are more numbers than providers");
-        taken.insert(folder.clone());
-        folders.push((folder, install));
     }
-    folders
 }
 
-/// An id as part of a DNS label, with room for `install-` before and a number after it.
-fn label(id: &str) -> String {
-    let safe: String = id
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .take(50)
-        .collect();
-    let safe = safe.trim_matches('-');
-    if safe.is_empty() { "provider".into() } else { safe.into() }
+/// `PYTHONPATH` of the server: what was installed, then the trees of images that hold no wheels. Only
+/// labels say that an image may be such a one.
+pub(super) fn python_path(blueprint: &Blueprint) -> Option<String> {
+    let all = &blueprint.external_providers;
+    let unpacked = all.iter().filter(|install| install.labels.is_some());
+    let unpacked = unpacked.map(|install| format!("{}/{}", layout::UNPACKED, install.provider_id));
+    let folders = std::iter::once(layout::PYTHON_PACKAGES.to_owned()).chain(unpacked);
+    let paths: Vec<String> =
+        folders.map(|folder| format!("{EXTERNAL_PROVIDERS_DIR}/{folder}")).collect();
+    (!all.is_empty()).then(|| paths.join(":"))
 }
 
 fn spelt(policy: PullPolicy) -> String {

@@ -1,4 +1,4 @@
-//! What runs before or beside the server: packages of external providers are copied, trusted
+//! What runs before or beside the server: packages of external providers are installed, trusted
 //! certificates joined, Redis is signed in to, and models are waited for.
 
 use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
@@ -13,10 +13,6 @@ use crate::wiring::{AWAITED_MODELS, REDIS_SIDECAR_PORT};
 /// The program of [`joined_trust`]. Its arguments: the resource's certificates, or nothing, and the file to
 /// write.
 pub const TRUST: &str = include_str!("trust.py");
-
-/// The operator's own image, where the operator does not know it: the release's.
-pub const DEFAULT_OPERATOR_IMAGE: &str =
-    concat!("docker.io/llamastack/llsd-operator:", env!("CARGO_PKG_VERSION"));
 
 /// The variable from which the sidecar reads the password.
 const PASSWORD: &str = "LLSD_STORAGE_KV_PASSWORD";
@@ -79,7 +75,7 @@ fn wait_for_models(blueprint: &Blueprint) -> Option<Container> {
 /// is there before the server starts and still there while it stops.
 fn redis_proxy(blueprint: &Blueprint) -> Option<Container> {
     let redis = blueprint.redis.as_ref()?;
-    let image = blueprint.facts.operator.image.as_deref().unwrap_or(DEFAULT_OPERATOR_IMAGE);
+    let image = blueprint.facts.operator.image();
     let listen = format!("127.0.0.1:{REDIS_SIDECAR_PORT}");
     let mut env: Vec<_> =
         redis.password.iter().map(|target| environment::secret(PASSWORD, target)).collect();

@@ -14,7 +14,7 @@ import re
 import warnings
 
 TEXT = 300  # characters of a message
-WARNINGS = ("dropped",)  # kinds of problems with which the server starts
+WARNINGS = ("dropped", "mismatch")  # kinds of problems with which the server starts
 NEEDED_STORES = ("metadata", "conversations")  # a server with a storage section does not start without them
 
 
@@ -173,6 +173,10 @@ class Judge:
 
     def providers(self, config) -> dict:
         """The providers that are switched on, by API, and what is wrong with each."""
+        wrong = len(self.refusals())
+        self.modules(config)
+        if len(self.refusals()) > wrong:
+            raise Refused
         try:
             registry = self.server.distribution.get_provider_registry(config)
         except Exception as error:
@@ -201,6 +205,42 @@ class Judge:
         if len(self.refusals()) > wrong:
             raise Refused
         return enabled
+
+    def modules(self, config) -> None:
+        """What each external package says of itself. The server's own words for it leave out what is missing, and of a
+        list without the type it says nothing at all."""
+        for name, entries in config.providers.items():
+            for index, entry in enumerate(entries):
+                if entry.provider_id and getattr(entry, "module", None):
+                    self.module(name, entry, join("providers", name, index, "module"))
+
+    def module(self, api: str, entry, path: str) -> None:
+        package = entry.module.split("==")[0]
+        try:
+            given = importlib.import_module(f"{package}.provider").get_provider_spec()
+        except ModuleNotFoundError as error:
+            own = error.name and f"{package}.provider".startswith(error.name)
+            what = f"there is no module {error.name}" if own else f"{package} needs {error.name}, which is not installed"
+            return self.problem("package", path, what)
+        except ImportError as error:
+            return self.problem("package", path, str(error))
+        except AttributeError:
+            return self.problem("package", path, f"{package}.provider has no get_provider_spec() that works")
+        except Exception as error:  # whose text may quote anything
+            return self.problem("package", path, f"get_provider_spec() fails: {type(error).__name__}")
+        specs = given if isinstance(given, list) else [given]
+        types = [str(getattr(spec, "provider_type", None)) for spec in specs]
+        if isinstance(given, list) and entry.provider_type not in types:
+            listed = ", ".join(types) or "nothing"
+            self.problem("provider", path, f"get_provider_spec() gives {listed}, not {entry.provider_type}")
+            return None
+        spec = specs[types.index(entry.provider_type)] if entry.provider_type in types else specs[0]
+        provided = getattr(getattr(spec, "api", None), "value", None)
+        if entry.provider_type not in types:
+            self.problem("mismatch", path, f"get_provider_spec() says {types[0]}, not {entry.provider_type}")
+        elif provided and provided != api:
+            self.problem("mismatch", path, f"get_provider_spec() says the API {provided}, not {api}")
+        return None
 
     def refusals(self) -> list:
         return [one for one in self.problems if one["kind"] not in WARNINGS]

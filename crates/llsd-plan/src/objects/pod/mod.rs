@@ -12,7 +12,7 @@ mod security;
 mod server;
 mod volumes;
 
-pub use init_containers::{DEFAULT_OPERATOR_IMAGE, TRUST};
+pub use init_containers::TRUST;
 pub(super) use probes::startup_seconds;
 
 use std::collections::BTreeMap;

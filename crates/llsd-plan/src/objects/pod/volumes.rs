@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{
     ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource,
     SecretVolumeSource, Volume, VolumeMount,
 };
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
@@ -14,6 +15,9 @@ use crate::paths::{
 };
 use crate::problem::{FieldPath, Findings, Reason};
 
+/// What all external providers of a pod may bring.
+const EXTERNAL_PROVIDERS_SIZE: &str = "2Gi";
+
 pub(super) const STATE: &str = "lls-storage";
 pub(super) const CA_BUNDLE: &str = "ca-bundle";
 pub(super) const CONFIG: &str = "user-config";
@@ -21,6 +25,7 @@ pub(super) const TRUST: &str = "trust";
 pub(super) const CLUSTER_CA: &str = "cluster-ca";
 pub(super) const TLS: &str = "server-tls";
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
+pub(super) const INSTALLER: &str = "installer";
 pub(super) const START: &str = "start-program";
 pub(super) const START_RECORD: &str = "start-record";
 
@@ -113,7 +118,10 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
         volumes.push(Volume { secret: Some(secret), ..named(TLS) });
     }
     if !blueprint.external_providers.is_empty() {
-        volumes.push(empty(EXTERNAL_PROVIDERS));
+        let size_limit = Some(Quantity(EXTERNAL_PROVIDERS_SIZE.to_owned()));
+        let source = EmptyDirVolumeSource { size_limit, ..Default::default() };
+        volumes.push(Volume { empty_dir: Some(source), ..named(EXTERNAL_PROVIDERS) });
+        volumes.push(empty(INSTALLER));
     }
     if start_program::is_used(blueprint) {
         let name = start_program::name(blueprint.name);

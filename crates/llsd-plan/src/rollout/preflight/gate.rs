@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
+use super::provenance::{is_of_init, of_init};
 use super::question::Question;
 use super::seen::Seen;
 use super::verdict::{Opinion, Verdict};
@@ -94,10 +95,11 @@ fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<Verdict, Option<String>>
     let is_late = age >= asked.deadline;
     let (waits, late) = match &asked.seen {
         Seen::Judged(verdict) => return Ok(verdict.clone()),
-        Seen::CannotPull(why) if age >= asked.deadline / PULL_PART => {
-            return Ok(Verdict::refused("image", format!("the image cannot be pulled: {why}")));
+        Seen::CannotPull { container, why } if age >= asked.deadline / PULL_PART => {
+            let message = format!("the image cannot be pulled: {why}");
+            return Ok(Verdict::refused("image", &of_init(container), message));
         }
-        Seen::CannotPull(why) | Seen::Pending(Some(why)) => (Some(why.clone()), why.clone()),
+        Seen::CannotPull { why, .. } | Seen::Pending(Some(why)) => (Some(why.clone()), why.clone()),
         Seen::Running => (None, "the judge took too long".to_owned()),
         Seen::Pending(None) => (None, "its pod did not start".to_owned()),
         Seen::NoPod => {
@@ -120,7 +122,7 @@ fn status(
     let problem = |found: super::verdict::Finding| PreflightProblem {
         field: field(&found.path),
         kind: found.kind,
-        path: Some(found.path).filter(|path| !path.is_empty()),
+        path: Some(found.path).filter(|path| !path.is_empty() && !is_of_init(path)),
         message: found.message,
     };
     let problems: Vec<PreflightProblem> = verdict.findings.into_iter().map(problem).collect();
@@ -191,12 +193,13 @@ mod tests {
     #[test]
     fn an_image_that_cannot_be_pulled_is_refused_after_a_moment() {
         let job = JobDetail { created: 1000, active: 1, ended: None };
-        let seen = || Seen::CannotPull("server:2 (ImagePullBackOff): not found".into());
+        let why = "server:2 (ImagePullBackOff): not found".to_owned();
+        let seen = || Seen::CannotPull { container: "llama-stack".into(), why: why.clone() };
         assert_eq!(verdict(&state(Some(&job), seen(), 1059, None)), None);
         let refused = state(Some(&job), seen(), 1060, None);
         assert_eq!(verdict(&refused), Some(PreflightVerdict::Refused));
         let State::Judged(judged) = refused else { panic!() };
-        assert_eq!(judged.problems.unwrap()[0].field, "field of ");
+        assert_eq!(judged.problems.unwrap()[0].field, "field of initContainers.llama-stack");
     }
 
     #[test]

@@ -5,9 +5,29 @@ use crate::plan::Plan;
 use crate::problem::FieldPath;
 use crate::resource::Resource;
 
+/// How the place of an init container begins.
+const INIT: &str = "initContainers.";
+
+/// The place of an init container.
+pub(super) fn of_init(container: &str) -> String {
+    format!("{INIT}{container}")
+}
+
+/// Whether a place is an init container's, and not one of config.yaml.
+pub(super) fn is_of_init(path: &str) -> bool {
+    path.starts_with(INIT)
+}
+
 /// The field that a user can change about it.
 pub fn field_of(resource: &Resource, plan: &Plan, path: &str) -> String {
-    let document = plan.generated.as_ref().map(|generated| &generated.document);
+    if let Some(container) = path.strip_prefix(INIT) {
+        let mut external = plan.external.iter();
+        if let Some(install) = external.find(|install| install.container == container) {
+            return install.path.to_string();
+        }
+    }
+    let generated = plan.generated.as_ref().map(|generated| &generated.document);
+    let document = generated.or(plan.merged.as_ref().map(|merged| &merged.document));
     let field = document.and_then(|document| nearest(document, path));
     let whole = || {
         let of_user = resource.override_config().is_some();

@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
+use super::provenance::of_init;
 use super::verdict::Verdict;
+use crate::installation::install_words;
 
 /// Why a container waits where its image is not to be had.
 const CANNOT_PULL: [&str; 4] =
@@ -15,8 +17,11 @@ pub enum Seen {
     NoPod,
     /// It has not started, for the reason in the words of Kubernetes, where that says one.
     Pending(Option<String>),
-    /// An image of it cannot be pulled, in the words of Kubernetes.
-    CannotPull(String),
+    /// The image of a container cannot be pulled, in the words of Kubernetes.
+    CannotPull {
+        container: String,
+        why: String,
+    },
     Running,
     Judged(Verdict),
 }
@@ -37,13 +42,17 @@ fn of_pod(pod: &Pod) -> Seen {
         if let Some((reason, message)) = waits(container)
             && CANNOT_PULL.contains(&reason.as_str())
         {
-            return Seen::CannotPull(format!("{} ({reason}): {message}", container.image));
+            let why = format!("{} ({reason}): {message}", container.image);
+            return Seen::CannotPull { container: container.name.clone(), why };
         }
     }
     for install in installs {
         if let Some(ended) = ended(install).filter(|ended| ended.exit_code != 0) {
-            let message = format!("{} ended with exit code {}", install.name, ended.exit_code);
-            return Seen::Judged(Verdict::refused("package", message));
+            let mut message = format!("{} ended with exit code {}", install.name, ended.exit_code);
+            if let Some(words) = install_words(install) {
+                message = format!("{message}: {words}");
+            }
+            return Seen::Judged(Verdict::refused("package", &of_init(&install.name), message));
         }
     }
     if let Some(ended) = judge.and_then(ended) {
@@ -134,8 +143,8 @@ mod tests {
             waits("ErrImagePull"),
             Seen::Pending(Some("ErrImagePull: no such image".into()))
         );
-        let expected = "server:1 (ImagePullBackOff): no such image";
-        assert_eq!(waits("ImagePullBackOff"), Seen::CannotPull(expected.into()));
+        let why = "server:1 (ImagePullBackOff): no such image".to_owned();
+        assert_eq!(waits("ImagePullBackOff"), Seen::CannotPull { container: "c".into(), why });
         let unscheduled = json!({"conditions": [{
             "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3",
         }]});

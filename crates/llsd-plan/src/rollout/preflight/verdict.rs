@@ -66,9 +66,9 @@ impl Verdict {
     }
 
     /// What no judge had to look at to know that the pods would not run.
-    pub fn refused(kind: &str, message: impl Into<String>) -> Self {
+    pub fn refused(kind: &str, path: &str, message: impl Into<String>) -> Self {
         let finding =
-            Finding { kind: kind.to_owned(), path: String::new(), message: message.into() };
+            Finding { kind: kind.to_owned(), path: path.to_owned(), message: message.into() };
         Self { opinion: Opinion::Refused, findings: vec![finding], why: None, ..Self::unjudged("") }
     }
 }

@@ -132,6 +132,14 @@ pub(super) fn update_pending(
         }
         TagNow::Unknown | TagNow::Unmoved => String::new(),
         TagNow::Moved(digest) => format!("The image's tag points to {digest} by now; {HOW} it"),
+        TagNow::ProvidersMoved { server, providers } => {
+            let server = server.iter().map(|digest| format!("the image's tag points to {digest}"));
+            let of = |(image, digest): &(String, String)| {
+                format!("the tag of the provider image {image} points to {digest}")
+            };
+            let all = server.chain(providers.iter().map(of)).collect::<Vec<_>>().join(", ");
+            format!("{}{} by now; {HOW} it", all[..1].to_uppercase(), &all[1..])
+        }
     };
     let (reason, message) = match (kept, newer.is_empty()) {
         (None, true) => return None,

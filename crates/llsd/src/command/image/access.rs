@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use llsd_registry::mirrors::{HostPattern, Registries};
 use llsd_registry::{Attempt, Client, Config, Credential, Error, Image, Limits, Published};
-use llsd_registry::{Pushed, Reference, Registry, Repository, Rewritten};
+use llsd_registry::{Pushed, Reference, Registry, Repository, Rewritten, Wanted};
 
 use super::docker_login::DockerLogin;
 use super::failure::{Failure, Remarks};
@@ -34,6 +34,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Whether the command line says anything about it.
+    pub fn is_given(&self) -> bool {
+        !self.plain_http.is_empty() || !self.ca_file.is_empty()
+    }
+
     fn config(&self) -> Result<Config, Failure> {
         let mut registries = Registries::default();
         // Who types a command may reach whatever the machine can.
@@ -133,6 +138,18 @@ impl Access {
         let attempt = Attempt { reference, credentials: &credentials };
         let config = Config { limits: Limits::default(), ..self.config.clone() };
         Registry::new(config).look_up(&[attempt]).await
+    }
+
+    /// What the operator would find in an image, with the operator's own limits.
+    pub async fn find(
+        &self,
+        reference: &Reference,
+        wanted: Wanted,
+        remarks: &mut Remarks,
+    ) -> Result<std::sync::Arc<Image>, Error> {
+        let credentials = self.login.credentials(reference, remarks).await;
+        let config = Config { limits: Limits::default(), ..self.config.clone() };
+        Registry::new(config).find_with(reference, wanted, &credentials).await
     }
 
     /// Writes an image as the first credential that may.

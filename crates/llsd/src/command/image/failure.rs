@@ -14,16 +14,16 @@ impl Remarks {
         &self.0
     }
 
-    pub(super) fn line(&mut self, line: &str) {
+    pub(in crate::command) fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
 
-    pub(super) fn warn(&mut self, warning: &str) {
+    pub(in crate::command) fn warn(&mut self, warning: &str) {
         self.line(&format!("warning: {warning}"));
     }
 
-    pub(super) fn problem(&mut self, at: &str, message: &str, remedy: &str) {
+    pub(in crate::command) fn problem(&mut self, at: &str, message: &str, remedy: &str) {
         self.line(&format!("{at}: {message}\n    → {remedy}"));
     }
 }
@@ -59,7 +59,7 @@ impl Failure {
     }
 
     /// Adds it to what goes to stderr.
-    pub(super) fn print_to(&self, remarks: &mut Remarks) -> Exit {
+    pub(in crate::command) fn print_to(&self, remarks: &mut Remarks) -> Exit {
         match self {
             Self::Usage(message) => {
                 remarks.line(&format!("error: {message}"));

@@ -1,11 +1,13 @@
 //! What is there once the plan is applied: the objects as the cluster holds them, what keeps a pod
 //! from running, and what the server answered last.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client};
+use llsd_plan::installation::installations;
 use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
@@ -46,10 +48,15 @@ pub async fn observe(
         .map_or_else(|| resource.status["routeURL"].is_string(), |plan| plan.objects.is_exposed());
     let mut live = live(key, &context.cache.live(key), exposed);
     let is_ready = is_ready(&live);
-    if context.memory.unready_for(key, is_ready) >= PATIENCE && live.deployment.is_some() {
+    let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
+    let is_late = context.memory.unready_for(key, is_ready) >= PATIENCE;
+    if (is_late || installs) && live.deployment.is_some() {
         let pods = denials.tolerate(newest_pods(&context.client, key).await)?.unwrap_or_default();
-        live.pod_trouble = pods.iter().find_map(status::pod_trouble);
-        live.models_awaited = pods.iter().find_map(status::models_awaited);
+        if is_late {
+            live.pod_trouble = pods.iter().find_map(status::pod_trouble);
+            live.models_awaited = pods.iter().find_map(status::models_awaited);
+        }
+        live.installations = pods.first().map(installations).unwrap_or_default();
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
     Ok(Observation { live, server, is_ready, awaited })
@@ -106,6 +113,7 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
         outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
         not_admitted: not_admitted.next().filter(|_| exposed),
         models_awaited: None,
+        installations: BTreeMap::new(),
         pod_trouble: None,
     }
 }

@@ -85,8 +85,8 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
         }
         applied.written.extend(context.memory.take_unreported(key));
-        if gathered.image_is_new {
-            record_image::keep(context, resource, &gathered.facts.image).await;
+        if gathered.images_are_new {
+            record_image::keep(context, resource, &gathered.facts).await;
         }
     }
     if plan.is_some_and(|plan| !plan.withheld.is_empty()) {

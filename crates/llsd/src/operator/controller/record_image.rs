@@ -1,8 +1,8 @@
-//! Keeps what a registry said of the image that a resource runs, in a ConfigMap beside the resource.
+//! Keeps what a registry said of the images that a resource runs, in a ConfigMap beside the resource.
 
 use std::sync::Arc;
 
-use llsd_plan::facts::ImageFacts;
+use llsd_plan::facts::Facts;
 use llsd_plan::objects::image_record::{self, ImageRecord};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::retention::is_image_record;
@@ -13,9 +13,10 @@ use super::{apply, prune};
 
 /// Keeps what a registry said of the image that the resource runs now, and nothing of earlier ones. Where
 /// that is refused everything else goes on; only a later change needs the registry then.
-pub async fn keep(context: &Context, resource: &Resource, facts: &ImageFacts) {
+pub async fn keep(context: &Context, resource: &Resource, facts: &Facts) {
     let key = &resource.key;
-    let Some(record) = ImageRecord::of(facts) else { return };
+    let providers = facts.external_providers.values();
+    let Some(record) = ImageRecord::of(&facts.image, providers) else { return };
     let Some(text) = record.text() else {
         tracing::debug!(resource = %key, "the configuration of the image is too large to be kept");
         return;

@@ -2,10 +2,9 @@
 //! the one that is looked at, whatever its tag points to by now; and what was read of it before is not
 //! asked for again.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, ImageFacts};
+use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
 use llsd_plan::image::RequestedImage;
 use llsd_plan::live::LiveObject;
 use llsd_plan::resource::Resource;
@@ -48,8 +47,6 @@ pub struct Awaited {
     pub since: Duration,
 }
 
-type ExternalProviders = BTreeMap<String, ExternalProviderFacts>;
-
 impl ImageLookup<'_> {
     /// The facts about the image of the resource.
     pub async fn image(&self, wanted: &RequestedImage) -> Result<InspectedImage, Awaited> {
@@ -63,7 +60,7 @@ impl ImageLookup<'_> {
         let recorded = self.recorded(pinned.as_ref()).await;
         match (Inquiry::of(self.held, pinned.as_ref(), recorded.is_some()), recorded) {
             (Inquiry::Nothing { has_tag }, Some(facts)) => {
-                let tag = self.tag_now(&reference, &facts, has_tag).await;
+                let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
                 Ok(InspectedImage { facts, tag, is_new: false })
             }
             (Inquiry::Running { digest, has_tag }, _) => {
@@ -74,7 +71,7 @@ impl ImageLookup<'_> {
                 match self.ask(&pinned, Duration::MAX).await {
                     Answer::Known(Ok(image)) => {
                         let facts = inspected(&image);
-                        let tag = self.tag_now(&reference, &facts, has_tag).await;
+                        let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
                         Ok(InspectedImage { facts, tag, is_new: true })
                     }
                     Answer::Known(Err(error)) => Ok(self.unavailable(&error, running.as_ref())),
@@ -99,9 +96,7 @@ impl ImageLookup<'_> {
     ) -> Result<InspectedImage, Awaited> {
         let (memory, key) = (&self.context.memory, &self.resource.key);
         let state = self.resource.state().unwrap_or_default();
-        let is_asked_for = !self.held.keeps_image() && !memory.is_resolved_for(key, &state);
-        let memory_of_tags = self.context.settings.tag_memory();
-        let age = if is_asked_for { Duration::ZERO } else { memory_of_tags };
+        let age = self.age();
         let instead = |facts| InspectedImage { facts, tag: TagNow::Unknown, is_new: false };
         match (self.ask(reference, age).await, or) {
             (Answer::Known(Ok(image)), _) => {
@@ -123,14 +118,28 @@ impl ImageLookup<'_> {
         }
     }
 
+    /// How old an answer for a tag may be: a change of the resource resolves it anew, once.
+    pub fn age(&self) -> Duration {
+        let (memory, key) = (&self.context.memory, &self.resource.key);
+        let state = self.resource.state().unwrap_or_default();
+        let is_asked_for = !self.held.keeps_image() && !memory.is_resolved_for(key, &state);
+        if is_asked_for { Duration::ZERO } else { self.context.settings.tag_memory() }
+    }
+
     /// What was asked about images that the resource no longer names is not waited for.
     pub fn forget_others<'i>(
         &self,
         wanted: &RequestedImage,
         providers: impl IntoIterator<Item = &'i String>,
     ) {
-        let mut images: Vec<Reference> =
-            providers.into_iter().filter_map(|image| image.parse().ok()).collect();
+        let mut images: Vec<Reference> = Vec::new();
+        for image in providers {
+            let Ok(named) = image.parse::<Reference>() else { continue };
+            if let Some(PinnedImage::Digest(digest)) = self.held.running_provider(image) {
+                images.extend(digest.parse().ok().map(|digest| named.pinned(digest)));
+            }
+            images.push(named);
+        }
         if let Ok(named) = wanted.image.parse::<Reference>() {
             let digest = match self.held.running(wanted) {
                 Some(PinnedImage::Digest(digest)) => digest.parse().ok(),
@@ -148,7 +157,12 @@ impl ImageLookup<'_> {
     }
 
     /// Where the tag of the image that runs points by now. Only a remark, so nobody waits for it.
-    async fn tag_now(&self, reference: &Reference, facts: &ImageFacts, has_tag: bool) -> TagNow {
+    pub(super) async fn tag_now(
+        &self,
+        reference: &Reference,
+        digest: Option<&str>,
+        has_tag: bool,
+    ) -> TagNow {
         if !has_tag {
             return TagNow::Unmoved;
         }
@@ -157,34 +171,14 @@ impl ImageLookup<'_> {
         match lookups.recall_or_ask(key, &self.asker, reference, age).await {
             Some(Ok(now)) => {
                 let now = now.digest.to_string();
-                let is_running = facts.digest.as_deref() == Some(&*now);
+                let is_running = digest == Some(&*now);
                 if is_running { TagNow::Unmoved } else { TagNow::Moved(now) }
             }
             Some(Err(_)) | None => TagNow::Unknown,
         }
     }
 
-    /// What the images of external providers say of themselves; nothing of one that cannot be asked.
-    pub async fn external_providers(
-        &self,
-        images: impl Iterator<Item = &String>,
-    ) -> Result<ExternalProviders, Awaited> {
-        let mut external = ExternalProviders::new();
-        let age = self.context.settings.tag_memory();
-        for image in images {
-            let Ok(reference) = image.parse::<Reference>() else { continue };
-            match self.ask(&reference, age).await {
-                Answer::Known(Ok(found)) => drop(external.insert(image.clone(), provided(&found))),
-                Answer::Known(Err(error)) => {
-                    tracing::warn!(image, %error, "an external provider's image cannot be read");
-                }
-                Answer::Awaited(since) => return Err(Awaited { image: image.clone(), since }),
-            }
-        }
-        Ok(external)
-    }
-
-    async fn ask(&self, image: &Reference, age: Duration) -> Answer {
+    pub(super) async fn ask(&self, image: &Reference, age: Duration) -> Answer {
         self.context.lookups.ask(&self.resource.key, &self.asker, image, age).await
     }
 
@@ -227,13 +221,4 @@ fn inspected(image: &Image) -> ImageFacts {
         Err(error) => facts.unavailable = Some(error.to_string()),
     }
     facts
-}
-
-fn provided(image: &Image) -> ExternalProviderFacts {
-    let label = |name: &str| image.labels.get(name).cloned().unwrap_or_default();
-    ExternalProviderFacts {
-        api: label(ExternalProviderFacts::API_LABEL),
-        provider_type: label(ExternalProviderFacts::TYPE_LABEL),
-        module: label(ExternalProviderFacts::MODULE_LABEL),
-    }
 }

@@ -5,13 +5,13 @@ mod ca_bundle_grant;
 mod claims;
 mod config_maps;
 mod image_lookup;
+mod provider_images;
 mod recorded_image;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
+use llsd_plan::facts::{AdoptedFacts, Facts};
 use llsd_plan::image::resolve;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
@@ -21,12 +21,15 @@ use llsd_plan::references::{self, References};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::Held;
 use llsd_plan::status::TagNow;
+use llsd_registry::Wanted;
 
 use super::context::Context;
 use super::registries::asker::Asker;
 use super::rights::Denials;
 use crate::operator::telemetry::traces::TARGET;
+use crate::provider_image::WANTED;
 use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
+use provider_images::ProviderImages;
 
 /// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
 const SLOW: Duration = Duration::from_secs(30);
@@ -45,8 +48,8 @@ pub struct Gathered {
     pub facts: Facts,
     /// Where the tag of the image that runs points by now.
     pub tag: TagNow,
-    /// A registry said just now what the facts hold of the image.
-    pub image_is_new: bool,
+    /// A registry said just now some of what the facts hold of images.
+    pub images_are_new: bool,
     /// A registry takes long, which the status does not say yet; then nothing else is known.
     late: Option<Problem>,
 }
@@ -96,7 +99,7 @@ pub async fn gather(
     // Registries first: whoever has to wait for one has read nothing in vain.
     let images =
         Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;
-    let (image, external_providers) = match images {
+    let (image, providers) = match images {
         Ok(images) => images,
         Err(awaited) => return Ok(awaiting(resource, awaited)),
     };
@@ -112,8 +115,10 @@ pub async fn gather(
     facts.config_maps = config_maps?;
     facts.claims = claims?;
     facts.image = image.facts;
-    facts.external_providers = external_providers;
-    let gathered = Gathered { facts, tag: image.tag, image_is_new: image.is_new, late: None };
+    facts.external_providers = providers.facts;
+    let tag = image.tag.beside(providers.tags);
+    let images_are_new = image.is_new || providers.are_new;
+    let gathered = Gathered { facts, tag, images_are_new, late: None };
     Ok(Gathering::Complete(Box::new(gathered)))
 }
 
@@ -136,8 +141,6 @@ fn awaiting(resource: &Resource, Awaited { image, since }: Awaited) -> Gathering
     }
 }
 
-type ExternalProviders = BTreeMap<String, ExternalProviderFacts>;
-
 /// What is known of the server's image, and of those of external providers.
 async fn images(
     context: &Context,
@@ -147,7 +150,7 @@ async fn images(
     held: &Held<'_>,
     facts: &Facts,
     denials: &Denials<'_>,
-) -> Result<Result<(InspectedImage, ExternalProviders), Awaited>, kube::Error> {
+) -> Result<Result<(InspectedImage, ProviderImages), Awaited>, kube::Error> {
     let key = &resource.key;
     let wanted = resource
         .spec
@@ -161,13 +164,17 @@ async fn images(
         credentials: Arc::clone(&context.pull_credentials),
         keyring,
         metrics: context.metrics.clone(),
+        wanted: Wanted::Base,
     };
+    let of_providers = Asker { wanted: WANTED, ..asker.clone() };
     let lookup = ImageLookup { context, resource, live, held, asker };
+    let lookup_of_providers = ImageLookup { asker: of_providers, ..lookup };
     lookup.forget_others(&wanted, &references.provider_images);
+    let age = lookup.age();
     // Both are asked for before either is waited for.
     let (image, external) = futures::join!(
         lookup.image(&wanted),
-        lookup.external_providers(references.provider_images.iter()),
+        lookup_of_providers.provider_images(references.provider_images.iter(), age),
     );
     let (mut image, external) = match (image, external) {
         (Ok(image), Ok(external)) => (image, external),

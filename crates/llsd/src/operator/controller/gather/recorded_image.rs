@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use llsd_plan::facts::ImageFacts;
+use llsd_plan::facts::{ExternalProviderFacts, ImageFacts};
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::image_record::{IMAGES_KEY, ImageRecord};
 use llsd_plan::resource::Resource;
@@ -21,6 +21,25 @@ pub async fn recorded(
     live: &[LiveObject],
     digest: &str,
 ) -> Option<ImageFacts> {
+    find(context, resource, live, |record| record.facts(digest)).await
+}
+
+/// The same of an external provider's image.
+pub async fn recorded_provider(
+    context: &Context,
+    resource: &Resource,
+    live: &[LiveObject],
+    digest: &str,
+) -> Option<ExternalProviderFacts> {
+    find(context, resource, live, |record| record.provider(digest)).await
+}
+
+async fn find<T>(
+    context: &Context,
+    resource: &Resource,
+    live: &[LiveObject],
+    pick: impl Fn(&ImageRecord) -> Option<T>,
+) -> Option<T> {
     for object in live.iter().filter(|object| is_image_record(object, resource)) {
         let Some(hash) = object.content_hash() else { continue };
         let record = match context.image_records.get(hash) {
@@ -28,7 +47,7 @@ pub async fn recorded(
             None if context.image_records.is_forged(object) => None,
             None => read(context, resource, object, hash).await,
         };
-        if let Some(facts) = record.and_then(|record| record.facts(digest)) {
+        if let Some(facts) = record.and_then(|record| pick(&record)) {
             return Some(facts);
         }
     }

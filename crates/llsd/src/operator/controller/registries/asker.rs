@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use llsd_registry::credentials::Keyring;
-use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry};
+use llsd_registry::{Credential, Credentials, Error, Image, Reference, Registry, Wanted};
 
 use super::pull_credentials::PullCredentials;
 use crate::operator::telemetry::{Lookup, Metrics};
@@ -18,6 +18,8 @@ pub struct Asker {
     pub registry: Arc<Registry>,
     pub credentials: Arc<PullCredentials>,
     pub keyring: Arc<Keyring>,
+    /// What is looked for in images.
+    pub wanted: Wanted,
     pub metrics: Metrics,
 }
 
@@ -30,14 +32,14 @@ impl Credentials for Asker {
 impl Asker {
     /// What it was told before.
     pub async fn recall(&self, image: &Reference, age: Duration) -> Option<Found> {
-        let recalled = self.registry.recall(image, self, age).await?;
+        let recalled = self.registry.recall_with(image, self.wanted, self, age).await?;
         self.count(image, recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
         Some(recalled)
     }
 
     /// What the registry says now.
     pub async fn find(&self, image: &Reference) -> Found {
-        let found = self.registry.find(image, self).await;
+        let found = self.registry.find_with(image, self.wanted, self).await;
         self.count(image, found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
         found
     }

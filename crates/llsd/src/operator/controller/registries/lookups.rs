@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use llsd_plan::resource::Key;
-use llsd_registry::{Error, Reference};
+use llsd_registry::{Error, Reference, Wanted};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -49,7 +49,10 @@ pub struct Lookups {
     queue: Arc<Queue>,
 }
 
-type Questions = HashMap<Key, HashMap<Reference, Question>>;
+type Questions = HashMap<Key, HashMap<Asked, Question>>;
+
+/// An image, and what is looked for in it.
+type Asked = (Reference, Wanted);
 
 #[derive(Debug)]
 struct Question {
@@ -80,17 +83,18 @@ impl Lookups {
         image: &Reference,
         age: Duration,
     ) -> Answer {
-        if let Some(known) = self.known(key, image) {
+        let asked = (image.clone(), asker.wanted);
+        if let Some(known) = self.known(key, &asked) {
             return known;
         }
         if let Some(recalled) = self.recall(asker, image, age).await {
             return Answer::Known(recalled);
         }
-        let answered = self.start(key, asker, image);
+        let answered = self.start(key, asker, &asked);
         // Not for long, and not at all where others of this tenant have waited in vain.
         let patience = if self.is_slow(key) { Duration::ZERO } else { self.patience };
         let _ = timeout(patience, answered.notified()).await;
-        self.known_or_wakes(key, image)
+        self.known_or_wakes(key, &asked)
     }
 
     /// What was said of an image within `age`. If that is not known, it is asked, and nobody waits; an
@@ -102,13 +106,14 @@ impl Lookups {
         image: &Reference,
         age: Duration,
     ) -> Option<Found> {
-        if let Some(Answer::Known(known)) = self.known(key, image) {
+        let asked = (image.clone(), asker.wanted);
+        if let Some(Answer::Known(known)) = self.known(key, &asked) {
             return Some(known);
         }
         let recalled = self.recall(asker, image, age).await;
         if recalled.is_none() {
-            self.start(key, asker, image);
-            self.known_or_wakes(key, image);
+            self.start(key, asker, &asked);
+            self.known_or_wakes(key, &asked);
         }
         recalled
     }
@@ -126,13 +131,13 @@ impl Lookups {
     /// The resource has no other questions than about these images; what waits for its turn to be asked
     /// about another is not asked.
     pub fn only(&self, key: &Key, images: &[Reference]) {
-        self.keep(key, |image, _| images.contains(image));
+        self.keep(key, |(image, _), _| images.contains(image));
     }
 
-    fn keep(&self, key: &Key, is_kept: impl Fn(&Reference, &Question) -> bool) {
+    fn keep(&self, key: &Key, is_kept: impl Fn(&Asked, &Question) -> bool) {
         let mut questions = self.lock();
         if let Some(own) = questions.get_mut(key) {
-            own.retain(|image, question| is_kept(image, question));
+            own.retain(|asked, question| is_kept(asked, question));
             if own.is_empty() {
                 questions.remove(key);
             }
@@ -140,7 +145,7 @@ impl Lookups {
     }
 
     /// Asks, unless that is under way.
-    fn start(self: &Arc<Self>, key: &Key, asker: &Asker, image: &Reference) -> Arc<Notify> {
+    fn start(self: &Arc<Self>, key: &Key, asker: &Asker, asked: &Asked) -> Arc<Notify> {
         let mut questions = self.lock();
         // Answers for resources that are gone.
         questions.retain(|_, own| {
@@ -148,12 +153,12 @@ impl Lookups {
             !own.is_empty()
         });
         let own = questions.entry(key.clone()).or_default();
-        if let Some(under_way) = own.get(image) {
+        if let Some(under_way) = own.get(asked) {
             return Arc::clone(&under_way.answered);
         }
         let answered = Arc::new(Notify::new());
         own.insert(
-            image.clone(),
+            asked.clone(),
             Question {
                 since: Instant::now(),
                 wakes: false,
@@ -163,29 +168,29 @@ impl Lookups {
         );
         drop(questions);
         let (lookups, turns) = (Arc::downgrade(self), Arc::clone(&self.turns));
-        let (key, asker, image) = (key.clone(), asker.clone(), image.clone());
+        let (key, asker, asked) = (key.clone(), asker.clone(), asked.clone());
         let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         while asking.try_join_next().is_some() {}
         asking.spawn(async move {
             let turn = turns.turn(&key.namespace).await;
-            let is_asked = |lookups: Arc<Self>| lookups.is_asked(&key, &image);
+            let is_asked = |lookups: Arc<Self>| lookups.is_asked(&key, &asked);
             if !Weak::upgrade(&lookups).is_some_and(is_asked) {
                 return;
             }
-            let finding = AssertUnwindSafe(Box::pin(asker.find(&image))).catch_unwind();
-            let found = finding.await.unwrap_or_else(|_| Err(bug(&image)));
+            let finding = AssertUnwindSafe(Box::pin(asker.find(&asked.0))).catch_unwind();
+            let found = finding.await.unwrap_or_else(|_| Err(bug(&asked.0)));
             drop(turn);
             if let Some(lookups) = Weak::upgrade(&lookups) {
-                lookups.answer(&key, &image, found);
+                lookups.answer(&key, &asked, found);
             }
         });
         drop(asking);
         answered
     }
 
-    fn answer(&self, key: &Key, image: &Reference, found: Found) {
+    fn answer(&self, key: &Key, asked: &Asked, found: Found) {
         let mut questions = self.lock();
-        let question = questions.get_mut(key).and_then(|own| own.get_mut(image));
+        let question = questions.get_mut(key).and_then(|own| own.get_mut(asked));
         let Some(question) = question else { return };
         question.answer = Some(found);
         question.since = Instant::now();
@@ -197,23 +202,23 @@ impl Lookups {
         }
     }
 
-    fn known(&self, key: &Key, image: &Reference) -> Option<Answer> {
+    fn known(&self, key: &Key, asked: &Asked) -> Option<Answer> {
         let questions = self.lock();
-        let question = questions.get(key)?.get(image).filter(|question| !question.is_outdated())?;
+        let question = questions.get(key)?.get(asked).filter(|question| !question.is_outdated())?;
         Some(match &question.answer {
             Some(found) => Answer::Known(found.clone()),
             None => Answer::Awaited(question.since.elapsed()),
         })
     }
 
-    fn is_asked(&self, key: &Key, image: &Reference) -> bool {
-        self.lock().get(key).is_some_and(|own| own.contains_key(image))
+    fn is_asked(&self, key: &Key, asked: &Asked) -> bool {
+        self.lock().get(key).is_some_and(|own| own.contains_key(asked))
     }
 
     /// The answer, or from now on it wakes the resource.
-    fn known_or_wakes(&self, key: &Key, image: &Reference) -> Answer {
+    fn known_or_wakes(&self, key: &Key, asked: &Asked) -> Answer {
         let mut questions = self.lock();
-        let question = questions.get_mut(key).and_then(|own| own.get_mut(image));
+        let question = questions.get_mut(key).and_then(|own| own.get_mut(asked));
         let Some(question) = question else { return Answer::Awaited(Duration::ZERO) };
         if let Some(found) = &question.answer {
             return Answer::Known(found.clone());

@@ -28,6 +28,7 @@ impl Scene {
             registry: Arc::new(Registry::new(Config { registries, ..Config::default() })),
             credentials: Arc::new(PullCredentials::default()),
             keyring: Arc::default(),
+            wanted: Wanted::Base,
             metrics: Metrics::new("0"),
         };
         let lookups = Arc::new(Lookups::new(PATIENCE, Arc::clone(&queue)));

@@ -6,10 +6,24 @@ use std::io::Write;
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
-use llsd_image::Digest;
 use tar::{Builder, EntryType, Header};
 
-use crate::root::File;
+use crate::Digest;
+
+/// One file of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Without a slash before it.
+    pub path: String,
+    pub mode: u32,
+    pub content: Vec<u8>,
+}
+
+impl File {
+    pub fn new(path: &str, mode: u32, content: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.to_owned(), mode, content: content.into() }
+    }
+}
 
 /// An archive as it is stored.
 #[derive(Clone, Debug)]

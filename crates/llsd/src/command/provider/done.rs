@@ -1,0 +1,7 @@
+//! What each of these commands comes to.
+
+use crate::command::Exit;
+use crate::command::image::Failure;
+
+/// The text for stdout and how the command ended, or why it came to nothing.
+pub(super) type Done = Result<(String, Exit), Failure>;

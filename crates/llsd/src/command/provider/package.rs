@@ -1,0 +1,280 @@
+//! `llsd provider package`: an image out of wheels, written to a registry without a container engine.
+//! The same wheels give the same image.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use llsd_image::assembly::{self, Assembled, CONFIG, Content, LAYER, layer};
+use llsd_image::document::OCI_MANIFEST;
+use llsd_provider::layout::{FILE, FOLDER, PACKAGES};
+use llsd_provider::python::Architecture;
+use llsd_provider::wheel::Wheel;
+use llsd_provider::{Fault, Loader, PackageFile, ProviderPackage, check_wheels};
+use llsd_registry::{Reference, Repository};
+use serde_json::{Value, json};
+
+use super::done::Done;
+use crate::command::Exit;
+use crate::command::image::{Access, Connection, Failure, Remarks};
+
+/// The machines that images are made for.
+const MACHINES: [Architecture; 2] = [Architecture::X86_64, Architecture::Aarch64];
+/// The time of everything in the image: the same wheels are to give the same image.
+const TIME: &str = "1970-01-01T00:00:00Z";
+
+/// Make an image out of a provider's wheels, and push it
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Wheels, or folders with wheels in them or in their folder dist
+    #[arg(value_name = "DIR|WHEEL", required = true)]
+    sources: Vec<PathBuf>,
+
+    /// The API that the provider provides, such as inference
+    #[arg(long, value_name = "API")]
+    api: String,
+
+    /// The provider's type, such as remote::acme
+    #[arg(long = "type", value_name = "TYPE")]
+    provider_type: String,
+
+    /// The Python module that the server loads
+    #[arg(long, value_name = "MODULE")]
+    module: String,
+
+    /// For a package without a module `provider`: the class of its configuration
+    #[arg(long, value_name = "CLASS")]
+    config_class: Option<String>,
+
+    /// For such a package: an API that the provider uses
+    #[arg(long, value_name = "API", requires = "config_class")]
+    api_dependency: Vec<String>,
+
+    /// Who makes the provider; without it, the author whom the wheel names
+    #[arg(long, value_name = "NAME")]
+    vendor: Option<String>,
+
+    /// The image to write
+    #[arg(short = 't', long = "tag", value_name = "REF")]
+    target: Reference,
+
+    #[command(flatten)]
+    connection: Connection,
+}
+
+pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
+    if arguments.target.digest().is_some() || arguments.target.tag().is_none() {
+        return Err(Failure::Usage("-t takes a name with a tag".to_owned()));
+    }
+    let mut wheels = opened(&arguments.sources, remarks)?;
+    let mut faults = check_wheels(&mut wheels, None);
+    let images = images(arguments, &wheels, &mut faults);
+    if !faults.is_empty() {
+        for Fault { at, message, remedy } in &faults {
+            remarks.problem(at, message, remedy);
+        }
+        return Err(Failure::Remarked);
+    }
+    let image = assemble(&images, &contents(&arguments.sources)?);
+    let access = Access::new(&arguments.connection, remarks)?;
+    let name = arguments.target.manifest_name();
+    let write = async |repository: Repository<'_>| repository.push_image(&image, &name).await;
+    let digest = access.writing(&arguments.target, remarks, write).await?;
+    for (machine, package) in &images {
+        let of = machine.of_image();
+        let count = package.dependency_wheels.len();
+        remarks.line(&format!("linux/{of}: {}, and {count} wheels beside it", package.wheel));
+    }
+    remarks.line(&format!("{} is now {digest}", arguments.target));
+    Ok((format!("{digest}\n"), Exit::Fine))
+}
+
+/// The wheels by their paths, in the order of their names.
+fn paths(sources: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>, Failure> {
+    let unread = |path: &Path, why: &dyn std::fmt::Display| {
+        Failure::Usage(format!("{}: {why}", path.display()))
+    };
+    let mut found = BTreeMap::new();
+    for source in sources {
+        let files = if source.is_dir() {
+            let own = wheels_in(source).map_err(|error| unread(source, &error))?;
+            let dist = source.join("dist");
+            let own = if own.is_empty() && dist.is_dir() { wheels_in(&dist) } else { Ok(own) };
+            own.map_err(|error| unread(&dist, &error))?
+        } else {
+            vec![source.clone()]
+        };
+        if files.is_empty() {
+            return Err(unread(source, &"there are no wheels in it; build them first"));
+        }
+        for file in files {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            found.insert(name, file);
+        }
+    }
+    Ok(found)
+}
+
+fn wheels_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "whl") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn opened(sources: &[PathBuf], remarks: &mut Remarks) -> Result<Vec<Wheel<File>>, Failure> {
+    let (mut wheels, mut is_wrong) = (Vec::new(), false);
+    for (name, path) in paths(sources)? {
+        let file = File::open(&path)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        match Wheel::open(&name, file) {
+            Ok(wheel) => wheels.push(wheel),
+            Err(faults) => {
+                is_wrong = true;
+                for Fault { at, message, remedy } in &faults {
+                    remarks.problem(at, message, remedy);
+                }
+            }
+        }
+    }
+    if is_wrong { Err(Failure::Remarked) } else { Ok(wheels) }
+}
+
+fn contents(sources: &[PathBuf]) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    let mut contents = BTreeMap::new();
+    for (name, path) in paths(sources)? {
+        let bytes = fs::read(&path)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        contents.insert(name, bytes);
+    }
+    Ok(contents)
+}
+
+/// What the image of each machine holds: of each distribution the wheel that fits the machine.
+fn images(
+    arguments: &Arguments,
+    wheels: &[Wheel<File>],
+    faults: &mut Vec<Fault>,
+) -> Vec<(Architecture, ProviderPackage)> {
+    let mut images = Vec::new();
+    let names: std::collections::BTreeSet<String> = wheels.iter().map(Wheel::name).collect();
+    for machine in MACHINES {
+        let fitting: Vec<&Wheel<File>> =
+            wheels.iter().filter(|wheel| wheel.fits_machine(machine)).collect();
+        let has = |name: &String| fitting.iter().any(|wheel| wheel.name() == *name);
+        if names.iter().all(has) {
+            match package(arguments, &fitting) {
+                Ok(package) => images.push((machine, package)),
+                Err(wrong) => {
+                    faults.extend(wrong);
+                    return images;
+                }
+            }
+        }
+    }
+    if images.is_empty() {
+        faults.push(Fault::new(
+            PACKAGES,
+            "the wheels are not all for one machine",
+            "give for each distribution a wheel for x86_64, for aarch64, or for any machine",
+        ));
+    }
+    images
+}
+
+/// What the package file says, judged by the reader of package files.
+fn package(arguments: &Arguments, wheels: &[&Wheel<File>]) -> Result<ProviderPackage, Vec<Fault>> {
+    let is_main = |wheel: &&&Wheel<File>| wheel.has_module(&arguments.module);
+    let Some(main) = wheels.iter().find(is_main) else {
+        return Err(vec![Fault::new(
+            "--module",
+            format!("no wheel has the module {}", arguments.module),
+            "name the module that the server loads, and the wheel that has it",
+        )]);
+    };
+    let provider = format!("{}.provider", arguments.module);
+    if arguments.config_class.is_none() && !main.has_module(&provider) {
+        return Err(vec![Fault::new(
+            &main.file,
+            format!("it has no module {provider}, which the server imports"),
+            "add it, with get_provider_spec(), or name the configuration with --config-class",
+        )]);
+    }
+    let others = wheels.iter().filter(|wheel| wheel.file != main.file);
+    let metadata = &main.metadata;
+    let vendor = arguments.vendor.clone().or_else(|| metadata.author.clone());
+    let package = ProviderPackage {
+        name: main.name(),
+        version: metadata.version.to_string(),
+        vendor: vendor.unwrap_or_else(|| main.name()),
+        description: metadata.summary.clone(),
+        maintainer: None,
+        package_name: arguments.module.clone(),
+        provider_type: arguments.provider_type.clone(),
+        api: arguments.api.clone(),
+        wheel: main.file.clone(),
+        dependency_wheels: others.map(|wheel| wheel.file.clone()).collect(),
+        loader: match &arguments.config_class {
+            None => Loader::Module,
+            Some(class) => Loader::ProvidersD {
+                config_class: class.clone(),
+                api_dependencies: arguments.api_dependency.clone(),
+            },
+        },
+    };
+    PackageFile::parse(&package.to_yaml()).map(|_| package)
+}
+
+fn assemble(
+    images: &[(Architecture, ProviderPackage)],
+    contents: &BTreeMap<String, Vec<u8>>,
+) -> Assembled {
+    let (mut blobs, mut manifests) = (Vec::new(), Vec::new());
+    let root = FOLDER.trim_start_matches('/');
+    for (machine, package) in images {
+        let file = assembly::File::new(&format!("{root}/{FILE}"), 0o644, package.to_yaml());
+        let mut files = vec![file];
+        for name in std::iter::once(&package.wheel).chain(&package.dependency_wheels) {
+            let content = contents.get(name).cloned().unwrap_or_default();
+            files.push(assembly::File::new(&format!("{root}/{PACKAGES}/{name}"), 0o644, content));
+        }
+        let layer = layer(&files, 0);
+        let labels = labels(package);
+        let config = json!({
+            "created": TIME,
+            "architecture": machine.of_image(),
+            "os": "linux",
+            "config": {"Labels": labels},
+            "rootfs": {"type": "layers", "diff_ids": [layer.diff_id.to_string()]},
+            "history": [{"created": TIME, "created_by": "llsd provider package"}],
+        });
+        let config = Content::json(CONFIG, &config);
+        let layer = Content { media_type: LAYER, bytes: layer.bytes.into() };
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": OCI_MANIFEST,
+            "config": config.descriptor(),
+            "layers": [layer.descriptor()],
+            "annotations": labels,
+        });
+        blobs.extend([config, layer]);
+        let manifest = Content::json(OCI_MANIFEST, &manifest);
+        manifests.push((machine.of_image().to_owned(), manifest));
+    }
+    let annotations = images.first().map(|(_, package)| labels(package)).unwrap_or_default();
+    Assembled::of(blobs, manifests, &annotations)
+}
+
+/// What tools for images show.
+fn labels(package: &ProviderPackage) -> Value {
+    json!({
+        "org.opencontainers.image.title": package.name,
+        "org.opencontainers.image.vendor": package.vendor,
+        "org.opencontainers.image.version": package.version,
+    })
+}

@@ -1,0 +1,7 @@
+"""What `config` of the resource may say."""
+
+from pydantic import BaseModel
+
+
+class GreetingConfig(BaseModel):
+    greeting: str = "Hello"

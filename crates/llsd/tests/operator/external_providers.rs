@@ -1,0 +1,205 @@
+//! External providers as the operator plans them: read out of their images, pinned, merged, and refused in
+//! the contract's words before a pod starts.
+
+use llsd_testkit::{RegistryServer, TestImage};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::provider_image::{ProviderImage, greeting, package_file};
+use llsd_testbed::bed::Bed;
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+use llsd_testbed::registry::allowed;
+use llsd_testbed::story::{config, entry, vllm};
+
+struct World {
+    bed: Bed,
+    registry: RegistryServer,
+}
+
+/// A resource at rest is looked at every other second.
+async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
+    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
+    let world = WORLD.get_or_init(async || {
+        let bed = Bed::start(&["--resync", "2"]).await?;
+        let registry = RegistryServer::builder().start().await.unwrap();
+        bed.configure(json!({"registries": allowed(&[&registry])})).await;
+        Some(World { bed, registry })
+    });
+    let world = world.await.as_ref()?;
+    Some((world, world.bed.namespace(prefix).await))
+}
+
+impl World {
+    async fn push(&self, name: &str, image: &TestImage) -> (String, String) {
+        let digest = self.registry.push(&format!("providers/{name}"), "1", image).await.unwrap();
+        (format!("{}/providers/{name}:1", self.registry.host()), digest)
+    }
+}
+
+fn with(providers: &Value) -> Value {
+    let mut spec = vllm();
+    spec["externalProviders"] = providers.clone();
+    spec
+}
+
+fn greet(image: &str) -> Value {
+    json!({"toolRuntime": [{
+        "providerId": "greet", "image": image, "config": {"greeting": "Good morning"},
+        "secretRefs": {"token": {"name": "creds", "key": "token"}},
+    }]})
+}
+
+async fn init_containers(namespace: &Namespace<'_>) -> Vec<(String, String)> {
+    let deployment = namespace.get("Deployment", "demo").await.expect("a Deployment");
+    let all = &deployment["spec"]["template"]["spec"]["initContainers"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = all.as_array().into_iter().flatten();
+    all.map(|container| (text(&container["name"]), text(&container["image"]))).collect()
+}
+
+#[tokio::test]
+async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
+    let Some((world, namespace)) = world("provider").await else { return };
+    let (image, first) = world.push("greeting", &ProviderImage::greeting("1").image()).await;
+    namespace.secret("creds", json!({"token": "a-token"})).await;
+    namespace.distribution("demo", with(&greet(&image))).await;
+    let ready = namespace.until_ready("demo").await;
+
+    let file = config(&namespace, &ready).await;
+    let expected = json!({
+        "provider_id": "greet", "provider_type": "inline::greeting", "module": "greeting_provider",
+        "config": {"greeting": "Good morning", "token": "${env.LLSD_GREET_TOKEN}"},
+    });
+    assert_eq!(*entry(&file["providers"]["tool_runtime"], "provider_id", "greet"), expected);
+    let containers = init_containers(&namespace).await;
+    let names: Vec<&str> = containers.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["prepare-installer", "describe-server", "install-greet"]);
+    assert_eq!(containers[2].1, format!("{image}@{first}"));
+    let told = &ready["status"]["externalProviders"][0];
+    assert_eq!(told["providerId"], "greet");
+    assert_eq!(told["image"], format!("{image}@{first}"));
+    assert_eq!(told["initContainerName"], "install-greet");
+
+    // A tag that moved is told, and applied when somebody asks for it.
+    let before = namespace.running("demo").await;
+    let (_, second) = world.push("greeting", &ProviderImage::greeting("2").image()).await;
+    let pending = namespace.until_condition("demo", "UpdatePending", "True", "NewerImage").await;
+    let said = condition(&pending, "UpdatePending")["message"].as_str().unwrap().to_owned();
+    let expected = format!("The tag of the provider image {image} points to {second} by now; ");
+    assert!(said.starts_with(&expected), "{said}");
+    assert_eq!(namespace.running("demo").await, before, "nothing rolls by itself");
+    let refresh = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});
+    namespace.patch(DISTRIBUTION, "demo", &refresh).await;
+    let pinned = format!("{image}@{second}");
+    namespace
+        .until(DISTRIBUTION, "demo", "installs the newer image", |object| {
+            object["status"]["externalProviders"][0]["image"] == pinned.as_str()
+                && condition(object, "UpdatePending").is_null()
+        })
+        .await;
+    assert_eq!(init_containers(&namespace).await[2].1, pinned);
+
+    // Without it in the resource nothing of it is left.
+    namespace.patch(DISTRIBUTION, "demo", &json!({"spec": {"externalProviders": null}})).await;
+    namespace
+        .until(DISTRIBUTION, "demo", "runs without it", |object| {
+            object["status"]["externalProviders"].is_null()
+                && condition(object, "Ready")["status"] == "True"
+        })
+        .await;
+    assert!(init_containers(&namespace).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
+    let Some((world, namespace)) = world("mistakes").await else { return };
+    let (good, _) = world.push("right", &ProviderImage::greeting("1").image()).await;
+    let (bare, _) = world.push("bare", &TestImage::new()).await;
+    let wheel = greeting("1");
+    let text = package_file("greeting", "greeting_provider", "inline::greeting", &wheel);
+    let broken = ProviderImage::new(&text.replace("spec:\n", "spec: [\n"), &[]);
+    let (broken, _) = world.push("broken", &broken.image()).await;
+    let lacking = ProviderImage::new(&text.replace(", vendor: us", ""), &[]);
+    let (lacking, _) = world.push("lacking", &lacking.image()).await;
+    let one = |api: &str, image: &str| json!({api: [{"providerId": "greet", "image": image}]});
+    let cases = [
+        (
+            one("toolRuntime", &bare),
+            "toolRuntime[0].image",
+            format!("Missing /lls-provider/lls-provider-spec.yaml in image {bare}"),
+        ),
+        (
+            one("toolRuntime", &broken),
+            "toolRuntime[0].image",
+            format!("{broken}: lls-provider-spec.yaml, line "),
+        ),
+        (
+            one("toolRuntime", &lacking),
+            "toolRuntime[0].image",
+            format!(
+                "{lacking}: lls-provider-spec.yaml, line 3, column 1: metadata.vendor: is missing"
+            ),
+        ),
+        (
+            one("inference", &good),
+            "inference[0]",
+            "the image provides the API tool_runtime, not inference (move the provider to \
+             externalProviders.toolRuntime)"
+                .to_owned(),
+        ),
+    ];
+    for (number, (providers, place, words)) in cases.into_iter().enumerate() {
+        let name = format!("demo-{number}");
+        namespace.distribution(&name, with(&providers)).await;
+        let reason = "ConfigGenerationFailed";
+        let refused = namespace.until_condition(&name, "ConfigGenerated", "False", reason).await;
+        let said = condition(&refused, "ConfigGenerated")["message"].as_str().unwrap().to_owned();
+        assert!(said.starts_with(&format!("spec.externalProviders.{place}: {words}")), "{said}");
+        let told = &refused["status"]["externalProviders"][0];
+        assert_eq!((&told["phase"], &told["message"]), (&json!("Failed"), &json!(said)), "{told}");
+        assert!(namespace.get("Deployment", &name).await.is_none());
+    }
+    // Two alike, each of them right.
+    let wheel = ProviderImage::new(&text.replace("tool_runtime", "safety"), &[&wheel]);
+    let (other, _) = world.push("other", &wheel.image()).await;
+    let mut twice = one("toolRuntime", &good);
+    twice["safety"] = json!([{"providerId": "greet", "image": other}]);
+    namespace.distribution("twice", with(&twice)).await;
+    let refused = namespace
+        .until_condition("twice", "ConfigGenerated", "False", "ConfigGenerationFailed")
+        .await;
+    let said = condition(&refused, "ConfigGenerated")["message"].as_str().unwrap();
+    assert!(said.contains("the id `greet` is that of spec.externalProviders."), "{said}");
+    assert!(said.contains(&good) && said.contains(&other), "{said}");
+}
+
+#[tokio::test]
+async fn providers_are_merged_into_a_file_of_the_users_own() {
+    let Some((world, namespace)) = world("merged").await else { return };
+    let (image, _) = world.push("merged", &ProviderImage::greeting("1").image()).await;
+    let own = "version: 2\ndistro_name: mine\napis: [tool_runtime]\nproviders:\n  tool_runtime:\n  \
+               - {provider_id: greet, provider_type: inline::other, config: {}}\nstorage: {}\n";
+    namespace.config_map("mine", json!({"config.yaml": own, "notes.txt": "beside it"})).await;
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "overrideConfig": {"configMapName": "mine"},
+        "externalProviders": {"toolRuntime": [{"providerId": "greet", "image": image}]},
+    });
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let says = "takes the place of the tool_runtime provider `greet` (inline::other) with inline::greeting";
+    namespace.until_event("demo", "ProviderOverridden", says).await;
+    let deployment = namespace.get("Deployment", "demo").await.unwrap();
+    let volumes = &deployment["spec"]["template"]["spec"]["volumes"];
+    let mounted = &entry(volumes, "name", "user-config")["configMap"]["name"];
+    assert_ne!(mounted, "mine");
+    let copy = namespace.get("ConfigMap", mounted.as_str().unwrap()).await.unwrap();
+    assert_eq!(copy["data"]["notes.txt"], "beside it");
+    let file: Value =
+        llsd_plan::document::read(copy["data"]["config.yaml"].as_str().unwrap()).unwrap();
+    let expected = json!([{
+        "provider_id": "greet", "provider_type": "inline::greeting", "module": "greeting_provider",
+    }]);
+    assert_eq!(file["providers"]["tool_runtime"], expected);
+    assert_eq!(file["distro_name"], "mine");
+}
