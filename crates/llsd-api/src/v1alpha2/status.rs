@@ -64,6 +64,7 @@ pub struct LlamaStackDistributionStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalProviderStatus {
+    /// Its id.
     pub provider_id: String,
     /// Its image, pinned to a digest where that is known.
     pub image: String,

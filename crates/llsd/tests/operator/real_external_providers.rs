@@ -11,16 +11,15 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_plan::facts::DEFAULT_OPERATOR_IMAGE;
-use llsd_testkit::{ControlPlane, RegistryServer, Release, TestWheel};
+use llsd_testkit::{RegistryServer, Release, TestWheel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::provider_image::{ProviderImage, package_file};
-use super::real_server_end_to_end::distribution;
-use llsd_testbed::install::install;
+use super::real_site::RealSite;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::operator::{Operator, executable};
+use llsd_testbed::operator::executable;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
@@ -30,13 +29,13 @@ const PATIENCE: Duration = Duration::from_mins(6);
 /// What stands for the images of providers, by name without tag and digest.
 type Images = Arc<Mutex<BTreeMap<String, PathBuf>>>;
 
-struct World {
-    registry: RegistryServer,
+struct World<'a> {
+    registry: &'a RegistryServer,
     images: Images,
     folder: TempDir,
 }
 
-impl World {
+impl World<'_> {
     /// An image in the registry, and its folder for pods.
     async fn push(&self, name: &str, provider: &ProviderImage) -> String {
         let folder = self.folder.path().join(name);
@@ -74,45 +73,32 @@ async fn providers_of_images_are_served_by_ogx() {
 }
 
 async fn served_by(release: Release, base: &str, with_mistakes: bool) {
-    if !release.install_or_skip() {
-        return;
-    }
-    let venv = release.install().unwrap();
-    let builder = ControlPlane::builder().with_controller_manager();
-    let Some(cluster) = builder.start_or_skip().await else { return };
-    let user = install(&cluster).await;
     let images = Images::default();
     let program = executable();
     let operator = ImageStandIn::programs(program.parent().unwrap())
         .with_command([program.display().to_string()]);
-    let (server, known) = (ImageStandIn::server(&venv), Arc::clone(&images));
-    let stand_in = move |image: &str| {
+    let known = Arc::clone(&images);
+    let others = move |image: &str| {
         let name = image.split('@').next().unwrap_or_default();
         let name = name.strip_suffix(":1").unwrap_or(name);
         match known.lock().unwrap().get(name) {
             Some(folder) => Some(ImageStandIn::default().with_folder(folder, "/lls-provider")),
-            None if image == DEFAULT_OPERATOR_IMAGE => Some(operator.clone()),
-            None => Some(server.clone()),
+            None => (image == DEFAULT_OPERATOR_IMAGE).then(|| operator.clone()),
         }
     };
-    let Some(kubelet) = RunningKubelet::start_or_skip(&cluster, stand_in).await else { return };
-    let registry = RegistryServer::builder().start().await.unwrap();
     let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(base))];
-    let image = distribution(&cluster, &registry, release.version(), labels).await;
-    let world = World { registry, images, folder: tempfile::tempdir().unwrap() };
-    let template = kubelet.server_url_template();
-    let kubeconfig = cluster.kubeconfig_for(&user, &[]);
-    let _operator =
-        Operator::replica(&cluster, &kubeconfig, &["--server-url-template", template.as_str()]);
-    let namespace =
-        Namespace { cluster: &cluster, name: cluster.namespace("external").await.unwrap() };
+    let Some(site) = RealSite::with_images(release, labels, others).await else { return };
+    let _operator = site.operator(&[]);
+    let namespace = site.namespace("external").await;
+    let (kubelet, image) = (&site.kubelet, &site.image);
+    let world = World { registry: &site.registry, images, folder: tempfile::tempdir().unwrap() };
 
     // Two ids of one image.
     let good = world.push("greeting", &ProviderImage::greeting("1")).await;
     let mut again = greet(&good);
     again["providerId"] = json!("greet-again");
-    namespace.distribution("real", spec(&image, &[greet(&good), again])).await;
-    let ready = until(&namespace, &kubelet, |now| {
+    namespace.distribution("real", spec(image, &[greet(&good), again])).await;
+    let ready = until(&namespace, kubelet, |now| {
         phases(now) == ["greet: Ready", "greet-again: Ready"]
             && condition(now, "Ready")["status"] == "True"
     })
@@ -125,11 +111,11 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
     assert_eq!(served["config"]["greeting"], "Good morning");
 
     if with_mistakes {
-        refused(&world, &namespace, &kubelet, &image, &good).await;
+        refused(&world, &namespace, kubelet, image, &good).await;
     }
 
-    namespace.distribution("real", spec(&image, &[])).await;
-    until(&namespace, &kubelet, |now| {
+    namespace.distribution("real", spec(image, &[])).await;
+    until(&namespace, kubelet, |now| {
         now["status"]["externalProviders"].is_null()
             && condition(now, "Ready")["status"] == "True"
             && condition(now, "Ready")["observedGeneration"] == now["metadata"]["generation"]
@@ -140,7 +126,7 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
 
 /// Providers that do not fit, each beside the good one, and what a user reads of each.
 async fn refused(
-    world: &World,
+    world: &World<'_>,
     namespace: &Namespace<'_>,
     kubelet: &RunningKubelet,
     image: &str,

@@ -15,8 +15,8 @@ pub struct RealSite {
     /// The image's reference.
     pub image: String,
     pub cluster: ControlPlane,
+    pub registry: RegistryServer,
     user: String,
-    _registry: RegistryServer,
 }
 
 impl RealSite {
@@ -25,21 +25,30 @@ impl RealSite {
         release: Release,
         labels: [(&str, String); N],
     ) -> Option<Self> {
+        Self::with_images(release, labels, |_| None).await
+    }
+
+    /// The same with more images than the server's: what stands for one, by its reference.
+    pub async fn with_images<const N: usize>(
+        release: Release,
+        labels: [(&str, String); N],
+        others: impl Fn(&str) -> Option<ImageStandIn> + Send + Sync + 'static,
+    ) -> Option<Self> {
         if !release.install_or_skip() {
             return None;
         }
-        let stand_in = ImageStandIn::server(&release.install().unwrap());
+        let server = ImageStandIn::server(&release.install().unwrap());
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let user = install(&cluster).await;
-        let kubelet =
-            RunningKubelet::start_or_skip(&cluster, move |_| Some(stand_in.clone())).await?;
+        let stand_in = move |image: &str| others(image).or_else(|| Some(server.clone()));
+        let kubelet = RunningKubelet::start_or_skip(&cluster, stand_in).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let image = push(&registry, release.version(), labels).await;
         let host = registry.host();
         let registries = format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n");
         let operators = Namespace { cluster: &cluster, name: names::NAMESPACE.to_owned() };
         operators.config_map(names::CONFIG_MAP, json!({"registries": registries})).await;
-        Some(Self { kubelet, image, cluster, user, _registry: registry })
+        Some(Self { kubelet, image, cluster, registry, user })
     }
 
     /// One replica of the operator, which asks the servers where the stand-in has them.
