@@ -31,6 +31,11 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
     if !deployment.is_null() {
         lines.add("for", &callers::described(resource));
     }
+    for provider in status["externalProviders"].as_array().into_iter().flatten() {
+        let [id, phase, message] = ["providerId", "phase", "message"].map(|key| text(&provider[key]));
+        let message = if message.is_empty() { message } else { format!(": {message}") };
+        lines.add("brought", &format!("{id}, {phase}{message}"));
+    }
     for pending in [ConditionType::UpdatePending, ConditionType::RolledBack] {
         if let Some(pending) = condition(status, pending) {
             lines.add("pending", &sentence(pending));
@@ -162,6 +167,10 @@ mod tests {
             "status": {
                 "observedGeneration": 3, "phase": "Ready", "serviceURL": "http://llama:8321",
                 "version": {"llamaStackServerVersion": "0.7.3"},
+                "externalProviders": [
+                    {"providerId": "mine", "phase": "Ready"},
+                    {"providerId": "theirs", "phase": "Failed", "message": "the wheel is for Python 3.13"},
+                ],
                 "conditions": [
                     condition("Ready", "True", "Ready", "The server runs as the resource asks for"),
                     condition("HealthCheck", "False", "HealthCheckFailed", "ill"),
@@ -193,6 +202,8 @@ from     the configuration in ConfigMap llama-config-1
          state 5d4f8b since 2026-11-16T10:00:00Z; no earlier state is kept
 at       http://llama:8321
 for      everybody who reaches it
+brought  mine, Ready
+brought  theirs, Failed: the wheel is for Python 3.13
 pending  spec.template waits
 wrong    HealthCheck: ill
 do       llsd rollout approve llama, to apply what waits
