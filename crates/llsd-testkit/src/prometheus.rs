@@ -94,6 +94,10 @@ impl Prometheus {
         Ok(started)
     }
 
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// What a query finds: a list of `{metric, value}`.
     pub async fn query(&self, expression: &str) -> anyhow::Result<Vec<Value>> {
         let answer = self.get("query", &[("query", expression)]).await?;

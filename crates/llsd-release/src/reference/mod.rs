@@ -1,13 +1,17 @@
 //! The reference pages of the documentation, made from what the program itself knows: the resource's
-//! schema, the command line's definition, and the words of a status.
+//! schema, the command line's definition, the words of a status, labels and figures.
 
 mod commands;
 mod fields;
+mod labels;
+mod metrics;
 mod page;
 mod words;
 
 pub use commands::commands;
 pub use fields::fields;
+pub use labels::labels;
+pub use metrics::metrics;
 pub use words::{conditions, events};
 
 /// Every page by its name under `docs/reference`.
@@ -17,5 +21,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("conditions.md", conditions()),
         ("events.md", events()),
         ("fields.md", fields()),
+        ("labels.md", labels()),
+        ("metrics.md", metrics()),
     ]
 }

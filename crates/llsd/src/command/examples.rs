@@ -109,7 +109,8 @@ llsd status my-stack -o json               # for scripts; ends with 1 where it i
         "top",
         "llsd top -A                                # all servers, live; keys sort and filter
 llsd top -A --sort problem | head          # plain lines where nobody looks on
-llsd top -n team -o json",
+llsd top -n team -o json
+llsd top -A --prometheus http://localhost:9090 --sort requests",
     ),
     ("history", "llsd history my-stack                      # the states that can be gone back to"),
     (

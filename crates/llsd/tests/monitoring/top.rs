@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::operator::executable;
+use llsd_testkit::Prometheus;
 use serde_json::{Value, json};
 
 fn mistake() -> Value {
@@ -15,6 +16,15 @@ fn mistake() -> Value {
         "distribution": {"name": "starter"},
         "resources": {"models": [{"name": "m", "provider": "nobody"}]},
     })
+}
+
+/// A real Prometheus that knows of `rate` requests in a second to a Service, as it does of a server's own
+/// figures.
+async fn counting(namespace: &str, service: &str, rate: u32) -> Option<Prometheus> {
+    let labels = json!({"namespace": namespace, "service": service});
+    let rule = json!({"record": "ogx_requests_total", "expr": format!("vector({rate}) * time()"), "labels": labels});
+    let groups = json!([{"name": "requests", "rules": [rule]}]);
+    Prometheus::start_or_skip(namespace, &[], &groups).await
 }
 
 fn printed(kubeconfig: &Path, arguments: &[&str]) -> String {
@@ -108,7 +118,25 @@ async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((json.as_array().unwrap().len(), &json[0]["phase"]), (1, &json!("Ready")));
 
-    let mut terminal = Terminal::run(&kubeconfig, &format!("{} top -A", executable().display()));
+    let prometheus = counting(&namespace.name, "granite-service", 3).await;
+    if let Some(prometheus) = &prometheus {
+        let address = prometheus.url();
+        eventually("three requests in a second", async || {
+            let plain = printed(&kubeconfig, &["-A", "--prometheus", &address]);
+            let mut lines = plain.lines();
+            lines.next().is_some_and(|titles| titles.contains("REQUESTS/S"))
+                && lines.any(|line| line.contains("granite") && line.contains("  3.0  "))
+        })
+        .await;
+    }
+    let flag = prometheus.as_ref().map(|it| format!(" --prometheus {}", it.url()));
+    let command = format!("{} top -A{}", executable().display(), flag.unwrap_or_default());
+    let mut terminal = Terminal::run(&kubeconfig, &command);
+    if prometheus.is_some() {
+        terminal
+            .shows("requests", |page| page.contains("REQUESTS/S") && page.contains("3.0"))
+            .await;
+    }
     terminal.shows("both", |page| page.contains("granite") && page.contains("mistral")).await;
     // What happens is shown without a key.
     namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;

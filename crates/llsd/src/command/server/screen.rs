@@ -32,7 +32,8 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
         lines.add("for", &callers::described(resource));
     }
     for provider in status["externalProviders"].as_array().into_iter().flatten() {
-        let [id, phase, message] = ["providerId", "phase", "message"].map(|key| text(&provider[key]));
+        let [id, phase, message] =
+            ["providerId", "phase", "message"].map(|key| text(&provider[key]));
         let message = if message.is_empty() { message } else { format!(": {message}") };
         lines.add("brought", &format!("{id}, {phase}{message}"));
     }

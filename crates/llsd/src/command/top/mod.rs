@@ -1,5 +1,6 @@
 //! `llsd top`: all servers at a glance, live in a terminal, as plain lines elsewhere.
 
+mod requests;
 mod rows;
 mod table;
 mod terminal;
@@ -18,10 +19,12 @@ use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::Printout;
 use super::cluster::{self, Cluster, Place, text};
 use super::format::Format;
+use requests::{Prometheus, Rates};
 use rows::Row;
 use table::Column;
 use terminal::Taken;
@@ -29,6 +32,8 @@ use view::View;
 
 /// Ages grow although nothing changes.
 const TICK: Duration = Duration::from_secs(1);
+/// How often requests are asked for; Prometheus itself reads figures no more often by default.
+const COUNTED: Duration = Duration::from_secs(15);
 
 /// Show all servers: phase, pods, rollout and what is wrong
 ///
@@ -54,6 +59,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
 
+    /// The Prometheus that reads the servers' figures: shows the requests of each
+    #[arg(long, value_name = "URL")]
+    prometheus: Option<String>,
+
     /// Print once, also in a terminal
     #[arg(long)]
     once: bool,
@@ -64,21 +73,36 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let prometheus = arguments.prometheus.as_deref().map(Prometheus::at).transpose();
+    let prometheus = prometheus.map_err(|wrong| Printout::usage(&wrong))?;
     let is_live = io::stdout().is_terminal() && io::stdin().is_terminal();
     if is_live && !arguments.once && arguments.output == Format::Text {
-        cluster::run_speaking(async |cluster| live(cluster.at(&arguments.place), arguments).await)
+        cluster::run_speaking(async |cluster| {
+            live(cluster.at(&arguments.place), arguments, prometheus).await
+        })
     } else {
-        cluster::run(async |cluster| once(&cluster.at(&arguments.place), arguments).await)
+        cluster::run(async |cluster| {
+            once(&cluster.at(&arguments.place), arguments, prometheus).await
+        })
     }
 }
 
-async fn once(cluster: &Cluster, arguments: &Arguments) -> Result<Printout, String> {
+async fn once(
+    cluster: &Cluster,
+    arguments: &Arguments,
+    prometheus: Option<Prometheus>,
+) -> Result<Printout, String> {
     let now = Timestamp::now();
+    let rates = match &prometheus {
+        Some(prometheus) => prometheus.rates().await?,
+        None => Rates::new(),
+    };
     let found = cluster.all(arguments.all_namespaces).await?;
-    let rows: Vec<Row> = found.iter().map(|resource| Row::of(resource, now)).collect();
+    let rows: Vec<Row> = found.iter().map(|resource| Row::of(resource, &rates, now)).collect();
     let rows = table::chosen(&rows, &arguments.filter, arguments.sort, arguments.reverse);
     let list = json!(rows.iter().map(Row::to_json).collect::<Vec<_>>());
-    let lines = || table::lines(&rows, None, usize::MAX).join("\n") + "\n";
+    let columns = Column::shown(prometheus.is_some());
+    let lines = || table::lines(&rows, &columns, None, usize::MAX).join("\n") + "\n";
     Ok(Printout::fine(arguments.output.print(&list, lines)))
 }
 
@@ -88,7 +112,10 @@ struct Shown {
     resources: BTreeMap<(String, String), Value>,
     /// What a list that goes on has shown so far.
     listed: Option<BTreeMap<(String, String), Value>>,
+    rates: Rates,
     trouble: String,
+    /// Why requests may be old.
+    uncounted: String,
 }
 
 impl Shown {
@@ -116,13 +143,43 @@ impl Shown {
         }
     }
 
+    fn count(&mut self, counted: Result<Rates, String>) {
+        match counted {
+            Ok(rates) => {
+                self.rates = rates;
+                self.uncounted.clear();
+            }
+            Err(why) => self.uncounted = why,
+        }
+    }
+
+    fn trouble(&self) -> &str {
+        if self.trouble.is_empty() { &self.uncounted } else { &self.trouble }
+    }
+
     fn rows(&self) -> Vec<Row> {
         let now = Timestamp::now();
-        self.resources.values().map(|resource| Row::of(resource, now)).collect()
+        self.resources.values().map(|resource| Row::of(resource, &self.rates, now)).collect()
     }
 }
 
-async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, String> {
+/// What Prometheus says, again and again; nothing ever where there is none.
+fn counted(prometheus: Option<Prometheus>) -> mpsc::Receiver<Result<Rates, String>> {
+    let (say, counted) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let Some(prometheus) = prometheus else { return say.closed().await };
+        while say.send(prometheus.rates().await).await.is_ok() {
+            tokio::time::sleep(COUNTED).await;
+        }
+    });
+    counted
+}
+
+async fn live(
+    cluster: Cluster,
+    arguments: &Arguments,
+    prometheus: Option<Prometheus>,
+) -> Result<Printout, String> {
     // Whoever may not list is told so before the terminal is taken.
     cluster.all(arguments.all_namespaces).await?;
     let api = cluster.api(arguments.all_namespaces);
@@ -131,16 +188,18 @@ async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, Strin
         sort: arguments.sort,
         reversed: arguments.reverse,
         filter: arguments.filter.clone(),
+        with_requests: prometheus.is_some(),
         ..View::default()
     };
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut shown = Shown::default();
+    let mut counted = counted(prometheus);
     let _terminal = Taken::take().map_err(text)?;
     let mut keys = terminal::keys();
     let mut tick = tokio::time::interval(TICK);
     loop {
         let (width, height) = Taken::size();
-        let page = view.page(&shown.rows(), &shown.trouble, width, height);
+        let page = view.page(&shown.rows(), shown.trouble(), width, height);
         Taken::show(&page, colours).map_err(text)?;
         tokio::select! {
             event = events.next() => {
@@ -155,6 +214,7 @@ async fn live(cluster: Cluster, arguments: &Arguments) -> Result<Printout, Strin
                 Some(key) if view.press(key) => {}
                 Some(_) | None => break,
             },
+            Some(rates) = counted.recv() => shown.count(rates),
             _ = tick.tick() => {}
         }
     }

@@ -1,11 +1,14 @@
 //! One line for each resource: what its status says in a few words.
 
 use jiff::Timestamp;
+use llsd_plan::objects::names;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::{Value, json};
 
+use super::requests::Rates;
+
 /// What is shown of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Row {
     pub(super) namespace: String,
     pub(super) name: String,
@@ -13,6 +16,8 @@ pub(super) struct Row {
     /// Pods that serve, of those that there are.
     pub(super) pods: (i64, i64),
     pub(super) rollout: String,
+    /// In a second; unknown where nobody counts them.
+    pub(super) requests: Option<f64>,
     /// In seconds.
     pub(super) age: i64,
     /// What is wrong, or nothing.
@@ -20,18 +25,21 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(resource: &Value, now: Timestamp) -> Self {
+    pub(super) fn of(resource: &Value, rates: &Rates, now: Timestamp) -> Self {
         let (metadata, status) = (&resource["metadata"], &resource["status"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let created = metadata["creationTimestamp"].as_str().and_then(|time| time.parse().ok());
         let age = created.map_or(0, |created: Timestamp| now.as_second() - created.as_second());
         let number = |field: &str| status[field].as_i64().unwrap_or_default();
+        let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+        let requests = rates.get(&(namespace.clone(), names::service(&name)));
         Self {
-            namespace: text(&metadata["namespace"]),
-            name: text(&metadata["name"]),
+            namespace,
+            name,
             phase: status["phase"].as_str().unwrap_or("Unknown").to_owned(),
             pods: (number("availableReplicas"), number("replicas")),
             rollout: rollout(resource).to_owned(),
+            requests: requests.copied(),
             age: age.max(0),
             problem: problem(status),
         }
@@ -42,7 +50,7 @@ impl Row {
         json!({
             "namespace": self.namespace, "name": self.name, "phase": self.phase,
             "pods": {"available": self.pods.0, "all": self.pods.1},
-            "rollout": self.rollout, "ageSeconds": self.age, "problem": self.problem,
+            "rollout": self.rollout, "requestsPerSecond": self.requests, "ageSeconds": self.age, "problem": self.problem,
         })
     }
 
@@ -123,7 +131,8 @@ mod tests {
     }
 
     fn row(resource: &Value) -> Row {
-        Row::of(resource, "2026-11-17T03:00:00Z".parse().unwrap())
+        let rates = Rates::from([(("team".into(), "llama-service".into()), 1.25)]);
+        Row::of(resource, &rates, "2026-11-17T03:00:00Z".parse().unwrap())
     }
 
     #[test]
@@ -137,6 +146,7 @@ mod tests {
         ));
         assert_eq!((&*ready.phase, ready.pods, &*ready.rollout), ("Ready", (1, 2), "complete"));
         assert_eq!((ready.age(), &*ready.problem), ("3h".to_owned(), ""));
+        assert_eq!(ready.requests, Some(1.25));
         let refused = row(&resource(
             "Ready",
             &[
@@ -155,5 +165,6 @@ mod tests {
         assert_eq!(row(&changed).rollout, "unseen");
         let new = row(&json!({"metadata": {"name": "a", "generation": 1}}));
         assert_eq!((&*new.phase, &*new.rollout, new.pods), ("Unknown", "unseen", (0, 0)));
+        assert_eq!(new.requests, None);
     }
 }

@@ -11,24 +11,32 @@ pub(super) enum Column {
     Phase,
     Pods,
     Rollout,
+    Requests,
     Age,
     Problem,
 }
 
 impl Column {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Namespace,
         Self::Name,
         Self::Phase,
         Self::Pods,
         Self::Rollout,
+        Self::Requests,
         Self::Age,
         Self::Problem,
     ];
 
-    pub(super) fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|column| *column == self).unwrap_or_default();
-        Self::ALL[(at + 1) % Self::ALL.len()]
+    /// Those that are shown: requests only where somebody counts them.
+    pub(super) fn shown(with_requests: bool) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|column| with_requests || *column != Self::Requests).collect()
+    }
+
+    /// The one behind it, of `columns`.
+    pub(super) fn next(self, columns: &[Self]) -> Self {
+        let at = columns.iter().position(|column| *column == self).unwrap_or_default();
+        columns[(at + 1) % columns.len()]
     }
 
     fn title(self) -> &'static str {
@@ -38,6 +46,7 @@ impl Column {
             Self::Phase => "PHASE",
             Self::Pods => "PODS",
             Self::Rollout => "ROLLOUT",
+            Self::Requests => "REQUESTS/S",
             Self::Age => "AGE",
             Self::Problem => "PROBLEM",
         }
@@ -50,6 +59,7 @@ impl Column {
             Self::Phase => row.phase.clone(),
             Self::Pods => format!("{}/{}", row.pods.0, row.pods.1),
             Self::Rollout => row.rollout.clone(),
+            Self::Requests => row.requests.map_or("–".into(), |rate| format!("{rate:.1}")),
             Self::Age => row.age(),
             Self::Problem => row.problem.clone(),
         }
@@ -67,6 +77,11 @@ pub(super) fn chosen(rows: &[Row], filter: &str, by: Column, reversed: bool) -> 
         let order = match by {
             Column::Pods => one.pods.cmp(&other.pods),
             Column::Age => one.age.cmp(&other.age),
+            // The busiest first.
+            Column::Requests => {
+                let key = |row: &Row| row.requests.unwrap_or(-1.0);
+                key(other).total_cmp(&key(one))
+            }
             // Those with a problem first.
             Column::Problem => {
                 let key = |row: &Row| (row.problem.is_empty(), row.problem.clone());
@@ -83,18 +98,21 @@ pub(super) fn chosen(rows: &[Row], filter: &str, by: Column, reversed: bool) -> 
 }
 
 /// The titles, and a line for each row, none wider than `width`. The column that sorts has a mark.
-pub(super) fn lines(rows: &[Row], sorted: Option<(Column, bool)>, width: usize) -> Vec<String> {
+pub(super) fn lines(
+    rows: &[Row],
+    columns: &[Column],
+    sorted: Option<(Column, bool)>,
+    width: usize,
+) -> Vec<String> {
     let title = |column: Column| match sorted {
         Some((by, reversed)) if by == column => {
             format!("{}{}", column.title(), if reversed { "▼" } else { "▲" })
         }
         _ => column.title().to_owned(),
     };
-    let mut cells: Vec<Vec<String>> =
-        vec![Column::ALL.iter().map(|column| title(*column)).collect()];
-    cells
-        .extend(rows.iter().map(|row| Column::ALL.iter().map(|column| column.cell(row)).collect()));
-    let widths: Vec<usize> = (0..Column::ALL.len())
+    let mut cells: Vec<Vec<String>> = vec![columns.iter().map(|column| title(*column)).collect()];
+    cells.extend(rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()));
+    let widths: Vec<usize> = (0..columns.len())
         .map(|at| cells.iter().map(|line| line[at].chars().count()).max().unwrap_or_default())
         .collect();
     cells.iter().map(|line| cut(&joined(line, &widths), width)).collect()
@@ -127,6 +145,7 @@ mod tests {
             phase: phase.into(),
             pods: (1, 1),
             rollout: "complete".into(),
+            requests: (name == "granite").then_some(12.34),
             age,
             problem: problem.into(),
         }
@@ -151,6 +170,7 @@ mod tests {
         assert_eq!(by(Column::Name, true), "mistral llama granite");
         assert_eq!(by(Column::Age, false), "mistral llama granite");
         assert_eq!(by(Column::Problem, false), "mistral granite llama");
+        assert_eq!(by(Column::Requests, false), "granite mistral llama");
         assert_eq!(names(&chosen(&rows(), "READY", Column::Age, false)), ["llama", "granite"]);
         assert_eq!(names(&chosen(&rows(), "spec.prov", Column::Age, false)), ["mistral"]);
     }
@@ -158,7 +178,10 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_what_stands_in_them_and_lines_as_the_terminal() {
         let rows = chosen(&rows(), "", Column::Name, false);
-        let lines = lines(&rows, Some((Column::Name, false)), 70);
+        let sorted = Some((Column::Name, false));
+        let counted = lines(&rows, &Column::shown(true), sorted, 90);
+        assert_eq!(counted[1], "team-a     granite  Ready   1/1   complete  12.3        2h");
+        let lines = lines(&rows, &Column::shown(false), sorted, 70);
         assert_eq!(lines[0], "NAMESPACE  NAME▲    PHASE   PODS  ROLLOUT   AGE  PROBLEM");
         assert_eq!(lines[1], "team-a     granite  Ready   1/1   complete  2h");
         assert!(lines[3].ends_with('…') && lines[3].chars().count() == 70, "{}", lines[3]);

@@ -14,6 +14,8 @@ pub(super) struct View {
     /// Keys are part of the filter.
     pub(super) typing: bool,
     pub(super) selected: usize,
+    /// Somebody counts requests.
+    pub(super) with_requests: bool,
 }
 
 /// A key, as far as it means something here.
@@ -48,7 +50,9 @@ impl View {
             (Key::Backspace, true) => drop(self.filter.pop()),
             (Key::Character(c), true) => self.filter.push(c),
             (Key::Character('/'), false) => self.typing = true,
-            (Key::Character('s'), false) => self.sort = self.sort.next(),
+            (Key::Character('s'), false) => {
+                self.sort = self.sort.next(&Column::shown(self.with_requests))
+            }
             (Key::Character('r'), false) => self.reversed = !self.reversed,
             (Key::Down | Key::Character('j'), _) => self.selected = self.selected.saturating_add(1),
             (Key::Up | Key::Character('k'), _) => self.selected = self.selected.saturating_sub(1),
@@ -61,7 +65,8 @@ impl View {
     pub(super) fn page(&mut self, all: &[Row], trouble: &str, width: usize, height: usize) -> Page {
         let rows = chosen(all, &self.filter, self.sort, self.reversed);
         self.selected = self.selected.min(rows.len().saturating_sub(1));
-        let mut table = lines(&rows, Some((self.sort, self.reversed)), width).into_iter();
+        let columns = Column::shown(self.with_requests);
+        let mut table = lines(&rows, &columns, Some((self.sort, self.reversed)), width).into_iter();
         let details = wrapped(rows.get(self.selected).map_or("", |row| &row.problem), width);
         // The head, the titles and the foot, and below the table what is wrong with the selected one.
         let room = height.saturating_sub(3 + details.len()).max(1);

@@ -1,4 +1,4 @@
-//! Under which names the figures are known, and what is said of each there; docs/metrics.md says the same.
+//! Under which names the figures are known, and what is said of each there.
 
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
