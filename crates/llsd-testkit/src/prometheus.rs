@@ -104,6 +104,20 @@ impl Prometheus {
         Ok(answer["result"].as_array().cloned().unwrap_or_default())
     }
 
+    /// What a query finds over a time, in seconds since 1970: a list of `{metric, values}`.
+    pub async fn range(
+        &self,
+        expression: &str,
+        start: f64,
+        end: f64,
+        step: f64,
+    ) -> anyhow::Result<Vec<Value>> {
+        let [start, end, step] = [start, end, step].map(|time| format!("{time:.3}"));
+        let query = [("query", expression), ("start", &start), ("end", &end), ("step", &step)];
+        let answer = self.get("query_range", &query).await?;
+        Ok(answer["result"].as_array().cloned().unwrap_or_default())
+    }
+
     /// Every rule as it is judged now: its `name`, `health`, `state` and `lastError`.
     pub async fn rules(&self) -> anyhow::Result<Vec<Value>> {
         let answer = self.get("rules", &[]).await?;

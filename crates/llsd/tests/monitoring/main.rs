@@ -3,6 +3,7 @@
 mod alerts;
 mod health_rules;
 mod pages;
+mod picture;
 mod scraped;
 mod service_monitor;
 mod top;

@@ -2,17 +2,20 @@
 //! asked, and what it finds is true.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use llsd::manifests::monitoring::{dashboard, monitoring};
 use llsd::manifests::names;
 use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
+use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testkit::{Prometheus, skip};
 use serde_json::{Value, json};
 
 use crate::alerts::groups;
+use crate::picture;
 
 /// Every query of the dashboard, with its variable as Grafana fills it in.
 fn queries() -> Vec<String> {
@@ -44,6 +47,25 @@ fn metric_names(query: &str) -> BTreeSet<&str> {
     words.filter(|word| word.starts_with("llsd_") || word.starts_with("process_")).collect()
 }
 
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
+}
+
+/// Three minutes of a small cluster's life: servers come, are scaled, and go.
+async fn work_for_a_picture(namespace: &Namespace<'_>) {
+    for at in 0..18 {
+        let name = format!("server-{}", at % 6);
+        if at < 12 {
+            let spec =
+                json!({"distribution": {"name": "starter"}, "workload": {"replicas": 1 + at / 6}});
+            namespace.distribution(&name, spec).await;
+        } else if at < 15 {
+            namespace.delete("LlamaStackDistribution", &name).await;
+        }
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+}
+
 #[tokio::test]
 async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
     let Some(bed) = Bed::start(&[]).await else { return };
@@ -59,6 +81,7 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
         return;
     };
 
+    let begun = now();
     let namespace = bed.namespace("scraped").await;
     for name in ["one", "two"] {
         namespace.distribution(name, json!({"distribution": {"name": "starter"}})).await;
@@ -96,6 +119,20 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
             missing.iter().all(|name| name.starts_with("llsd_certificate_")),
             "{query}: {missing:?}"
         );
+    }
+
+    // The picture in the docs is drawn from such data.
+    let picture = match std::env::var_os("DASHBOARD_PICTURE") {
+        None => picture::drawn(&dashboard(), &prometheus, begun, now()).await,
+        Some(file) => {
+            work_for_a_picture(&namespace).await;
+            let drawn = picture::drawn(&dashboard(), &prometheus, begun, now()).await;
+            std::fs::write(file, &drawn).unwrap();
+            drawn
+        }
+    };
+    for part in [">Ready</text>", ">Memory of each replica</text>", "<polyline", "<polygon"] {
+        assert!(picture.contains(part), "{part}");
     }
 
     // The objects that have it watched are taken by an API server that knows their kinds.
