@@ -106,7 +106,8 @@ impl Author {
         let python = release.install().unwrap().python();
         let told = Command::new(python).args(["-E", "-s", "-c", TELL]).output().unwrap();
         assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-        let (facts, to) = (self.path("server.json"), self.path("installed"));
+        let facts = self.path("server.json");
+        let to = self.path("installed").join(release.name());
         fs::write(&facts, told.stdout).unwrap();
         let texts = [image, &to, &facts].map(|path| path.display().to_string());
         let [from, to_text, server] = texts.each_ref().map(String::as_str);
@@ -127,6 +128,7 @@ async fn served(
     let mut config = json!({
         "version": 2,
         "distro_name": "test",
+        "image_name": "test",
         "apis": apis,
         "providers": {api: [entry]},
     });
@@ -149,12 +151,11 @@ async fn listed(server: &LlamaStackServer) -> Value {
     own.unwrap_or_else(|| panic!("{}: {}", answer.body, server.log()))
 }
 
-/// The template's wheel, as pip would build it.
-fn template(folder: &Path) -> TestWheel {
-    let mut wheel =
-        TestWheel::new("greeting-provider", "0.1.0").metadata("Requires-Python: >=3.12");
-    for file in ["__init__.py", "config.py", "greeting.py", "provider.py"] {
-        let path = format!("greeting_provider/{file}");
+/// The wheel of a module in `folder`, as pip would build it.
+fn wheel(folder: &Path, name: &str, module: &str, files: &[&str]) -> TestWheel {
+    let mut wheel = TestWheel::new(name, "0.1.0").metadata("Requires-Python: >=3.12");
+    for file in files {
+        let path = format!("{module}/{file}");
         wheel = wheel.file(&path, fs::read(folder.join(&path)).unwrap());
     }
     wheel
@@ -169,7 +170,8 @@ async fn the_template_is_packaged_installed_and_served() {
     let author = Author::new().await;
     let source = author.path("greeting");
     author.run(&["init", &source.display().to_string()]).await;
-    template(&source).write(&source.join("dist"));
+    let files = ["__init__.py", "config.py", "greeting.py", "provider.py"];
+    wheel(&source, "greeting-provider", "greeting_provider", &files).write(&source.join("dist"));
     let flags =
         ["--api", "tool_runtime", "--type", "inline::greeting", "--module", "greeting_provider"];
     let image = author.pushed(&source, &flags).await;
@@ -183,6 +185,32 @@ async fn the_template_is_packaged_installed_and_served() {
     let listed = listed(&server).await;
     assert_eq!(listed["provider_type"], "inline::greeting");
     assert_eq!(listed["config"]["greeting"], "Good morning");
+}
+
+#[tokio::test]
+async fn one_image_is_installed_and_served_by_every_release() {
+    let author = Author::new().await;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/external_provider");
+    let files = ["__init__.py", "config.py", "provider.py"];
+    let wheels = author.path("wheels");
+    wheel(&sources, "shield-provider", "shield_provider", &files).write(&wheels);
+    let flags = ["--api", "safety", "--type", "inline::shield", "--module", "shield_provider"];
+    let image = author.pushed(&wheels, &flags).await;
+    let entry = json!({
+        "provider_type": "inline::shield", "module": "shield_provider", "config": {"word": "please"},
+    });
+    // Before 0.2.16 no server takes a module.
+    let takes_modules = |release: &Release| *release >= Release::V0_2_24;
+    for release in Release::under_test().unwrap().into_iter().filter(takes_modules) {
+        if !release.install_or_skip() {
+            continue;
+        }
+        let installed = author.installed(&image, release).await;
+        let server = served(release, &installed, "safety", entry.clone(), &["safety"]).await;
+        let listed = listed(&server).await;
+        assert_eq!(listed["provider_type"], "inline::shield", "{release}");
+        assert_eq!(listed["config"]["word"], "please", "{release}");
+    }
 }
 
 /// A package that others published, and how it is served.

@@ -1,0 +1,19 @@
+"""What the server asks a package for: the provider it brings."""
+
+try:
+    from ogx_api import Api, InlineProviderSpec
+except ImportError:
+    try:
+        from llama_stack_api import Api, InlineProviderSpec
+    except ImportError:  # up to 0.3 part of the server's own package
+        from llama_stack.providers.datatypes import Api, InlineProviderSpec
+
+
+def get_provider_spec():
+    return InlineProviderSpec(
+        api=Api.safety,
+        provider_type="inline::shield",
+        module="shield_provider",
+        config_class="shield_provider.config.ShieldConfig",
+        pip_packages=[],
+    )
