@@ -122,6 +122,17 @@ fn the_server_listens_on_both_families_where_there_are_both() {
     }
 }
 
+/// The same of the figures of OGX.
+#[test]
+fn figures_are_served_on_both_families_where_there_are_both() {
+    let Some(image) = Image::of("ogx 1.5.0") else { return };
+    image.write("fake/uvicorn/__main__.py", "import os\nprint(os.environ['OGX_METRICS_HOST'])\n");
+    let every = if TcpListener::bind("[::]:0").is_ok() { "::" } else { "0.0.0.0" };
+    for (asked, expected) in [("0.0.0.0", every), ("127.0.0.3", "127.0.0.3")] {
+        assert_eq!(image.call("version: 2", &[("OGX_METRICS_HOST", asked)]), expected);
+    }
+}
+
 #[test]
 fn the_server_is_instrumented_when_telemetry_is_asked_for() {
     let Some(image) = Image::of("0.7.3") else { return };

@@ -148,6 +148,8 @@ def prepare_ogx(file: str) -> None:
     if not os.environ.get("OGX_CONFIG_DIR"):
         home = os.environ.get("HF_HOME") or os.path.expanduser("~")
         os.environ["OGX_CONFIG_DIR"] = os.path.join(home, ".ogx")
+    if os.environ.get("OGX_METRICS_HOST") == "0.0.0.0":  # as planned; its one socket is like that of several workers
+        os.environ["OGX_METRICS_HOST"] = every_address(workers=2)
 
 
 def read(file: str) -> dict:
