@@ -38,9 +38,10 @@ pub fn metrics() -> String {
         let known = from_the_start.iter().find(|known| known.name == figure.name);
         let labels = known.unwrap_or(&figure).labels.iter().map(|(label, values)| {
             let values = values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>();
-            match known.is_some() && figure.kind != "info" {
-                true => format!("`{label}`: {}", values.join(", ")),
-                false => format!("`{label}`"),
+            if known.is_some() && figure.kind != "info" {
+                format!("`{label}`: {}", values.join(", "))
+            } else {
+                format!("`{label}`")
             }
         });
         let labels = labels.collect::<Vec<_>>().join("; ");

@@ -129,7 +129,8 @@ impl Panel<'_> {
         self.draw_lines(drawing, (width, height), time, stacked, unit);
         let mut x = 10.0;
         for (line, colour) in self.named().zip(COLOURS) {
-            let room = 22.0 + 6.2 * line.name.chars().count() as f64;
+            let room = 22.0
+                + 6.2 * f64::from(u16::try_from(line.name.chars().count()).unwrap_or(u16::MAX));
             if x + room > width {
                 break;
             }
@@ -164,7 +165,7 @@ impl Panel<'_> {
             let lower = self.named().take(if stacked { line } else { 0 });
             lower
                 .flat_map(|line| &line.points)
-                .filter(|(time, _)| *time == at)
+                .filter(|(time, _)| (*time - at).abs() < 1e-6)
                 .map(|(_, v)| v)
                 .sum()
         };
@@ -217,7 +218,7 @@ impl Panel<'_> {
 
 fn in_unit(value: f64, unit: &str) -> String {
     let plain = |value: f64| match value {
-        _ if value == value.round() || value >= 100.0 => format!("{value:.0}"),
+        _ if value.fract() < 1e-9 || value >= 100.0 => format!("{value:.0}"),
         _ if value >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     };

@@ -27,6 +27,27 @@ async fn counting(namespace: &str, service: &str, rate: u32) -> Option<Prometheu
     Prometheus::start_or_skip(namespace, &[], &groups).await
 }
 
+/// The page as lines: what moves the cursor begins one, what colours is left out. Each ends with a letter.
+fn plain(page: &str) -> String {
+    let mut parts = page.split("\u{1b}[");
+    let mut lines = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut rest = part.trim_start_matches(|c: char| !c.is_ascii_alphabetic()).chars();
+        lines.extend(rest.next().filter(|code| *code == 'H').map(|_| '\n'));
+        lines.extend(rest);
+    }
+    lines
+}
+
+/// What the column of requests says of a server; nothing where nobody counts them.
+fn requests(page: &str, name: &str) -> Option<f64> {
+    let page = &plain(page);
+    let titles = page.lines().find(|line| line.contains("REQUESTS/S"))?;
+    let at = titles[..titles.find("REQUESTS/S")?].chars().count();
+    let line = page.lines().find(|line| line.contains(name))?;
+    line.chars().skip(at).take_while(|c| *c != ' ').collect::<String>().parse().ok()
+}
+
 fn printed(kubeconfig: &Path, arguments: &[&str]) -> String {
     let done = Command::new(executable())
         .arg("top")
@@ -121,11 +142,10 @@ async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
     let prometheus = counting(&namespace.name, "granite-service", 3).await;
     if let Some(prometheus) = &prometheus {
         let address = prometheus.url();
-        eventually("three requests in a second", async || {
+        eventually("its requests", async || {
             let plain = printed(&kubeconfig, &["-A", "--prometheus", &address]);
-            let mut lines = plain.lines();
-            lines.next().is_some_and(|titles| titles.contains("REQUESTS/S"))
-                && lines.any(|line| line.contains("granite") && line.contains("  3.0  "))
+            requests(&plain, "granite").is_some_and(|rate| rate > 0.0)
+                && requests(&plain, "mistral").is_none()
         })
         .await;
     }
@@ -134,7 +154,7 @@ async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
     let mut terminal = Terminal::run(&kubeconfig, &command);
     if prometheus.is_some() {
         terminal
-            .shows("requests", |page| page.contains("REQUESTS/S") && page.contains("3.0"))
+            .shows("requests", |page| requests(page, "granite").is_some_and(|rate| rate > 0.0))
             .await;
     }
     terminal.shows("both", |page| page.contains("granite") && page.contains("mistral")).await;

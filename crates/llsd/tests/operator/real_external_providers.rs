@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep};
 
 use super::provider_image::{ProviderImage, package_file};
 use super::real_site::RealSite;
+use llsd_testbed::access::eventually;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::executable;
 
@@ -121,7 +122,9 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
             && condition(now, "Ready")["observedGeneration"] == now["metadata"]["generation"]
     })
     .await;
-    assert_eq!(provider(&url, "greet").await, Value::Null, "nothing of it is left");
+    // The pod of before goes on serving until everybody knows that it is to stop.
+    let is_gone = async || provider(&url, "greet").await.is_null();
+    eventually("nothing of it is left", is_gone).await;
 }
 
 /// Providers that do not fit, each beside the good one, and what a user reads of each.

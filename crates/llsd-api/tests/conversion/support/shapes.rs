@@ -173,6 +173,7 @@ pub(crate) const V1ALPHA2_STATUS: Shape = Fields(&[
     ("version", Whole),
     ("distributionConfig", Whole),
     ("preflight", Whole),
+    ("externalProviders", Whole),
     ("conditions", Whole),
     ("availableReplicas", Count),
     ("serviceURL", Text),

@@ -51,7 +51,7 @@ impl View {
             (Key::Character(c), true) => self.filter.push(c),
             (Key::Character('/'), false) => self.typing = true,
             (Key::Character('s'), false) => {
-                self.sort = self.sort.next(&Column::shown(self.with_requests))
+                self.sort = self.sort.next(&Column::shown(self.with_requests));
             }
             (Key::Character('r'), false) => self.reversed = !self.reversed,
             (Key::Down | Key::Character('j'), _) => self.selected = self.selected.saturating_add(1),
