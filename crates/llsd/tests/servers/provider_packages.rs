@@ -132,6 +132,9 @@ async fn served(
         "apis": apis,
         "providers": {api: [entry]},
     });
+    if release.is_ogx() {
+        config["server"] = json!({"insecure": true}); // on loopback
+    }
     let providers_d = installed.join("providers.d");
     if providers_d.exists() {
         config["external_providers_dir"] = json!(providers_d);
@@ -193,11 +196,11 @@ async fn one_image_is_installed_and_served_by_every_release() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/external_provider");
     let files = ["__init__.py", "config.py", "provider.py"];
     let wheels = author.path("wheels");
-    wheel(&sources, "shield-provider", "shield_provider", &files).write(&wheels);
-    let flags = ["--api", "safety", "--type", "inline::shield", "--module", "shield_provider"];
+    wheel(&sources, "tool-provider", "tool_provider", &files).write(&wheels);
+    let flags = ["--api", "tool_runtime", "--type", "inline::tool", "--module", "tool_provider"];
     let image = author.pushed(&wheels, &flags).await;
     let entry = json!({
-        "provider_type": "inline::shield", "module": "shield_provider", "config": {"word": "please"},
+        "provider_type": "inline::tool", "module": "tool_provider", "config": {"word": "please"},
     });
     // Before 0.2.16 no server takes a module.
     let takes_modules = |release: &Release| *release >= Release::V0_2_24;
@@ -206,9 +209,10 @@ async fn one_image_is_installed_and_served_by_every_release() {
             continue;
         }
         let installed = author.installed(&image, release).await;
-        let server = served(release, &installed, "safety", entry.clone(), &["safety"]).await;
+        let server =
+            served(release, &installed, "tool_runtime", entry.clone(), &["tool_runtime"]).await;
         let listed = listed(&server).await;
-        assert_eq!(listed["provider_type"], "inline::shield", "{release}");
+        assert_eq!(listed["provider_type"], "inline::tool", "{release}");
         assert_eq!(listed["config"]["word"], "please", "{release}");
     }
 }

@@ -3,5 +3,5 @@
 from pydantic import BaseModel
 
 
-class ShieldConfig(BaseModel):
+class ToolConfig(BaseModel):
     word: str = "never"

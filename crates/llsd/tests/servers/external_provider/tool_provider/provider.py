@@ -11,9 +11,9 @@ except ImportError:
 
 def get_provider_spec():
     return InlineProviderSpec(
-        api=Api.safety,
-        provider_type="inline::shield",
-        module="shield_provider",
-        config_class="shield_provider.config.ShieldConfig",
+        api=Api.tool_runtime,
+        provider_type="inline::tool",
+        module="tool_provider",
+        config_class="tool_provider.config.ToolConfig",
         pip_packages=[],
     )

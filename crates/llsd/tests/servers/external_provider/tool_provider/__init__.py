@@ -1,18 +1,18 @@
-"""A provider of the API `safety` for every release: it has the methods that the server's own protocol asks for."""
+"""A provider of the API `tool_runtime` for every release: it has the methods that the server's own protocol asks for."""
 
 import functools
 import inspect
 
 try:
-    from ogx_api import Safety
+    from ogx_api import ToolRuntime
 except ImportError:
     try:
-        from llama_stack_api import Safety
+        from llama_stack_api import ToolRuntime
     except ImportError:  # up to 0.3 part of the server's own package
-        from llama_stack.apis.safety import Safety
+        from llama_stack.apis.tools import ToolRuntime
 
 
-class Shield:
+class Tool:
     async def initialize(self):
         pass
 
@@ -28,10 +28,10 @@ def refusing(method):
     return refuse
 
 
-for name, method in inspect.getmembers(Safety, inspect.isfunction):
+for name, method in inspect.getmembers(ToolRuntime, inspect.isfunction):
     if not name.startswith("_"):
-        setattr(Shield, name, refusing(method))
+        setattr(Tool, name, refusing(method))
 
 
 async def get_provider_impl(config, deps):
-    return Shield()
+    return Tool()
