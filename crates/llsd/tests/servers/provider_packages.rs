@@ -132,6 +132,20 @@ async fn served(
         "apis": apis,
         "providers": {api: [entry]},
     });
+    if release >= Release::V0_3_5 {
+        let file = |name: &str| installed.join(name).display().to_string();
+        config["storage"] = json!({
+            "backends": {
+                "kv_default": {"type": "kv_sqlite", "db_path": file("kv.db")},
+                "sql_default": {"type": "sql_sqlite", "db_path": file("sql.db")},
+            },
+            "stores": {
+                "metadata": {"namespace": "registry", "backend": "kv_default"},
+                "inference": {"table_name": "inference", "backend": "sql_default"},
+                "conversations": {"table_name": "conversations", "backend": "sql_default"},
+            },
+        });
+    }
     if release.is_ogx() {
         config["server"] = json!({"insecure": true}); // on loopback
     }
