@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::layout::{FILE, FOLDER, PACKAGES};
-use crate::wheel::FileName;
+use crate::wheel_name::FileName;
 
 pub(crate) const API_VERSION: &str = "llamastack.io/v1alpha1";
 pub(crate) const KIND: &str = "ProviderPackage";

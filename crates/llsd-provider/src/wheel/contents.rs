@@ -5,13 +5,13 @@ use std::io::{self, Read, Seek, Write};
 
 use super::archive::{Archive, Entry};
 use super::elf;
-use super::file_name::FileName;
 use super::metadata::{self, Metadata};
 use super::placing::{Placed, place};
 use super::record::{self, Record};
 use super::scripts;
 use crate::fault::Fault;
 use crate::python::{Architecture, Server, Tag, normalised};
+use crate::wheel_name::FileName;
 
 /// How the names of native modules end.
 const NATIVE: &str = ".so";

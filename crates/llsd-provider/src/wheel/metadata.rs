@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use pep440_rs::{Version, VersionSpecifiers};
 
-use super::file_name::FileName;
 use crate::python::{Requirement, Tag};
+use crate::wheel_name::FileName;
 
 /// The part of `METADATA` that installing needs.
 #[derive(Clone, Debug, PartialEq)]

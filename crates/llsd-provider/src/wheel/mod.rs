@@ -3,7 +3,6 @@
 mod archive;
 mod contents;
 mod elf;
-mod file_name;
 mod metadata;
 mod placing;
 mod record;
@@ -11,6 +10,5 @@ mod scripts;
 
 pub use archive::MAX_UNPACKED;
 pub use contents::Wheel;
-pub use file_name::FileName;
 pub use metadata::Metadata;
 pub use placing::Placed;
