@@ -1,8 +1,7 @@
 //! The operator's image: one layer and one configuration for each architecture, and an index where there
 //! are several.
 
-use llsd_image::assembly::{Assembled, CONFIG, Content, LAYER, Layer, layer};
-use llsd_image::document::OCI_MANIFEST;
+use llsd_image::assembly::{Assembled, ForMachine, Layer, layer};
 use serde_json::{Value, json};
 
 use crate::root::{self, PROGRAM, USER};
@@ -27,24 +26,14 @@ impl Release {
 
 /// The image of these programs, by architecture (`amd64`, `arm64`).
 pub fn assemble(programs: &[(String, Vec<u8>)], release: &Release) -> Assembled {
-    let mut blobs = Vec::new();
-    let mut manifests = Vec::new();
-    for (architecture, program) in programs {
-        let time = u64::try_from(release.time).unwrap_or_default();
+    let time = u64::try_from(release.time).unwrap_or_default();
+    let images = programs.iter().map(|(architecture, program)| {
         let layer = layer(&root::files(program.clone()), time);
-        let config = Content::json(CONFIG, &config(architecture, &layer, release));
-        let layer = Content { media_type: LAYER, bytes: layer.bytes.into() };
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": OCI_MANIFEST,
-            "config": config.descriptor(),
-            "layers": [layer.descriptor()],
-            "annotations": labels(release),
-        });
-        blobs.extend([config, layer]);
-        manifests.push((architecture.clone(), Content::json(OCI_MANIFEST, &manifest)));
-    }
-    Assembled::of(blobs, manifests, &labels(release))
+        let config = config(architecture, &layer, release);
+        let architecture = architecture.clone();
+        ForMachine { architecture, config, layer, annotations: labels(release) }
+    });
+    Assembled::of(images.collect(), &labels(release))
 }
 
 fn config(architecture: &str, layer: &Layer, release: &Release) -> Value {

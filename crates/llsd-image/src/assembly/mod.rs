@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::Digest;
-use crate::document::OCI_INDEX;
+use crate::document::{OCI_INDEX, OCI_MANIFEST};
 
 pub use layer::{File, Layer, layer};
 
@@ -51,9 +51,32 @@ pub struct Assembled {
     pub top: Content,
 }
 
+/// An image of one layer for one architecture (`amd64`, `arm64`).
+#[derive(Clone, Debug)]
+pub struct ForMachine {
+    pub architecture: String,
+    pub config: Value,
+    pub layer: Layer,
+    pub annotations: Value,
+}
+
 impl Assembled {
-    /// The image of these manifests, by architecture; several of them stand in an index.
-    pub fn of(blobs: Vec<Content>, manifests: Vec<(String, Content)>, annotations: &Value) -> Self {
+    /// One image for all of these; several of them stand in an index with `annotations`.
+    pub fn of(images: Vec<ForMachine>, annotations: &Value) -> Self {
+        let (mut blobs, mut manifests) = (Vec::new(), Vec::new());
+        for image in images {
+            let config = Content::json(CONFIG, &image.config);
+            let layer = Content { media_type: LAYER, bytes: image.layer.bytes.into() };
+            let manifest = json!({
+                "schemaVersion": 2,
+                "mediaType": OCI_MANIFEST,
+                "config": config.descriptor(),
+                "layers": [layer.descriptor()],
+                "annotations": image.annotations,
+            });
+            blobs.extend([config, layer]);
+            manifests.push((image.architecture, Content::json(OCI_MANIFEST, &manifest)));
+        }
         if let [(_, only)] = &manifests[..] {
             return Self { blobs, manifests: Vec::new(), top: only.clone() };
         }

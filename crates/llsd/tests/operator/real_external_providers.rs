@@ -14,10 +14,9 @@ use llsd_plan::facts::DEFAULT_OPERATOR_IMAGE;
 use llsd_testkit::{RegistryServer, Release, TestWheel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::{Instant, sleep};
 
 use super::provider_image::{ProviderImage, package_file};
-use super::real_site::RealSite;
+use super::real_site::{RealSite, serving, until};
 use llsd_testbed::access::eventually;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::executable;
@@ -99,7 +98,7 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
     let mut again = greet(&good);
     again["providerId"] = json!("greet-again");
     namespace.distribution("real", spec(image, &[greet(&good), again])).await;
-    let ready = until(&namespace, kubelet, |now| {
+    let ready = until(&namespace, kubelet, PATIENCE, |now| {
         phases(now) == ["greet: Ready", "greet-again: Ready"]
             && condition(now, "Ready")["status"] == "True"
     })
@@ -116,7 +115,7 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
     }
 
     namespace.distribution("real", spec(image, &[])).await;
-    until(&namespace, kubelet, |now| {
+    until(&namespace, kubelet, PATIENCE, |now| {
         now["status"]["externalProviders"].is_null()
             && condition(now, "Ready")["status"] == "True"
             && condition(now, "Ready")["observedGeneration"] == now["metadata"]["generation"]
@@ -177,7 +176,7 @@ async fn refused(
         let odd = world.push(name, &of(name, &wheel)).await;
         let odd = json!({"providerId": "odd", "image": odd});
         namespace.distribution("real", spec(image, &[greet(good), odd])).await;
-        let told = until(namespace, kubelet, |now| {
+        let told = until(namespace, kubelet, PATIENCE, |now| {
             condition(now, "Preflight")["reason"] == "PreflightFailed"
                 && condition(now, "Preflight")["observedGeneration"]
                     == now["metadata"]["generation"]
@@ -203,38 +202,10 @@ fn phases(resource: &Value) -> Vec<String> {
     all.map(|one| format!("{}: {}", text(&one["providerId"]), text(&one["phase"]))).collect()
 }
 
-/// The pods that serve, by their uids.
-async fn serving(namespace: &Namespace<'_>) -> Vec<Value> {
-    let pods = namespace.list("Pod").await;
-    let serving = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == "llama-stack");
-    serving.map(|pod| pod["metadata"]["uid"].clone()).collect()
-}
-
 /// A provider as the running server lists it.
 async fn provider(url: &str, id: &str) -> Value {
     let answer = reqwest::get(format!("{url}/v1/providers")).await.unwrap().text().await.unwrap();
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let all = answer["data"].as_array().cloned().unwrap_or_default();
     all.into_iter().find(|one| one["provider_id"] == id).unwrap_or_default()
-}
-
-async fn until(
-    namespace: &Namespace<'_>,
-    kubelet: &RunningKubelet,
-    is_so: impl Fn(&Value) -> bool,
-) -> Value {
-    let begun = Instant::now();
-    loop {
-        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        if is_so(&now) {
-            return now;
-        }
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "{}\n{}",
-            serde_json::to_string_pretty(&now["status"]).unwrap(),
-            kubelet.logs(&namespace.name)
-        );
-        sleep(Duration::from_millis(500)).await;
-    }
 }

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd_kubelet::RunningKubelet;
 use llsd_testkit::Release;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
-use super::real_site::RealSite;
-use llsd_testbed::namespace::{Namespace, condition};
+use super::real_site::{RealSite, serving, until};
+use llsd_testbed::namespace::condition;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
@@ -85,8 +83,8 @@ async fn refused_by(release: Release, base: &str) {
 
     let good = json!({"max_tokens": 100});
     namespace.distribution("real", spec(image, &good)).await;
-    until(&namespace, kubelet, |now| condition(now, "Ready")["status"] == "True").await;
-    let pods = pods(&namespace).await;
+    until(&namespace, kubelet, PATIENCE, |now| condition(now, "Ready")["status"] == "True").await;
+    let pods = serving(&namespace).await;
     let follower = site.operator(&[]);
     let mistakes = [
         Mistake {
@@ -109,11 +107,13 @@ async fn refused_by(release: Release, base: &str) {
         namespace.distribution("real", spec).await;
         let generation = i64::try_from(number).unwrap() + 2;
         if number == 0 {
-            until(&namespace, kubelet, |now| condition(now, "Preflight")["status"] == "Unknown")
-                .await;
+            until(&namespace, kubelet, PATIENCE, |now| {
+                condition(now, "Preflight")["status"] == "Unknown"
+            })
+            .await;
             leader.kill();
         }
-        let refused = until(&namespace, kubelet, |now| {
+        let refused = until(&namespace, kubelet, PATIENCE, |now| {
             let judged = condition(now, "Preflight");
             judged["status"] != "Unknown" && judged["observedGeneration"] == generation
         })
@@ -125,7 +125,7 @@ async fn refused_by(release: Release, base: &str) {
         assert!(message.contains(&format!("{field}: ")), "{message}");
         assert!(words.iter().all(|words| message.contains(words)), "{message}");
         assert_eq!(condition(&refused, "Stalled")["status"], "True", "{refused}");
-        assert_eq!(self::pods(&namespace).await, pods, "the running pod is touched");
+        assert_eq!(serving(&namespace).await, pods, "the running pod is touched");
     }
     let url = format!("{}/{}/real-service/v1/health", kubelet.proxy_url(), namespace.name);
     assert!(reqwest::get(url).await.unwrap().status().is_success());
@@ -134,38 +134,10 @@ async fn refused_by(release: Release, base: &str) {
 
     // What the server takes is rolled out.
     namespace.distribution("real", spec(image, &json!({"max_tokens": 200}))).await;
-    until(&namespace, kubelet, |now| {
+    until(&namespace, kubelet, PATIENCE, |now| {
         condition(now, "Preflight")["status"] == "True"
             && condition(now, "Ready")["status"] == "True"
     })
     .await;
-    assert_ne!(self::pods(&namespace).await, pods);
-}
-
-/// The pods that serve, by their uids.
-async fn pods(namespace: &Namespace<'_>) -> Vec<Value> {
-    let pods = namespace.list("Pod").await;
-    let serving = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == "llama-stack");
-    serving.map(|pod| pod["metadata"]["uid"].clone()).collect()
-}
-
-async fn until(
-    namespace: &Namespace<'_>,
-    kubelet: &RunningKubelet,
-    is_so: impl Fn(&Value) -> bool,
-) -> Value {
-    let begun = Instant::now();
-    loop {
-        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        if is_so(&now) {
-            return now;
-        }
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "{}\n{}",
-            serde_json::to_string_pretty(&now["status"]).unwrap(),
-            kubelet.logs(&namespace.name)
-        );
-        sleep(Duration::from_millis(500)).await;
-    }
+    assert_ne!(serving(&namespace).await, pods);
 }

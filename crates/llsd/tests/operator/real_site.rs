@@ -1,10 +1,13 @@
 //! A cluster that runs real servers of one release: the stand-in for the kubelet starts their pods, and
 //! a registry has an image with a base configuration in its labels.
 
+use std::time::Duration;
+
 use llsd::manifests::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{ControlPlane, RegistryServer, Release, TestImage};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use llsd_testbed::install::install;
 use llsd_testbed::namespace::Namespace;
@@ -63,6 +66,36 @@ impl RealSite {
     pub async fn namespace(&self, prefix: &str) -> Namespace<'_> {
         let name = self.cluster.namespace(prefix).await.unwrap();
         Namespace { cluster: &self.cluster, name }
+    }
+}
+
+/// The pods that serve, by their uids.
+pub async fn serving(namespace: &Namespace<'_>) -> Vec<Value> {
+    let pods = namespace.list("Pod").await;
+    let serving = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == "llama-stack");
+    serving.map(|pod| pod["metadata"]["uid"].clone()).collect()
+}
+
+/// Waits until the resource `real` is so; where it never is, its status and what its pods said are shown.
+pub async fn until(
+    namespace: &Namespace<'_>,
+    kubelet: &RunningKubelet,
+    patience: Duration,
+    is_so: impl Fn(&Value) -> bool,
+) -> Value {
+    let begun = Instant::now();
+    loop {
+        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
+        if is_so(&now) {
+            return now;
+        }
+        assert!(
+            begun.elapsed() < patience,
+            "{}\n{}",
+            serde_json::to_string_pretty(&now["status"]).unwrap(),
+            kubelet.logs(&namespace.name)
+        );
+        sleep(Duration::from_millis(500)).await;
     }
 }
 

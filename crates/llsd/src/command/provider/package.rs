@@ -6,8 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use llsd_image::assembly::{self, Assembled, CONFIG, Content, LAYER, layer};
-use llsd_image::document::OCI_MANIFEST;
+use llsd_image::assembly::{self, Assembled, ForMachine, layer};
 use llsd_provider::layout::{FILE, FOLDER, PACKAGES};
 use llsd_provider::python::Architecture;
 use llsd_provider::wheel::Wheel;
@@ -234,9 +233,8 @@ fn assemble(
     images: &[(Architecture, ProviderPackage)],
     contents: &BTreeMap<String, Vec<u8>>,
 ) -> Assembled {
-    let (mut blobs, mut manifests) = (Vec::new(), Vec::new());
     let root = FOLDER.trim_start_matches('/');
-    for (machine, package) in images {
+    let for_machine = |(machine, package): &(Architecture, ProviderPackage)| {
         let file = assembly::File::new(&format!("{root}/{FILE}"), 0o644, package.to_yaml());
         let mut files = vec![file];
         for name in std::iter::once(&package.wheel).chain(&package.dependency_wheels) {
@@ -253,21 +251,11 @@ fn assemble(
             "rootfs": {"type": "layers", "diff_ids": [layer.diff_id.to_string()]},
             "history": [{"created": TIME, "created_by": "llsd provider package"}],
         });
-        let config = Content::json(CONFIG, &config);
-        let layer = Content { media_type: LAYER, bytes: layer.bytes.into() };
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": OCI_MANIFEST,
-            "config": config.descriptor(),
-            "layers": [layer.descriptor()],
-            "annotations": labels,
-        });
-        blobs.extend([config, layer]);
-        let manifest = Content::json(OCI_MANIFEST, &manifest);
-        manifests.push((machine.of_image().to_owned(), manifest));
-    }
+        let architecture = machine.of_image().to_owned();
+        ForMachine { architecture, config, layer, annotations: labels }
+    };
     let annotations = images.first().map(|(_, package)| labels(package)).unwrap_or_default();
-    Assembled::of(blobs, manifests, &annotations)
+    Assembled::of(images.iter().map(for_machine).collect(), &annotations)
 }
 
 /// What tools for images show.
