@@ -96,7 +96,7 @@ used-functions: ## Lists the functions that a running operator uses, for the lay
 
 .PHONY: round-trips
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
-	cargo run --profile bench-conversion -p llsd-api --example conversion_round_trips -- 10000000
+	LLSD_TEST_CONVERSIONS=10000000 cargo test --profile bench-conversion -p llsd-api --test conversion laws -- --nocapture
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for a minute, or as long as SECONDS_EACH says

@@ -1,5 +1,7 @@
 //! The configuration in the making: what the steps of generation read and change.
 
+use std::collections::BTreeSet;
+use std::mem;
 use std::rc::Rc;
 
 use llsd_api::one_or_many::OneOrMany;
@@ -7,14 +9,14 @@ use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 
 use super::api_name;
-use super::environment::Environment;
+use super::environment::{Bound, Environment};
 use super::switched_off::SwitchedOff;
 use crate::connection::Form;
 use crate::document::{Node, Origin};
 use crate::facts::Facts;
 use crate::problem::{FieldPath, Findings, Problem};
 use crate::releases::Era;
-use crate::substitution::{EffectiveId, Variables};
+use crate::substitution::{self, EffectiveId, Variables};
 use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
 
 pub(super) struct Draft<'a> {
@@ -81,6 +83,40 @@ impl<'a> UserProvider<'a> {
 }
 
 impl<'a> Draft<'a> {
+    /// The document as it is found, before the first step.
+    pub(super) fn new(
+        spec: &'a LlamaStackDistributionSpec,
+        facts: &'a Facts,
+        era: Era,
+        document: Node,
+        findings: Findings,
+    ) -> Self {
+        let disabled = SwitchedOff::new(spec, &era);
+        Self {
+            spec,
+            facts,
+            era,
+            document,
+            users: UserProvider::all(spec, &era, &disabled),
+            disabled,
+            variables: set_variables(spec, facts),
+            environment: Environment::default(),
+            plain_variables: Vec::new(),
+            redis: None,
+            external: Vec::new(),
+            database: None,
+            findings,
+            unavailable: Vec::new(),
+        }
+    }
+
+    /// The secret references that the document makes use of, each with its variable.
+    pub(super) fn secrets(&mut self) -> Vec<Bound> {
+        let mut used = BTreeSet::new();
+        substitution::variables_of(&self.document, &mut used);
+        mem::take(&mut self.environment).used(|name| used.contains(name))
+    }
+
     /// The resource's providers of APIs that are not switched off.
     pub(super) fn user_providers(&self) -> Rc<[UserProvider<'a>]> {
         Rc::clone(&self.users)
@@ -116,6 +152,26 @@ impl<'a> Draft<'a> {
         };
         list.map(Node::items).unwrap_or_default()
     }
+}
+
+/// The variables that the resource or the image sets; an empty value is as good as none to the server.
+fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables {
+    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
+    let names = overrides
+        .and_then(|overrides| overrides.env.as_ref())
+        .into_iter()
+        .flatten()
+        .filter(|variable| {
+            variable.value_from.is_some()
+                || variable.value.as_deref().is_some_and(|value| !value.is_empty())
+        })
+        .map(|variable| variable.name.clone())
+        .chain(facts.image.variables.iter().flatten().cloned())
+        .collect();
+    let open = overrides
+        .and_then(|overrides| overrides.env_from.as_ref())
+        .is_some_and(|sources| !sources.is_empty());
+    Variables::new(names, open)
 }
 
 /// The id of a provider's entry, as it will be when the server runs.

@@ -2,15 +2,14 @@
 
 use crate::document::{self, Node, Origin};
 use crate::facts::Facts;
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problem::{FieldPath, Findings, Reason};
 use crate::releases::detect;
-use crate::substitution;
 use crate::wiring::ExternalInstall;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use super::draft::Draft;
 use super::environment::Bound;
-use super::{environment, external_providers, set_variables, switched_off};
+use super::{Drafted, external_providers};
 
 /// A file of the user's own with external providers, and what the pod needs for them.
 #[derive(Clone, Debug)]
@@ -25,67 +24,42 @@ pub struct Merged {
     pub external: Vec<ExternalInstall>,
 }
 
-/// What merging came to, and everything that was found on the way.
-#[derive(Clone, Debug, Default)]
-pub struct Merging {
-    pub merged: Option<Merged>,
-    pub findings: Findings,
-    /// What only a cluster or a registry knows.
-    pub unavailable: Vec<Problem>,
-}
-
 /// Merges external providers into the text of the user's own file.
 pub fn merge(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
     text: &str,
     release: Option<&str>,
-) -> Merging {
-    let mut findings = Findings::default();
-    let refuse = |mut findings: Findings, why: String| {
+) -> Drafted<Merged> {
+    let refuse = |why: String| {
+        let mut findings = Findings::default();
         findings.problem(
             &FieldPath::spec().key("overrideConfig"),
             Reason::UnsupportedBase,
             format!("external providers cannot be added to the file: {why}"),
             "correct the file, or remove externalProviders",
         );
-        Merging { findings, ..Merging::default() }
+        Drafted::refused(findings)
     };
     let value = match document::read(text) {
         Ok(value) => value,
-        Err(wrong) => return refuse(findings, format!("{}: {}", wrong.at, wrong.message)),
+        Err(wrong) => return refuse(format!("{}: {}", wrong.at, wrong.message)),
     };
     let Ok(era) = detect(facts.operator.releases, &value, release) else {
-        return refuse(findings, "it has the layout of no known release".to_owned());
+        return refuse("it has the layout of no known release".to_owned());
     };
     if let Some(wrong) = super::base::misshapen(&value) {
-        return refuse(findings, wrong);
+        return refuse(wrong);
     }
-    let mut draft = Draft {
-        spec,
-        facts,
-        era,
-        document: Node::from_value(value, &Origin::Base),
-        users: [].into(),
-        disabled: switched_off::SwitchedOff::new(spec, &era),
-        variables: set_variables(spec, facts),
-        environment: environment::Environment::default(),
-        plain_variables: Vec::new(),
-        redis: None,
-        external: Vec::new(),
-        database: None,
-        findings: std::mem::take(&mut findings),
-        unavailable: Vec::new(),
-    };
+    let document = Node::from_value(value, &Origin::Base);
+    let mut draft = Draft::new(spec, facts, era, document, Findings::default());
     external_providers::apply(&mut draft);
-    let mut used = std::collections::BTreeSet::new();
-    substitution::variables_of(&draft.document, &mut used);
     let merged = Merged {
         text: document::text(&draft.document),
+        secrets: draft.secrets(),
         document: draft.document,
-        secrets: draft.environment.used(|name| used.contains(name)),
         coerces_variables: draft.era.layout.coerces_variables,
         external: draft.external,
     };
-    Merging { merged: Some(merged), findings: draft.findings, unavailable: draft.unavailable }
+    Drafted { file: Some(merged), findings: draft.findings, unavailable: draft.unavailable }
 }

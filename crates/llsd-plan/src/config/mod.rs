@@ -20,8 +20,6 @@ mod switched_off;
 mod telemetry;
 mod variables;
 
-use std::collections::BTreeSet;
-
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use crate::connection::Form;
@@ -29,15 +27,13 @@ use crate::document::{self, Node};
 use crate::facts::{BaseFacts, Facts};
 use crate::problem::{Findings, Problem};
 use crate::releases::{Release, Server};
-use crate::substitution::{self, Variables};
 use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
 
 pub use counts::{Counts, PlannedProvider};
 pub use environment::Bound;
-pub use merged::{Merged, Merging, merge};
+pub use merged::{Merged, merge};
 
-use draft::{Draft, UserProvider};
-use switched_off::SwitchedOff;
+use draft::Draft;
 
 /// A generated configuration and what the pod needs for it.
 #[derive(Clone, Debug)]
@@ -76,13 +72,26 @@ impl Generated {
     }
 }
 
-/// A generated configuration if there could be one, and everything that was found on the way.
-#[derive(Clone, Debug, Default)]
-pub struct Generation {
-    pub generated: Option<Generated>,
-    pub findings: Findings,
-    /// What only a cluster or a registry knows.
-    pub unavailable: Vec<Problem>,
+/// A file if there could be one, and everything that was found on the way.
+#[derive(Clone, Debug)]
+pub struct Drafted<T> {
+    file: Option<T>,
+    findings: Findings,
+    unavailable: Vec<Problem>,
+}
+
+impl<T> Drafted<T> {
+    fn refused(findings: Findings) -> Self {
+        Self { file: None, findings, unavailable: Vec::new() }
+    }
+
+    /// The file; what was found goes to what was found before, what only a cluster or a registry
+    /// knows to `unavailable`.
+    pub fn file(self, findings: &mut Findings, unavailable: &mut Vec<Problem>) -> Option<T> {
+        findings.extend(self.findings);
+        unavailable.extend(self.unavailable);
+        self.file
+    }
 }
 
 /// Generates the configuration of a resource whose form validation has accepted.
@@ -91,28 +100,12 @@ pub fn generate(
     facts: &Facts,
     base: &BaseFacts,
     release: Option<&str>,
-) -> Generation {
+) -> Drafted<Generated> {
     let mut findings = Findings::default();
     let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
-        return Generation { findings, ..Generation::default() };
+        return Drafted::refused(findings);
     };
-    let disabled = SwitchedOff::new(spec, &base.era);
-    let mut draft = Draft {
-        spec,
-        facts,
-        era: base.era,
-        document: base.document,
-        users: UserProvider::all(spec, &base.era, &disabled),
-        disabled,
-        variables: set_variables(spec, facts),
-        environment: environment::Environment::default(),
-        plain_variables: Vec::new(),
-        redis: None,
-        external: Vec::new(),
-        database: None,
-        findings,
-        unavailable: Vec::new(),
-    };
+    let mut draft = Draft::new(spec, facts, base.era, base.document, findings);
     providers::apply(&mut draft);
     telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);
@@ -128,10 +121,8 @@ pub fn generate(
     finish(draft, base.version)
 }
 
-fn finish(draft: Draft<'_>, version: u64) -> Generation {
+fn finish(mut draft: Draft<'_>, version: u64) -> Drafted<Generated> {
     let (counts, providers) = (counts::count(&draft), counts::providers(&draft));
-    let mut used = BTreeSet::new();
-    substitution::variables_of(&draft.document, &mut used);
     let generated = Generated {
         text: document::text(&draft.document),
         version,
@@ -141,36 +132,12 @@ fn finish(draft: Draft<'_>, version: u64) -> Generation {
         server: draft.era.server(),
         layout: draft.era.layout,
         coerces_variables: draft.era.layout.coerces_variables,
-        secrets: draft.environment.used(|name| used.contains(name)),
+        secrets: draft.secrets(),
         variables: draft.plain_variables,
         redis: draft.redis,
         external: draft.external,
         database: draft.database,
         document: draft.document,
     };
-    Generation {
-        generated: Some(generated),
-        findings: draft.findings,
-        unavailable: draft.unavailable,
-    }
-}
-
-/// The variables that the resource or the image sets; an empty value is as good as none to the server.
-fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables {
-    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
-    let names = overrides
-        .and_then(|overrides| overrides.env.as_ref())
-        .into_iter()
-        .flatten()
-        .filter(|variable| {
-            variable.value_from.is_some()
-                || variable.value.as_deref().is_some_and(|value| !value.is_empty())
-        })
-        .map(|variable| variable.name.clone())
-        .chain(facts.image.variables.iter().flatten().cloned())
-        .collect();
-    let open = overrides
-        .and_then(|overrides| overrides.env_from.as_ref())
-        .is_some_and(|sources| !sources.is_empty());
-    Variables::new(names, open)
+    Drafted { file: Some(generated), findings: draft.findings, unavailable: draft.unavailable }
 }

@@ -32,4 +32,3 @@ pub use exposure::{CATCH_ALL, REQUEST_TIMEOUT};
 pub use kind::ObjectKind;
 pub use planned::{Objects, PlannedObject, account, objects, withheld};
 pub use pod::TRUST;
-pub use start_program::LAUNCH;

@@ -11,22 +11,21 @@ use super::{labels, names};
 use crate::releases::Server;
 use crate::sha256;
 
-/// The start program, which knows how each release of the server takes its configuration.
-pub const LAUNCH: &str = include_str!("pod/launch.py");
-
-/// The keys, and so the names of the files: the start program, and the judge that it calls where a
-/// start has failed, and that judges what is to be rolled out; what waits for models; and what sees that
-/// the server asks callers who they are.
-pub const FILES: [(&str, &str); 5] = [
-    ("launch.py", LAUNCH),
-    ("judge.py", include_str!("pod/judge.py")),
+/// The keys, and so the names of the files. `launch.py` starts the server, and where a start has failed
+/// calls `judge.py`, which also judges what is to be rolled out; `models.py` waits for models.
+pub const FILES: [(&str, &str); 8] = [
+    ("launch.py", include_str!("start/launch.py")),
+    ("installed.py", include_str!("start/installed.py")),
+    ("registrations.py", include_str!("start/registrations.py")),
+    ("workers.py", include_str!("start/workers.py")),
+    ("access.py", include_str!("start/access.py")),
+    ("judge.py", include_str!("start/judge.py")),
     ("judgement.py", JUDGEMENT),
-    ("models.py", include_str!("pod/models.py")),
-    ("access.py", include_str!("pod/access.py")),
+    ("models.py", include_str!("start/models.py")),
 ];
 
 /// What a release says of a file, without the program around it.
-pub const JUDGEMENT: &str = include_str!("pod/judgement.py");
+pub const JUDGEMENT: &str = include_str!("start/judgement.py");
 
 static HASH: LazyLock<String> =
     LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));

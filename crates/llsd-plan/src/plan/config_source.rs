@@ -220,10 +220,8 @@ pub(super) fn merged(
         });
         return None;
     };
-    let outcome = config::merge(spec, facts, copy.data.get(key)?, release);
-    findings.extend(outcome.findings);
-    unavailable.extend(outcome.unavailable);
-    let merged = outcome.merged?;
+    let drafted = config::merge(spec, facts, copy.data.get(key)?, release);
+    let merged = drafted.file(findings, unavailable)?;
     *hash = Some(sha256::hex(&merged.text));
     *copy = copy.with(key, &merged.text);
     Some(merged)

@@ -111,14 +111,11 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let (mut source, base) =
         config_source::choose(spec, &image, facts, &mut findings, &mut unavailable);
 
-    let mut generated = None;
     let release = image.release(facts.image.release.as_deref());
-    if let Some(base) = &base {
-        let outcome = config::generate(spec, facts, base, release.as_deref());
-        findings.extend(outcome.findings);
-        unavailable.extend(outcome.unavailable);
-        generated = outcome.generated;
-    }
+    let generated = base.as_ref().and_then(|base| {
+        config::generate(spec, facts, base, release.as_deref())
+            .file(&mut findings, &mut unavailable)
+    });
     let merged = config_source::merged(
         spec,
         &mut source,

@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
+use llsd_plan::objects::start_program;
 use tempfile::TempDir;
 
 use super::{Release, server::LlamaStackServer};
@@ -81,11 +82,15 @@ impl Boot {
         self
     }
 
-    /// Started by this Python program, such as the operator's own, as a file of the server's home.
-    pub fn with_program(self, text: &str) -> anyhow::Result<Self> {
-        let file = self.home.join("start.py");
-        fs::write(&file, text).with_context(|| format!("{} is not written", file.display()))?;
-        Ok(self.with_command(["python3".to_owned(), file.display().to_string()]))
+    /// Started by the operator's own program, which lies in a folder of the server's home.
+    pub fn with_start_program(self) -> anyhow::Result<Self> {
+        let folder = self.home.join("start");
+        fs::create_dir_all(&folder)?;
+        for (name, text) in start_program::FILES {
+            fs::write(folder.join(name), text).with_context(|| format!("{name} is not written"))?;
+        }
+        let launch = folder.join("launch.py").display().to_string();
+        Ok(self.with_command(["python3".to_owned(), launch]))
     }
 
     /// The server will speak https with a certificate of this authority, in PEM.

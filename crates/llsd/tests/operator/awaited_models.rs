@@ -10,9 +10,9 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_kubelet::RunningKubelet;
 use llsd_testkit::{OllamaStub, Release, free_port};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use super::real_site::RealSite;
+use super::real_site::{RealSite, until};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 
 const RELEASE: Release = Release::V0_7_3;
@@ -105,20 +105,6 @@ impl World<'_> {
     }
 
     async fn until(&self, holds: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let now =
-                self.namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-            if holds(&now) {
-                return now;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{}\n{}",
-                serde_json::to_string_pretty(&now["status"]).unwrap(),
-                self.kubelet.logs(&self.namespace.name)
-            );
-            sleep(Duration::from_millis(500)).await;
-        }
+        until(&self.namespace, self.kubelet, PATIENCE, async |now| holds(now)).await
     }
 }

@@ -8,9 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_kubelet::RunningKubelet;
 use llsd_testkit::Release;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
-use super::real_site::RealSite;
+use super::real_site::{RealSite, until};
 use llsd_testbed::namespace::{Namespace, condition};
 
 const RELEASE: Release = Release::OGX_1_5_0;
@@ -41,7 +40,7 @@ async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() 
     });
 
     // A provider whose package is not in the image.
-    world.namespace.distribution("ogx", spec.clone()).await;
+    world.namespace.distribution("real", spec.clone()).await;
     let failing = world.failing(1, "ModuleNotFoundError: No module named 'torch'").await;
     assert_eq!(failing["status"]["phase"], "Failed");
     assert_eq!(condition(&failing, "DeploymentReady")["reason"], "DeploymentFailed");
@@ -52,11 +51,11 @@ async fn why_ogx_does_not_start_is_in_the_status_until_the_resource_is_mended() 
     spec["storage"] = json!({"sql": {
         "type": "postgres", "connectionString": {"name": "database", "key": "url"},
     }});
-    world.namespace.distribution("ogx", spec.clone()).await;
+    world.namespace.distribution("real", spec.clone()).await;
     world.failing(2, "ConnectionRefusedError").await;
 
     spec.as_object_mut().unwrap().remove("storage");
-    world.namespace.distribution("ogx", spec).await;
+    world.namespace.distribution("real", spec).await;
     let ready = world.until(3, |object| condition(object, "Ready")["status"] == "True").await;
     let told = |object: &Value| object["status"]["version"]["llamaStackServerVersion"] == "1.5.0";
     let ready = if told(&ready) { ready } else { world.until(3, told).await };
@@ -95,19 +94,9 @@ impl World<'_> {
 
     /// Waits until the status speaks of this generation, and as it should.
     async fn until(&self, generation: i64, holds: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        loop {
-            let now = self.namespace.get("LlamaStackDistribution", "ogx").await.unwrap_or_default();
-            if condition(&now, "Ready")["observedGeneration"] == generation && holds(&now) {
-                return now;
-            }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{}\n{}",
-                serde_json::to_string_pretty(&now["status"]).unwrap(),
-                self.kubelet.logs(&self.namespace.name)
-            );
-            sleep(Duration::from_millis(500)).await;
-        }
+        until(&self.namespace, self.kubelet, PATIENCE, async |now| {
+            condition(now, "Ready")["observedGeneration"] == generation && holds(now)
+        })
+        .await
     }
 }

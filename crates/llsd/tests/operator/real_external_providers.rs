@@ -98,7 +98,7 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
     let mut again = greet(&good);
     again["providerId"] = json!("greet-again");
     namespace.distribution("real", spec(image, &[greet(&good), again])).await;
-    let ready = until(&namespace, kubelet, PATIENCE, |now| {
+    let ready = until(&namespace, kubelet, PATIENCE, async |now| {
         phases(now) == ["greet: Ready", "greet-again: Ready"]
             && condition(now, "Ready")["status"] == "True"
     })
@@ -115,7 +115,7 @@ async fn served_by(release: Release, base: &str, with_mistakes: bool) {
     }
 
     namespace.distribution("real", spec(image, &[])).await;
-    until(&namespace, kubelet, PATIENCE, |now| {
+    until(&namespace, kubelet, PATIENCE, async |now| {
         now["status"]["externalProviders"].is_null()
             && condition(now, "Ready")["status"] == "True"
             && condition(now, "Ready")["observedGeneration"] == now["metadata"]["generation"]
@@ -176,7 +176,7 @@ async fn refused(
         let odd = world.push(name, &of(name, &wheel)).await;
         let odd = json!({"providerId": "odd", "image": odd});
         namespace.distribution("real", spec(image, &[greet(good), odd])).await;
-        let told = until(namespace, kubelet, PATIENCE, |now| {
+        let told = until(namespace, kubelet, PATIENCE, async |now| {
             condition(now, "Preflight")["reason"] == "PreflightFailed"
                 && condition(now, "Preflight")["observedGeneration"]
                     == now["metadata"]["generation"]

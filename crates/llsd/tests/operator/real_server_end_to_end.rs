@@ -10,10 +10,9 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_kubelet::RunningKubelet;
 use llsd_testkit::{OpenAiStub, Release};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
 
-use super::real_site::RealSite;
-use llsd_testbed::namespace::Namespace;
+use super::real_site::{RealSite, until};
+use llsd_testbed::namespace::{Namespace, condition};
 
 const MODEL: &str = "llama3.2-8b";
 const KEY: &str = "sk-right";
@@ -77,24 +76,13 @@ async fn ready_with(
     generation: i64,
     provider: &str,
 ) -> Value {
-    let begun = Instant::now();
-    loop {
-        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        let ready = llsd_testbed::namespace::condition(&now, "Ready");
-        if ready["status"] == "True"
+    until(namespace, kubelet, PATIENCE, async |now| {
+        let ready = condition(now, "Ready");
+        ready["status"] == "True"
             && ready["observedGeneration"] == generation
-            && inference_of_status(&now).contains(provider)
-        {
-            return now;
-        }
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "not Ready: {}\n{}",
-            serde_json::to_string_pretty(&now["status"]).unwrap(),
-            kubelet.logs(&namespace.name)
-        );
-        sleep(Duration::from_millis(500)).await;
-    }
+            && inference_of_status(now).contains(provider)
+    })
+    .await
 }
 
 fn ids(providers: &Value) -> BTreeSet<String> {

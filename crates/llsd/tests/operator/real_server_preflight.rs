@@ -83,7 +83,8 @@ async fn refused_by(release: Release, base: &str) {
 
     let good = json!({"max_tokens": 100});
     namespace.distribution("real", spec(image, &good)).await;
-    until(&namespace, kubelet, PATIENCE, |now| condition(now, "Ready")["status"] == "True").await;
+    until(&namespace, kubelet, PATIENCE, async |now| condition(now, "Ready")["status"] == "True")
+        .await;
     let pods = serving(&namespace).await;
     let follower = site.operator(&[]);
     let mistakes = [
@@ -107,13 +108,13 @@ async fn refused_by(release: Release, base: &str) {
         namespace.distribution("real", spec).await;
         let generation = i64::try_from(number).unwrap() + 2;
         if number == 0 {
-            until(&namespace, kubelet, PATIENCE, |now| {
+            until(&namespace, kubelet, PATIENCE, async |now| {
                 condition(now, "Preflight")["status"] == "Unknown"
             })
             .await;
             leader.kill();
         }
-        let refused = until(&namespace, kubelet, PATIENCE, |now| {
+        let refused = until(&namespace, kubelet, PATIENCE, async |now| {
             let judged = condition(now, "Preflight");
             judged["status"] != "Unknown" && judged["observedGeneration"] == generation
         })
@@ -134,7 +135,7 @@ async fn refused_by(release: Release, base: &str) {
 
     // What the server takes is rolled out.
     namespace.distribution("real", spec(image, &json!({"max_tokens": 200}))).await;
-    until(&namespace, kubelet, PATIENCE, |now| {
+    until(&namespace, kubelet, PATIENCE, async |now| {
         condition(now, "Preflight")["status"] == "True"
             && condition(now, "Ready")["status"] == "True"
     })

@@ -81,12 +81,12 @@ pub async fn until(
     namespace: &Namespace<'_>,
     kubelet: &RunningKubelet,
     patience: Duration,
-    is_so: impl Fn(&Value) -> bool,
+    is_so: impl AsyncFn(&Value) -> bool,
 ) -> Value {
     let begun = Instant::now();
     loop {
         let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        if is_so(&now) {
+        if is_so(&now).await {
             return now;
         }
         assert!(

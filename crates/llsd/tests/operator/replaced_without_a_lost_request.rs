@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::real_site::RealSite;
+use super::real_site::{RealSite, until};
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::operator::Operator;
 use llsd_testbed::running::Running;
@@ -117,29 +117,6 @@ fn is_ready(resource: &Value) -> bool {
     condition(resource, "Ready")["status"] == "True"
 }
 
-async fn until(
-    namespace: &Namespace<'_>,
-    kubelet: &RunningKubelet,
-    what: &str,
-    holds: impl AsyncFn(&Value) -> bool,
-) {
-    let begun = Instant::now();
-    loop {
-        let now = namespace.get("LlamaStackDistribution", "real").await.unwrap_or_default();
-        if holds(&now).await {
-            return;
-        }
-        let waited = begun.elapsed();
-        assert!(
-            waited < patience(),
-            "{what}: {:#}\n{}",
-            now["status"],
-            kubelet.logs(&namespace.name)
-        );
-        sleep(Duration::from_millis(500)).await;
-    }
-}
-
 /// With a model server behind the real ones.
 struct Site {
     real: RealSite,
@@ -167,7 +144,7 @@ impl Site {
         let kubelet = &self.real.kubelet;
         namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
         namespace.distribution("real", spec(&self.real.image)).await;
-        until(&namespace, kubelet, "two servers run", async |now| is_ready(now)).await;
+        until(&namespace, kubelet, patience(), async |now| is_ready(now)).await;
         let running = namespace.running("real").await;
         assert_eq!(running.pods.len(), 2);
         let server = kubelet.service(&namespace.name, "real-service").unwrap();
@@ -193,13 +170,13 @@ async fn a_rotated_key_arrives_and_neither_a_request_nor_a_stream_is_lost_meanwh
         .until("Deployment", "real", "has the new key", |now| now["spec"]["template"] != *template)
         .await;
     leader.kill();
-    until(&namespace, kubelet, "other servers run", async |now| {
+    until(&namespace, kubelet, patience(), async |now| {
         let pods = namespace.running("real").await.pods;
         is_ready(now) && pods.len() == 2 && pods.is_disjoint(&before.pods)
     })
     .await;
     // Also those that still end.
-    until(&namespace, kubelet, "the first ones are gone", async |now| {
+    until(&namespace, kubelet, patience(), async |now| {
         is_ready(now) && namespace.list("Pod").await.len() == 2
     })
     .await;
@@ -248,7 +225,7 @@ async fn a_server_that_never_answers_goes_back_without_a_lost_request() {
         })
         .await;
     let took = begun.elapsed();
-    until(&namespace, &site.real.kubelet, "it says so", async |now| {
+    until(&namespace, &site.real.kubelet, patience(), async |now| {
         condition(now, "RolledBack")["status"] == "True"
             && namespace.running("real").await.pods == before.pods
     })
@@ -269,7 +246,7 @@ async fn measure_the_gap(namespace: &Namespace<'_>, kubelet: &RunningKubelet) {
         let pods = namespace.list("Pod").await;
         pods.len() == 1 && pods[0]["metadata"]["uid"] != before["metadata"]["uid"]
     };
-    until(namespace, kubelet, "one server with a volume runs", async |now| {
+    until(namespace, kubelet, patience(), async |now| {
         is_ready(now)
             && now["status"]["observedGeneration"] == now["metadata"]["generation"]
             && alone(now).await
@@ -280,10 +257,7 @@ async fn measure_the_gap(namespace: &Namespace<'_>, kubelet: &RunningKubelet) {
     ask(server, false).await.unwrap();
     let client = Client::start(server);
     namespace.secret("vllm-creds", json!({"token": "sk-third"})).await;
-    until(namespace, kubelet, "another server runs", async |now| {
-        is_ready(now) && others(&before).await
-    })
-    .await;
+    until(namespace, kubelet, patience(), async |now| is_ready(now) && others(&before).await).await;
     sleep(Duration::from_secs(2)).await;
     let (answers, failures) = client.end().await;
     let gap = answers.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();

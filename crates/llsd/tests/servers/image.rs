@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use llsd_plan::objects::LAUNCH;
+use llsd_plan::objects::start_program;
 use llsd_testkit::{Release, Venv};
 use tempfile::TempDir;
 
@@ -63,7 +63,12 @@ impl Image {
 
     pub fn start(&self, config: &str, env: Env) -> Output {
         self.write("config.yaml", config);
-        self.write("launch.py", LAUNCH);
+        // A test may have put another file in the place of one.
+        for (name, text) in start_program::FILES {
+            if !self.path().join(name).exists() {
+                self.write(name, text);
+            }
+        }
         let program = self.path().join("launch.py");
         Command::new(self.venv.python())
             .arg(program)

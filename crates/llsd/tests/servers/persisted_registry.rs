@@ -10,7 +10,6 @@ mod users;
 use std::{fs, time::Duration};
 
 use futures::future::join_all;
-use llsd_plan::objects::LAUNCH;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
 use serde_json::json;
 use tempfile::TempDir;
@@ -278,7 +277,7 @@ impl Site {
             .with_env("LLS_PORT", port)
             .with_env("LLS_WORKERS", workers.to_string())
             .with_env("LLS_HOST", "127.0.0.1")
-            .with_program(LAUNCH)
+            .with_start_program()
             .unwrap();
         let mut server = self.boot(boot);
         server.wait_healthy(PATIENCE).await.unwrap();

@@ -1,5 +1,4 @@
-//! Generated objects of both versions and the laws that conversion keeps on all of them, for the
-//! tests and for the long run in `examples/conversion_round_trips.rs`.
+//! Generated objects of both versions, and the laws that conversion keeps on all of them.
 
 pub(crate) mod api_server;
 pub(crate) mod generate;

@@ -19,7 +19,7 @@ import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
 
-import launch
+import installed
 
 ANSWER_SECONDS = 5
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 3
@@ -31,9 +31,9 @@ def awaited() -> dict[str, dict]:
     return json.loads(os.environ.get("LLS_AWAITED_MODELS") or "{}").get("providers") or {}
 
 
-def missing(document: dict, release: launch.Release) -> list[tuple[str, str]]:
+def missing(document: dict, release: installed.Release) -> list[tuple[str, str]]:
     """Where in the file, and in words: what is registered with a backend that does not have it."""
-    config = launch.resolved(document, launch.reference(release))
+    config = installed.resolved(document, installed.reference(release))
     raw = {entry.get("provider_id"): entry for entry in inference(document)}
     found = []
     for entry in inference(config):
@@ -75,7 +75,7 @@ def settings(entry: dict):
     return (entry.get("config") or {}).items()
 
 
-def registered(config: dict, release: launch.Release, provider: str) -> dict[str, str]:
+def registered(config: dict, release: installed.Release, provider: str) -> dict[str, str]:
     """The models that the file registers with the provider: where, and the name that the backend has for it."""
     section = "models" if release < (0, 3) else "registered_resources.models"
     holder = config if release < (0, 3) else config.get("registered_resources") or {}
@@ -108,7 +108,7 @@ class Record:
     """What the pod's containers remember of a start: when it began, and what was told of it."""
 
     def __init__(self):
-        self.file = os.path.join(os.environ.get("LLS_START_RECORD") or launch.START_RECORD, "models.json")
+        self.file = os.path.join(os.environ.get("LLS_START_RECORD") or installed.START_RECORD, "models.json")
         try:
             with open(self.file) as file:
                 kept = json.load(file)
@@ -128,16 +128,16 @@ class Record:
         return True
 
 
-def wait(document: dict, release: launch.Release) -> None:
+def wait(document: dict, release: installed.Release) -> None:
     record, pause, same, before = Record(), FIRST_PAUSE, 0, None
     seconds = max((asked.get("seconds") or 0 for asked in awaited().values()), default=0)
     while problems := [words for _, words in missing(document, release)]:
         if time.time() - record.since > seconds:
-            return launch.say(f"waited long enough: {problems[0]}")
+            return installed.say(f"waited long enough: {problems[0]}")
         words = problems[0] + (f" (and {len(problems) - 1} more)" if problems[1:] else "")
         same, before = (same + 1 if words == before else 1), words
         if same == SURE_AFTER and record.tell(words):
-            launch.say(f"waits: {words}")
+            installed.say(f"waits: {words}")
             sys.exit(1)
         time.sleep(pause)
         pause = min(LONGEST_PAUSE, pause * 1.5)
@@ -145,9 +145,9 @@ def wait(document: dict, release: launch.Release) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the first process of a container has no default
-    release = launch.installed_release()
-    file = launch.config_file(release)
-    document = launch.read(file) if file else None
+    release = installed.installed_release()
+    file = installed.config_file(release)
+    document = installed.read(file) if file else None
     if document:
         wait(document, release)
 

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from urllib.parse import urlsplit
 
-import launch
+import installed
 
 DISCOVERY = "/.well-known/openid-configuration"
 ANSWER_SECONDS = 5
@@ -26,11 +26,11 @@ LARGEST_ANSWER = 1 << 20
 SECTIONS = ("auth", "tenancy")
 
 
-def prepare(config: dict, release: launch.Release) -> dict:
+def prepare(config: dict, release: installed.Release) -> dict:
     """The configuration with the address of the keys, for a server that is known to use it."""
     server = config.get("server") or {}
     if not server.get("auth"):
-        launch.fail("the resource has access, but the configuration has no server.auth")
+        installed.fail("the resource has access, but the configuration has no server.auth")
     uri = os.environ.get("LLS_JWKS_URI") or ""
     if uri.endswith(DISCOVERY):
         provider = server["auth"]["provider_config"]
@@ -38,14 +38,14 @@ def prepare(config: dict, release: launch.Release) -> dict:
     if not is_known(release):
         lacking = what_it_lacks(server, release)
         if lacking:
-            launch.fail(
+            installed.fail(
                 f"the installed server would ignore {lacking}, and be open to those whom it keeps out: use a release "
                 "that has it, or take it out of access"
             )
     return config
 
 
-def is_known(release: launch.Release) -> bool:
+def is_known(release: installed.Release) -> bool:
     """Another server has other numbers: those of OGX begin where those of llama-stack end."""
     first, last = (tuple(int(part) for part in number.split(".")) for number in os.environ["LLS_ACCESS"].split())
     return first <= release <= last
@@ -54,16 +54,16 @@ def is_known(release: launch.Release) -> bool:
 # What the server knows
 
 
-def what_it_lacks(server: dict, release: launch.Release) -> str | None:
+def what_it_lacks(server: dict, release: installed.Release) -> str | None:
     """The first part of the section that the server's own models refuse or drop."""
-    package = "ogx" if release >= launch.OGX else "llama_stack"
+    package = "ogx" if release >= installed.OGX else "llama_stack"
     try:
         models = __import__(f"{package}.core.datatypes", fromlist=["ServerConfig"])
         asked = {name: server[name] for name in SECTIONS if server.get(name)}
         read = models.ServerConfig.model_validate(asked)
         kept = read.model_dump(mode="json")
     except Exception as error:  # of a release that has none of this, or has it otherwise
-        launch.say(f"its models do not take server.auth: {type(error).__name__}")
+        installed.say(f"its models do not take server.auth: {type(error).__name__}")
         return "server.auth"
     for name in SECTIONS:
         lost = dropped(asked.get(name), kept.get(name), f"server.{name}")
@@ -109,7 +109,7 @@ def keys_of(address: str, provider: dict) -> str:
         if document is not None:
             return checked(document, address, str(provider.get("issuer")))
         if time.monotonic() + pause > until:
-            launch.fail(f"the token provider does not say where its keys are: {address} {problem}")
+            installed.fail(f"the token provider does not say where its keys are: {address} {problem}")
         time.sleep(pause)
         pause = min(pause * 2, 5)
 
@@ -131,8 +131,8 @@ def ask(address: str, trust: str | None) -> tuple[str, dict | None]:
 def checked(document: dict, address: str, issuer: str) -> str:
     named, keys = document.get("issuer"), document.get("jwks_uri")
     if named != issuer:
-        launch.fail(f"the provider at {address} calls itself {named}, so tokens of it would not be of {issuer}")
+        installed.fail(f"the provider at {address} calls itself {named}, so tokens of it would not be of {issuer}")
     secure = urlsplit(address).scheme == "https"
     if not isinstance(keys, str) or urlsplit(keys).scheme not in (("https",) if secure else ("https", "http")):
-        launch.fail(f"the provider at {address} names no address of its keys that can be trusted")
+        installed.fail(f"the provider at {address} names no address of its keys that can be trusted")
     return keys

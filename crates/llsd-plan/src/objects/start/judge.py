@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-import launch
+import installed
 import models
 from judgement import WARNINGS, Judge, Server, Unjudged, join
 
@@ -138,15 +138,15 @@ def unwritable_part(path: str) -> str | None:
 
 def judge_installed() -> dict:
     """In the child: the verdict of the installed release on its file."""
-    release = launch.installed_release()
+    release = installed.installed_release()
     found = [(name, title) for name, title in (("ogx", "OGX"), ("llama_stack", "llama-stack")) if version(name)]
     if not found:
         raise Unjudged("no Python package llama_stack or ogx")
-    file = launch.config_file(release)
+    file = installed.config_file(release)
     if not file:
         raise Unjudged("the image's own configuration is not found")
-    if release >= launch.OGX:
-        launch.prepare_ogx(file)
+    if release >= installed.OGX:
+        installed.prepare_ogx(file)
     verdict = {"server": f"{found[0][1]} {version(found[0][0])}"}
     seal()
     judge = Judge(Server())
@@ -219,12 +219,12 @@ def bounded(verdict: dict) -> str:
 
 def lacking_models() -> list[dict]:
     """Models without which this release ends at its start. A read of their backends, which needs no secret."""
-    release = launch.installed_release()
-    file = launch.config_file(release)
+    release = installed.installed_release()
+    file = installed.config_file(release)
     if not file or not models.awaited():
         return []
     try:
-        found = models.missing(launch.read(file), release)
+        found = models.missing(installed.read(file), release)
     except (Exception, SystemExit):  # a file that cannot be read was judged already
         return []
     return [{"kind": "model", "path": path, "message": message} for path, message in found]
