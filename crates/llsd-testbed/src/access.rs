@@ -55,9 +55,14 @@ pub async fn within(
     let began = Instant::now();
     while !holds().await {
         assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(pause(began)).await;
     }
     began.elapsed()
+}
+
+/// Between two looks at what a test has waited for since then: the longer it takes, the less often.
+pub(crate) fn pause(since: Instant) -> Duration {
+    (since.elapsed() / 10).clamp(Duration::from_millis(50), Duration::from_millis(300))
 }
 
 /// Whether the API server refused because of who asked.

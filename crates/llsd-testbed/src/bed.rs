@@ -6,7 +6,7 @@ use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::install::install;
+use crate::ground::Ground;
 use crate::namespace::Namespace;
 use crate::operator::Operator;
 
@@ -16,21 +16,23 @@ pub struct Bed {
     pub operator: Operator,
     pub kubelet: Kubelet,
     pub user: String,
-    pub cluster: ControlPlane,
+    pub cluster: Ground,
 }
 
 impl Bed {
     /// One of its own, with more arguments for the operator.
     pub async fn start(arguments: &[&str]) -> Option<Self> {
-        let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip().await?;
-        Some(Self::within(cluster, arguments).await)
+        Some(Self::on(Ground::get_or_skip().await?, arguments).await)
     }
 
     /// The same in a cluster that is there, with a controller manager and what the operator should
     /// find when it starts.
     pub async fn within(cluster: ControlPlane, arguments: &[&str]) -> Self {
-        let user = install(&cluster).await;
+        Self::on(Ground::of(cluster).await, arguments).await
+    }
+
+    async fn on(cluster: Ground, arguments: &[&str]) -> Self {
+        let user = cluster.user.clone();
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
         Self { operator, kubelet, user, cluster }

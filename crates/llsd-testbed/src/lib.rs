@@ -7,6 +7,7 @@
 //! | [`namespace`] | making, reading and awaiting objects in one namespace |
 //! | [`operator`] | the operator as a process, alone or as one of several replicas |
 //! | [`cluster`], [`install`] | the install files on a control plane, without the operator |
+//! | [`ground`] | the same for one test after the other |
 //! | [`webhooks`] | operators that serve webhooks, and calls through both versions |
 //! | [`webhook_client`] | the certificate by which webhooks know the API server |
 //! | [`v0_9`] | what operator v0.9 leaves behind |
@@ -26,6 +27,7 @@ pub mod definitions;
 pub mod everything;
 pub mod gate;
 pub mod granted;
+pub mod ground;
 pub mod install;
 pub mod namespace;
 pub mod neighbour;

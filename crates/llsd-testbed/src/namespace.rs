@@ -1,19 +1,22 @@
 //! One namespace of a cluster: a test makes, changes and reads objects in it, and waits for them.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::StreamExt;
 use kube::api::{Api, DeleteParams, DynamicObject, GetParams, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind, Request};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::watch_object;
 use llsd_cases::files::repository;
 use llsd_testkit::{ControlPlane, Mark};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::access::pause;
 
 /// How long anything that the operator should do may take here; a shared machine is slow.
 pub const PATIENCE: Duration = Duration::from_mins(2);
-
-/// Between two looks at what a test waits for.
-const PAUSE: Duration = Duration::from_millis(100);
 
 pub const DISTRIBUTION: &str = "LlamaStackDistribution";
 
@@ -132,27 +135,42 @@ impl Namespace<'_> {
         what: &str,
         holds: impl Fn(&Value) -> bool,
     ) -> Value {
-        let begun = Instant::now();
-        let mut last = None;
-        while begun.elapsed() < PATIENCE {
-            last = self.get(kind, name).await;
-            if let Some(object) = &last
-                && holds(object)
-            {
-                return last.unwrap_or_default();
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        let last = last.map(|object| serde_json::to_string_pretty(&object).unwrap());
-        panic!("{kind} {}/{name}: {what}, not within {PATIENCE:?}: {last:#?}", self.name);
+        let holds = |object: &Option<Value>| object.as_ref().is_some_and(&holds);
+        self.awaited(kind, name, what, holds).await.unwrap_or_default()
     }
 
     pub async fn until_gone(&self, kind: &str, name: &str) {
-        let begun = Instant::now();
-        while self.get(kind, name).await.is_some() {
-            assert!(begun.elapsed() < PATIENCE, "{kind} {}/{name} is still there", self.name);
-            tokio::time::sleep(PAUSE).await;
+        self.awaited(kind, name, "is gone", Option::is_none).await;
+    }
+
+    /// Watches an object until it is, or is gone, as it should be. Looking again and again would keep the
+    /// API server busy, and could miss what is so for a moment.
+    async fn awaited(
+        &self,
+        kind: &str,
+        name: &str,
+        what: &str,
+        holds: impl Fn(&Option<Value>) -> bool,
+    ) -> Option<Value> {
+        let mut last = self.get(kind, name).await;
+        if holds(&last) {
+            return last;
         }
+        let watched = async {
+            let mut states = pin!(watch_object(self.api(kind), name).default_backoff());
+            while let Some(state) = states.next().await {
+                let Ok(state) = state else { continue };
+                last = state.map(|object| json!(object));
+                if holds(&last) {
+                    return;
+                }
+            }
+        };
+        if timeout(PATIENCE, watched).await.is_err() {
+            let last = last.map(|object| serde_json::to_string_pretty(&object).unwrap());
+            panic!("{kind} {}/{name}: {what}, not within {PATIENCE:?}: {last:#?}", self.name);
+        }
+        last
     }
 
     /// Waits until `user` has nothing left to write here: events follow the status that a test may
@@ -162,7 +180,7 @@ impl Namespace<'_> {
         let audit = self.cluster.audit();
         loop {
             let mark = audit.mark().await.unwrap();
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            sleep(Duration::from_secs(1)).await;
             let writes = audit.requests_of(user).await.unwrap().since(mark).writes();
             let writes = writes.only(|request| request.namespace == self.name);
             if writes.is_empty() {
@@ -242,7 +260,7 @@ impl Namespace<'_> {
             if let Some((_, note)) = found {
                 return note.clone();
             }
-            tokio::time::sleep(PAUSE).await;
+            sleep(pause(begun)).await;
         }
         panic!("no event {reason} on {resource} that says `{says}`: {seen:#?}");
     }

@@ -92,7 +92,7 @@ pub fn webhook_path() -> String {
     format!("{group}/validatingwebhookconfigurations/{}", names::VALIDATING_WEBHOOK)
 }
 
-async fn send(
+pub(crate) async fn send(
     client: &Client,
     method: Method,
     path: &str,

@@ -70,6 +70,14 @@ impl<'a> Audit<'a> {
         })
     }
 
+    /// Forgets all requests that were answered until now.
+    pub(crate) async fn forget(&self) -> anyhow::Result<()> {
+        self.mark().await?;
+        let mut log = self.access.audit_log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.requests.clear();
+        Ok(())
+    }
+
     fn look<T>(&self, at: impl FnOnce(&[Request]) -> T) -> anyhow::Result<T> {
         let mut log = self.access.audit_log.lock().unwrap_or_else(PoisonError::into_inner);
         log.read_on(&flags::audit_log(&self.access.dir))?;

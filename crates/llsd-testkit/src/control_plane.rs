@@ -17,6 +17,9 @@ use crate::{
     skip::Unobtainable,
 };
 
+/// Logs of what runs as long as the control plane.
+const OWN_LOGS: [&str; 4] = ["audit", "etcd", "kube-apiserver", "kube-controller-manager"];
+
 /// A real control plane of its own.
 ///
 /// It holds nothing that belongs to an asynchronous runtime, so that
@@ -122,6 +125,20 @@ impl ControlPlane {
     /// What was asked of the API server, and by whom.
     pub fn audit(&self) -> Audit<'_> {
         Audit::of(&self.access)
+    }
+
+    /// For the next test: forgets who asked what until now, and what programs of a test said.
+    pub async fn forget(&self) -> anyhow::Result<()> {
+        self.audit().forget().await?;
+        for entry in std::fs::read_dir(self.dir())? {
+            let file = entry?.path();
+            let is_log = file.extension().is_some_and(|extension| extension == "log");
+            let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            if is_log && !OWN_LOGS.contains(&name) {
+                std::fs::remove_file(file)?;
+            }
+        }
+        Ok(())
     }
 
     /// Freezes the API server: connections stay open and nothing is answered.

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use super::installation::Installation;
 use crate::authority::authority;
 use crate::definitions;
-use crate::install::install;
+use crate::ground::Ground;
 use crate::namespace::Namespace;
 use crate::operator::Operator;
 
@@ -29,7 +29,7 @@ pub struct Stage {
     /// Why the cluster serves no Routes, if so.
     pub routes: Result<(), String>,
     namespaces: BTreeMap<&'static str, StagedNamespace>,
-    pub cluster: ControlPlane,
+    pub cluster: Ground,
 }
 
 #[derive(Debug)]
@@ -71,9 +71,8 @@ impl Stage {
     }
 
     async fn set() -> Option<Self> {
-        let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip().await?;
-        let user = install(&cluster).await;
+        let cluster = Ground::get_or_skip().await?;
+        let user = cluster.user.clone();
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let routes = definitions::routes(&cluster.client()).await;
         let namespaces = specs()

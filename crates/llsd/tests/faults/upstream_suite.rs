@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use llsd::manifests::{cluster_wide, names};
-use llsd_testkit::{ControlPlane, InUse, PodState, WhileUsed, free_port};
+use llsd::manifests::cluster_wide;
+use llsd_testkit::{ControlPlane, InUse, WhileUsed, free_port};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
-use llsd_testbed::install::{apply, file, install};
+use llsd_testbed::install::{apply, file};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, PATIENCE};
 use llsd_testbed::neighbour;
-use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
 
 const NAME: &str = "llamastackdistribution-sample";
@@ -29,9 +28,6 @@ async fn suite() -> Option<InUse<Bed>> {
     static SUITE: WhileUsed<Bed> = WhileUsed::new();
     let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
-        let user = install(&cluster).await;
-        apply(&cluster, file(&cluster_wide(), "webhook.yaml")).await;
-        let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let (port, servers) = (free_port().unwrap(), StubServer::of_all_servers());
         let arguments = [
             format!("--webhook-bind-address=127.0.0.1:{port}"),
@@ -39,8 +35,8 @@ async fn suite() -> Option<InUse<Bed>> {
             format!("--server-url-template=http://{}", servers.host()),
         ];
         let arguments = arguments.each_ref().map(String::as_str);
-        let operator = Operator::start(&cluster, &user, names::NAMESPACE, &arguments);
-        let bed = Bed { operator, kubelet, user, cluster };
+        let bed = Bed::within(cluster, &arguments).await;
+        apply(&bed.cluster, file(&cluster_wide(), "webhook.yaml")).await;
         let namespace = bed.namespace("probe").await;
         eventually("v1alpha1 is served", async || {
             let dry_run = PostParams { dry_run: true, ..PostParams::default() };

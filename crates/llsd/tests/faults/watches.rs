@@ -8,7 +8,8 @@ use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::gate::Gate;
 use llsd_testbed::granted::{ROLE, grant_all, revoke};
-use llsd_testbed::install::{apply, file, install, install_namespaced};
+use llsd_testbed::ground::Ground;
+use llsd_testbed::install::{apply, file, install_namespaced};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::operator::Operator;
@@ -17,12 +18,10 @@ use llsd_testkit::{ControlPlane, Kubelet, PodState, skip};
 use serde_json::{Value, json};
 
 /// A cluster with everything but the operator.
-async fn installed() -> Option<(ControlPlane, Kubelet, String)> {
-    let builder = ControlPlane::builder().with_controller_manager();
-    let cluster = builder.start_or_skip().await?;
-    let user = install(&cluster).await;
+async fn installed() -> Option<(Ground, Kubelet)> {
+    let cluster = Ground::get_or_skip().await?;
     let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
-    Some((cluster, kubelet, user))
+    Some((cluster, kubelet))
 }
 
 async fn namespace<'a>(cluster: &'a ControlPlane, prefix: &str) -> Namespace<'a> {
@@ -87,7 +86,8 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
 
 #[tokio::test]
 async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
-    let Some((cluster, _kubelet, user)) = installed().await else { return };
+    let Some((cluster, _kubelet)) = installed().await else { return };
+    let user = cluster.user.clone();
     let budgets = ("policy", "poddisruptionbudgets", &["list", "watch"][..]);
     // Here a list comes before each refusal.
     let autoscalers = ("autoscaling", "horizontalpodautoscalers", &["watch"][..]);
@@ -186,7 +186,8 @@ async fn a_namespace_that_is_not_there_holds_no_other_and_is_served_when_it_is()
 
 #[tokio::test]
 async fn what_was_noted_of_a_resource_goes_with_it_also_while_it_is_worked_on() {
-    let Some((cluster, _kubelet, user)) = installed().await else { return };
+    let Some((cluster, _kubelet)) = installed().await else { return };
+    let user = cluster.user.clone();
     let gate = Gate::open(&cluster, &user, "operator").await;
     let operator = Operator::replica(&cluster, gate.kubeconfig(), &["--secret-refresh", "1"]);
     let doomed = namespace(&cluster, "doomed").await;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use llsd::manifests::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
-use llsd_testkit::{ControlPlane, RegistryServer, Release, TestImage};
+use llsd_testkit::{RegistryServer, Release, TestImage};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use llsd_testbed::install::install;
+use llsd_testbed::ground::Ground;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 
@@ -17,9 +17,8 @@ pub struct RealSite {
     pub kubelet: RunningKubelet,
     /// The image's reference.
     pub image: String,
-    pub cluster: ControlPlane,
+    pub cluster: Ground,
     pub registry: RegistryServer,
-    user: String,
 }
 
 impl RealSite {
@@ -41,8 +40,7 @@ impl RealSite {
             return None;
         }
         let server = ImageStandIn::server(&release.install().unwrap());
-        let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
-        let user = install(&cluster).await;
+        let cluster = Ground::get_or_skip().await?;
         let stand_in = move |image: &str| others(image).or_else(|| Some(server.clone()));
         let kubelet = RunningKubelet::start_or_skip(&cluster, stand_in).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
@@ -51,14 +49,14 @@ impl RealSite {
         let registries = format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']\n");
         let operators = Namespace { cluster: &cluster, name: names::NAMESPACE.to_owned() };
         operators.config_map(names::CONFIG_MAP, json!({"registries": registries})).await;
-        Some(Self { kubelet, image, cluster, registry, user })
+        Some(Self { kubelet, image, cluster, registry })
     }
 
     /// One replica of the operator, which asks the servers where the stand-in has them.
     pub fn operator(&self, more: &[&str]) -> Operator {
         let template = self.kubelet.server_url_template();
         let arguments = [&["--server-url-template", template.as_str()], more].concat();
-        let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
+        let kubeconfig = self.cluster.kubeconfig_for(&self.cluster.user, &[]);
         Operator::replica(&self.cluster, &kubeconfig, &arguments)
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::install::install;
+use llsd_testbed::ground::Ground;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
@@ -27,14 +27,12 @@ struct Scene {
     arguments: Vec<String>,
     user: String,
     _kubelet: Kubelet,
-    cluster: ControlPlane,
+    cluster: Ground,
 }
 
 impl Scene {
     async fn set() -> Option<Self> {
-        let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip().await?;
-        let user = install(&cluster).await;
+        let cluster = Ground::get_or_skip().await?;
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let arguments: Vec<String> = [
             format!("--resync={RESYNC}"),
@@ -42,6 +40,7 @@ impl Scene {
             format!("--server-url-template=http://{}", StubServer::of_all_servers().address()),
         ]
         .into();
+        let user = cluster.user.clone();
         let replica = start(&cluster, &user, &arguments);
         Some(Self { replica, arguments, user, _kubelet: kubelet, cluster })
     }

@@ -2,37 +2,34 @@
 //! nobody does; and a replica that is asked to end finishes what it has begun.
 
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Kubelet, PodState};
+use llsd_testkit::{Kubelet, PodState};
 use serde_json::json;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use llsd_testbed::access::eventually;
 use llsd_testbed::gate::Gate;
-use llsd_testbed::install::install;
+use llsd_testbed::ground::Ground;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
 
 struct Scene {
     _kubelet: Kubelet,
-    cluster: ControlPlane,
-    user: String,
+    cluster: Ground,
     servers: String,
 }
 
 impl Scene {
     async fn set() -> Option<Self> {
-        let builder = ControlPlane::builder().with_controller_manager();
-        let cluster = builder.start_or_skip().await?;
-        let user = install(&cluster).await;
+        let cluster = Ground::get_or_skip().await?;
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let servers =
             format!("--server-url-template=http://{}", StubServer::of_all_servers().address());
-        Some(Self { _kubelet: kubelet, cluster, user, servers })
+        Some(Self { _kubelet: kubelet, cluster, servers })
     }
 
     fn replica(&self) -> Operator {
-        let kubeconfig = self.cluster.kubeconfig_for(&self.user, &[]);
+        let kubeconfig = self.cluster.kubeconfig_for(&self.cluster.user, &[]);
         Operator::replica(&self.cluster, &kubeconfig, &[&self.servers])
     }
 
@@ -153,7 +150,7 @@ async fn a_frozen_api_server_ends_the_term_and_there_are_never_two_leaders() {
 async fn a_replica_that_is_asked_to_end_finishes_its_work_and_gives_the_lease_back() {
     let Some(scene) = Scene::set().await else { return };
     let namespace = scene.namespace().await;
-    let gate = Gate::open(&scene.cluster, &scene.user, "replica").await;
+    let gate = Gate::open(&scene.cluster, &scene.cluster.user, "replica").await;
     let mut replica = Operator::replica(&scene.cluster, gate.kubeconfig(), &[&scene.servers]);
     eventually("it is ready", async || replica.probe("/readyz").await == Some(200)).await;
     assert_eq!(replica.probe("/healthz").await, Some(200));
