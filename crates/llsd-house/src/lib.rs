@@ -5,12 +5,14 @@ mod arrows;
 mod circles;
 mod modules;
 mod names;
+mod python;
 
 use std::path::{Path, PathBuf};
 
 pub use arrows::{Arrow, arrows};
 pub use circles::{circles, folder_circles};
 pub use modules::Crate;
+pub use python::python_arrows;
 
 /// The root of the repository.
 pub fn repository() -> PathBuf {

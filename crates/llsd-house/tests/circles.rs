@@ -6,7 +6,7 @@ use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use llsd_house::{Arrow, Crate, arrows, circles, crates, folder_circles};
+use llsd_house::{Arrow, Crate, arrows, circles, crates, folder_circles, python_arrows};
 
 /// The circles of one crate with the names that tie them, in lines.
 fn described(name: &str, arrows: &Arrow, circles: Vec<BTreeSet<PathBuf>>) -> String {
@@ -33,7 +33,9 @@ fn described(name: &str, arrows: &Arrow, circles: Vec<BTreeSet<PathBuf>>) -> Str
 static ARROWS: LazyLock<Vec<(String, Arrow)>> = LazyLock::new(|| {
     let read = |folder: PathBuf| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
-        Some((name, arrows(&Crate::read(&folder)?)))
+        let mut all = arrows(&Crate::read(&folder)?);
+        all.extend(python_arrows(&folder));
+        Some((name, all))
     };
     crates().into_iter().filter_map(read).collect()
 });
@@ -76,6 +78,18 @@ fn a_circle_is_found_however_it_is_written() {
     assert_eq!(circles_of(&[root, ("a.rs", in_macro), b]), (1, 1));
     let in_test = "pub fn one() {} #[cfg(test)] mod tests { use crate::b::two; }";
     assert_eq!(circles_of(&[root, ("a.rs", in_test), b]), (0, 0));
+}
+
+#[test]
+fn programs_in_python_import_each_other_in_no_circle_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("src");
+    create_dir_all(&source).unwrap();
+    write(source.join("one.py"), "import json\n\ndef f():\n    import two\n").unwrap();
+    write(source.join("two.py"), "import os\n").unwrap();
+    assert!(circles(&python_arrows(folder.path())).is_empty());
+    write(source.join("two.py"), "from one import f\n").unwrap();
+    assert_eq!(circles(&python_arrows(folder.path())).len(), 1);
 }
 
 #[test]
