@@ -80,14 +80,14 @@ impl Installed {
             return false;
         }
         for namespace in names_of(&list(&client, "/api/v1/namespaces").await) {
-            let group = "/apis/llamastack.io/v1alpha2";
-            let resources = format!("{group}/namespaces/{namespace}/llamastackdistributions");
-            delete(&client, &resources).await;
-            if namespace != "default"
-                && namespace != names::NAMESPACE
-                && !namespace.starts_with("kube-")
-            {
-                delete(&client, &format!("/api/v1/namespaces/{namespace}")).await;
+            let resources = "/apis/llamastack.io/v1alpha2/namespaces/{}/llamastackdistributions";
+            delete(&client, &resources.replace("{}", &namespace)).await;
+            let is_kept = namespace == "default" || namespace.starts_with("kube-");
+            if !is_kept && namespace != names::NAMESPACE {
+                let path = format!("/api/v1/namespaces/{namespace}");
+                delete(&client, &path).await;
+                // There is no kubelet to end them, and the next one should not run them.
+                delete(&client, &format!("{path}/pods?gracePeriodSeconds=0")).await;
             }
         }
         for path in LEFT_BEHIND {
