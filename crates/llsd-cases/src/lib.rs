@@ -6,12 +6,14 @@
 //! | [`golden`] | `llsd-plan/tests/cases` | plan, and compare with what is expected |
 //! | [`specification`] | the same | write their README |
 //! | [`objects`] | `llsd-plan/tests/objects` and `object_rules.yaml` | make objects, and apply them |
+//! | [`programs`] | | name programs instead of comparing their texts |
 //! | [`verdicts`] | `llsd-plan/tests/verdicts` | judge resources, with and without an API server |
 //! | [`samples`] | `deploy/samples` | plan, render, apply and migrate |
 
 pub mod files;
 pub mod golden;
 pub mod objects;
+pub mod programs;
 pub mod samples;
 pub mod specification;
 pub mod verdicts;

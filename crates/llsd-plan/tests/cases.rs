@@ -9,13 +9,11 @@ use std::path::Path;
 
 use llsd_cases::files::repository;
 use llsd_cases::golden::{FOLDER, GoldenCase};
-use llsd_cases::specification;
+use llsd_cases::{programs, specification};
 use llsd_plan::document::{self, Node, Origin};
-use llsd_plan::objects::{TRUST, start_program};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
 use llsd_plan::problem::Problem;
 use llsd_plan::wiring::VariableValue;
-use llsd_provider::python::TELL;
 use serde_json::{Value, json};
 
 #[test]
@@ -121,9 +119,9 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
         .iter()
         .map(|object| format!("{} {}\n", text(&object["kind"]), text(&object["metadata"]["name"])));
     let names = names.collect::<String>();
-    results.insert("objects.txt".to_owned(), without_program_hash(&names));
+    results.insert("objects.txt".to_owned(), programs::without_hash(&names));
     for mut object in objects {
-        shorten_programs(&mut object);
+        programs::shorten(&mut object);
         let kind = text(&object["kind"]).to_lowercase();
         results.insert(format!("{kind}.yaml"), yaml(object));
     }
@@ -131,28 +129,6 @@ fn planned(plan: &Plan, results: &mut BTreeMap<String, String>) {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-fn shorten_programs(value: &mut Value) {
-    match value {
-        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
-        Value::String(text) if text == TELL => *text = "(tell.py)".into(),
-        Value::String(text) => {
-            let file = start_program::FILES.iter().find(|(_, program)| text == program);
-            *text = match file {
-                Some((name, _)) => format!("({name})"),
-                None => without_program_hash(text),
-            };
-        }
-        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
-        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
-        _ => {}
-    }
-}
-
-/// The start program's name carries its hash, which says nothing here.
-fn without_program_hash(text: &str) -> String {
-    text.replace(&start_program::name(""), "-start-(hash)")
 }
 
 fn yaml(value: Value) -> String {

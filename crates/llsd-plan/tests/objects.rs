@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use llsd_cases::objects::{ObjectCase, listed};
-use llsd_plan::objects::{TRUST, start_program};
-use llsd_provider::python::TELL;
+use llsd_cases::programs;
+use llsd_plan::objects::start_program;
 use serde_json::Value;
 
 #[test]
@@ -17,7 +17,7 @@ fn every_case_gives_the_objects_that_its_file_holds() {
         assert_eq!(listed(&findings.problems), case.problems, "{}", file.display());
         assert_eq!(listed(&findings.warnings), case.warnings, "{}", file.display());
         let mut planned = objects.manifests();
-        planned.iter_mut().for_each(shorten_programs);
+        planned.iter_mut().for_each(programs::shorten);
         if std::env::var_os("UPDATE_OBJECTS").is_some() {
             write(&file, &planned);
         }
@@ -86,29 +86,6 @@ fn holds_null(value: &Value) -> bool {
         Value::Object(fields) => fields.values().any(holds_null),
         _ => false,
     }
-}
-
-/// Programs are files of their own; here their names are enough.
-fn shorten_programs(value: &mut Value) {
-    match value {
-        Value::String(text) if text == TRUST => *text = "(trust.py)".into(),
-        Value::String(text) if text == TELL => *text = "(tell.py)".into(),
-        Value::String(text) => {
-            let file = start_program::FILES.iter().find(|(_, program)| text == program);
-            *text = match file {
-                Some((name, _)) => format!("({name})"),
-                None => without_program_hash(text),
-            };
-        }
-        Value::Array(items) => items.iter_mut().for_each(shorten_programs),
-        Value::Object(fields) => fields.values_mut().for_each(shorten_programs),
-        _ => {}
-    }
-}
-
-/// The start program's name carries its hash, which says nothing here.
-fn without_program_hash(text: &str) -> String {
-    text.replace(&start_program::name(""), "-start-(hash)")
 }
 
 fn yaml(value: &Value) -> String {
