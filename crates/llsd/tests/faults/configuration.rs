@@ -43,6 +43,16 @@ async fn until_image(namespace: &Namespace<'_>, image: &str) {
     namespace.until_ready("demo").await;
 }
 
+/// Waits until the operator has noticed that the cluster's domain is this one.
+async fn until_in_domain(namespace: &Namespace<'_>, domain: &str) {
+    namespace
+        .until(DISTRIBUTION, "demo", "is reached in the domain that was set", |object| {
+            let url = object["status"]["serviceURL"].as_str().unwrap_or_default();
+            url.ends_with(&format!(".svc.{domain}:8321"))
+        })
+        .await;
+}
+
 async fn until_figure(bed: &Bed, key: &str, value: f64) {
     let figure = format!("llsd_broken_configuration{{key=\"{key}\"}}");
     eventually(&format!("{figure} is {value}"), async || {
@@ -93,12 +103,7 @@ async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_
     until_figure(&bed, "featureFlags", 1.0).await;
     until_figure(&bed, "clusterDomain", 0.0).await;
     assert_eq!(newcomer(&bed).await, mirrored("1"));
-    at(&bed, &name)
-        .until(DISTRIBUTION, "demo", "is reached in the domain that was set", |object| {
-            let url = object["status"]["serviceURL"].as_str().unwrap_or_default();
-            url.ends_with(".svc.cluster.internal:8321")
-        })
-        .await;
+    until_in_domain(&at(&bed, &name), "cluster.internal").await;
     let log = bed.operator.log();
     let logged = log.matches("image-overrides: not valid YAML").count();
     assert_eq!(logged, 1, "{log}");
@@ -173,7 +178,8 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     first.until_ready("demo").await;
     let before = first.running("demo").await;
     // Whoever runs with them goes on, also through changes of the resource; others do not begin.
-    bed.configure(json!({})).await;
+    bed.configure(json!({"clusterDomain": "cluster.internal"})).await;
+    until_in_domain(&first, "cluster.internal").await;
     second.distribution("demo", trusting(&trust.name)).await;
     closed(&second).await;
     let replicas = json!({"spec": {"workload": {"replicas": 2}}});
