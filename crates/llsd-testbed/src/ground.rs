@@ -4,14 +4,15 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-use http::Request;
+use http::Method;
 use kube::Client;
 use llsd::manifests::names;
 use llsd_testkit::ControlPlane;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::access::eventually;
 use crate::install::install;
+use crate::namespace::name_of;
 use crate::webhooks::send;
 
 /// Those that nobody uses now.
@@ -61,7 +62,7 @@ impl Ground {
         }
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let user = install(&cluster).await;
-        let cluster_wide = Some(cluster_wide(&cluster.client()).await);
+        let cluster_wide = cluster_wide(&cluster.client()).await.ok();
         Some(Self { user, installed: Some(Installed { cluster, cluster_wide }) })
     }
 
@@ -76,12 +77,13 @@ impl Installed {
     /// Takes away what a test left; `false` where it changed more than that.
     async fn cleared(&self) -> bool {
         let client = self.cluster.client();
-        if self.cluster_wide.as_ref() != Some(&cluster_wide(&client).await) {
+        if cluster_wide(&client).await.ok() != self.cluster_wide {
             return false;
         }
-        for namespace in names_of(&list(&client, "/api/v1/namespaces").await) {
+        let Ok(namespaces) = list(&client, "/api/v1/namespaces").await else { return false };
+        for namespace in namespaces.iter().map(name_of) {
             let resources = "/apis/llamastack.io/v1alpha2/namespaces/{}/llamastackdistributions";
-            delete(&client, &resources.replace("{}", &namespace)).await;
+            delete(&client, &resources.replace("{}", namespace)).await;
             let is_kept = namespace == "default" || namespace.starts_with("kube-");
             if !is_kept && namespace != names::NAMESPACE {
                 let path = format!("/api/v1/namespaces/{namespace}");
@@ -94,7 +96,8 @@ impl Installed {
             delete(&client, &path.replace("{}", names::NAMESPACE)).await;
         }
         eventually("no resource is left", async || {
-            list(&client, "/apis/llamastack.io/v1alpha2/llamastackdistributions").await.is_empty()
+            let left = list(&client, "/apis/llamastack.io/v1alpha2/llamastackdistributions").await;
+            left.is_ok_and(|left| left.is_empty())
         })
         .await;
         self.cluster.forget().await.unwrap();
@@ -104,13 +107,13 @@ impl Installed {
 
 /// What the install files and tests say of the whole cluster, and of the operator's rights in its own
 /// namespace, without what the API server adds as time passes.
-async fn cluster_wide(client: &Client) -> Vec<Value> {
+async fn cluster_wide(client: &Client) -> kube::Result<Vec<Value>> {
     let own = ["roles", "rolebindings"].map(|plural| {
         format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{}/{plural}", names::NAMESPACE)
     });
     let mut all = Vec::new();
     for path in CLUSTER_WIDE.iter().map(ToString::to_string).chain(own) {
-        for mut object in list(client, &path).await {
+        for mut object in list(client, &path).await? {
             let name = object["metadata"]["name"].take();
             // The API server's own, which its controllers complete when they find the time.
             if name.as_str().is_some_and(|name| name.starts_with("system:")) {
@@ -123,28 +126,20 @@ async fn cluster_wide(client: &Client) -> Vec<Value> {
             for added in ["metadata", "status"] {
                 object.as_object_mut().expect("an object").remove(added);
             }
-            all.push(serde_json::json!([name, labels, object]));
+            all.push(json!([name, labels, object]));
         }
     }
-    all
+    Ok(all)
 }
 
-async fn list(client: &Client, path: &str) -> Vec<Value> {
-    let request = Request::get(path).body(Vec::new()).unwrap();
-    let mut listed: Value = client.request(request).await.unwrap_or_default();
-    match listed["items"].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
-    }
-}
-
-fn names_of(objects: &[Value]) -> Vec<String> {
-    objects.iter().filter_map(|one| one["metadata"]["name"].as_str()).map(str::to_owned).collect()
+async fn list(client: &Client, path: &str) -> kube::Result<Vec<Value>> {
+    let mut listed = send(client, Method::GET, path, "application/json", &Value::Null).await?;
+    Ok(serde_json::from_value(listed["items"].take()).expect("a list"))
 }
 
 /// An object, or all of a collection; one that is gone is as good.
 async fn delete(client: &Client, path: &str) {
-    let _ = send(client, http::Method::DELETE, path, "application/json", &Value::Null).await;
+    let _ = send(client, Method::DELETE, path, "application/json", &Value::Null).await;
 }
 
 fn idle() -> std::sync::MutexGuard<'static, Vec<Installed>> {

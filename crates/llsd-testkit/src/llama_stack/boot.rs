@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use llsd_plan::objects::start_program;
 use tempfile::TempDir;
 
 use super::{Release, server::LlamaStackServer};
@@ -82,11 +81,14 @@ impl Boot {
         self
     }
 
-    /// Started by the operator's own program, which lies in a folder of the server's home.
-    pub fn with_start_program(self) -> anyhow::Result<Self> {
+    /// Started by `launch.py` of these files, such as the operator's own, in a folder of the server's home.
+    pub fn with_program<'a>(
+        self,
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> anyhow::Result<Self> {
         let folder = self.home.join("start");
         fs::create_dir_all(&folder)?;
-        for (name, text) in start_program::FILES {
+        for (name, text) in files {
             fs::write(folder.join(name), text).with_context(|| format!("{name} is not written"))?;
         }
         let launch = folder.join("launch.py").display().to_string();

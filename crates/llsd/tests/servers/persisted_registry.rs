@@ -10,6 +10,7 @@ mod users;
 use std::{fs, time::Duration};
 
 use futures::future::join_all;
+use llsd_plan::objects::start_program;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release};
 use serde_json::json;
 use tempfile::TempDir;
@@ -277,7 +278,7 @@ impl Site {
             .with_env("LLS_PORT", port)
             .with_env("LLS_WORKERS", workers.to_string())
             .with_env("LLS_HOST", "127.0.0.1")
-            .with_start_program()
+            .with_program(start_program::FILES)
             .unwrap();
         let mut server = self.boot(boot);
         server.wait_healthy(PATIENCE).await.unwrap();

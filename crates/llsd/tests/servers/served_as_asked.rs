@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use llsd_plan::objects::start_program;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Release};
 
 /// Ten times what an idle machine needs.
@@ -40,7 +41,7 @@ async fn port_certificate_and_workers_are_as_asked() {
             .with_env("LLS_WORKERS", "2")
             .with_env("LLS_HOST", "127.0.0.1")
             .with_https(certified.cert.pem())
-            .with_start_program()
+            .with_program(start_program::FILES)
             .unwrap();
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
@@ -89,7 +90,8 @@ async fn certificate_and_workers_are_served_on_the_image_s_own_file() {
             ("STUB_URL", format!("{}/v1", stub.url())),
             ("STATE_DIR", boot.home().display().to_string()),
         ];
-        let boot = boot.with_https(certified.cert.pem()).with_start_program().unwrap();
+        let boot =
+            boot.with_https(certified.cert.pem()).with_program(start_program::FILES).unwrap();
         let boot = env.into_iter().fold(boot, |boot, (name, value)| boot.with_env(name, value));
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
@@ -155,7 +157,7 @@ def create_app():
         .with_env("LLS_PORT", port)
         .with_env("LLS_WORKERS", WORKERS.to_string())
         .with_env("LLS_HOST", "127.0.0.1")
-        .with_start_program()
+        .with_program(start_program::FILES)
         .unwrap();
     Some(Release::newest().boot(boot).unwrap())
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use llsd_plan::objects::start_program;
 use llsd_plan::releases::Distribution;
 use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Release};
 use serde_json::{Value, json};
@@ -254,7 +255,7 @@ async fn every_named_distribution_of_ogx_starts() {
             .with_env("NVIDIA_BASE_URL", format!("{}/v1", stub.url()))
             .with_env("POSTGRES_HOST", "127.0.0.1")
             .with_env("POSTGRES_PORT", postgres.port().to_string())
-            .with_start_program()
+            .with_program(start_program::FILES)
             .unwrap();
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap_or_else(|error| panic!("{name}: {error:#}"));
