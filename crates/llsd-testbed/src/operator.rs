@@ -134,7 +134,9 @@ impl Operator {
 }
 
 async fn get(url: &str) -> Option<(u16, String)> {
-    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5)).build();
-    let answer = client.unwrap().get(url).send().await.ok()?;
+    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5));
+    // This machine's certificates would be read each time, for nothing.
+    let client = client.tls_certs_only([]).build().unwrap();
+    let answer = client.get(url).send().await.ok()?;
     Some((answer.status().as_u16(), answer.text().await.ok()?))
 }

@@ -2,12 +2,9 @@
 
 use reqwest::{Certificate, Client};
 
-/// A client that uses no proxy and, with an `authority` in PEM, trusts that one alone.
+/// A client that uses no proxy and trusts nobody but the `authority` in PEM.
 pub(crate) fn client(authority: Option<&str>) -> anyhow::Result<Client> {
     crate::install_crypto_provider();
-    let mut builder = Client::builder().no_proxy();
-    if let Some(pem) = authority {
-        builder = builder.tls_certs_only([Certificate::from_pem(pem.as_bytes())?]);
-    }
-    Ok(builder.build()?)
+    let trusted = authority.map(|pem| Certificate::from_pem(pem.as_bytes())).transpose()?;
+    Ok(Client::builder().no_proxy().tls_certs_only(trusted).build()?)
 }

@@ -57,7 +57,12 @@ struct Listed {
 impl ServerProbe {
     /// `template` may hold `{name}`, `{namespace}` and `{port}`.
     pub fn new(template: Option<String>) -> Result<Self, reqwest::Error> {
-        Ok(Self { plain: builder().build()?, template })
+        let mut plain = builder();
+        if template.as_ref().is_none_or(|url| !url.starts_with("https:")) {
+            // The machine's authorities take memory, and nobody would ask them.
+            plain = plain.tls_certs_only([]);
+        }
+        Ok(Self { plain: plain.build()?, template })
     }
 
     /// What the server at the Service's URL says. Where that is https, `certificate` is the one that it
