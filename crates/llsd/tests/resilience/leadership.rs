@@ -5,9 +5,11 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use llsd::operator::leadership::{LEASE_NAME, Settings};
+use llsd::operator::leadership::{LEASE_NAME, Settings, stand};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use llsd_testbed::access::within;
 
@@ -108,6 +110,28 @@ async fn a_leader_that_stops_hands_over_at_once() {
     let now = lease(&client, &namespace).await.unwrap();
     assert_eq!(now.lease_transitions, Some(2));
     assert_eq!(now.lease_duration_seconds, Some(4));
+}
+
+#[tokio::test]
+async fn work_that_takes_all_the_time_there_is_does_not_cost_the_lease() {
+    let Some((cluster, namespace, client)) = bed().await else { return };
+    let settings = hasty(&namespace, "busy");
+    let long = 2 * settings.lease_duration;
+    let connect = || {
+        let config = cluster.config_for("busy", &["system:masters"]);
+        anyhow::Ok(kube::Client::try_from(config)?)
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (mut leadership, ended) = stand(connect, settings, async { drop(stopped.await) }).unwrap();
+    timeout(SOON, leadership.acquired()).await.unwrap();
+
+    // The only thread of this runtime does nothing else meanwhile.
+    std::thread::sleep(long);
+    assert!(leadership.is_leading());
+    drop(stop);
+    timeout(SOON, ended).await.unwrap();
+    assert!(!leadership.is_leading());
+    assert_eq!(holder(&client, &namespace).await, "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

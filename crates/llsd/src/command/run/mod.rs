@@ -79,8 +79,11 @@ async fn operate(
     serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
     let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;
     let namespace = arguments.operator_namespace(&config);
-    let client = telemetry::client(config, &metrics)
-        .map_err(|error| StartFailure::NoCluster(Box::new(error)))?;
+    let connect = || {
+        telemetry::client(config.clone(), &metrics)
+            .map_err(|error| StartFailure::NoCluster(Box::new(error)))
+    };
+    let client = connect()?;
     let settings = arguments.settings(&namespace);
     let plugins = arguments.plugins()?;
     tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
@@ -97,15 +100,13 @@ async fn operate(
     }
     // The lease is given back when the work has ended, not when it was asked to end.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let mut leadership = None;
-    let mut campaigns = JoinSet::new();
-    if arguments.leader_elect {
+    let (mut leadership, campaign) = if arguments.leader_elect {
         let election = leadership::Settings::new(&namespace);
-        let (standing, campaign) =
-            leadership::campaign(client.clone(), election, async { drop(ended.await) });
-        campaigns.spawn(campaign);
-        leadership = Some(standing);
+        Some(leadership::stand(connect, election, async { drop(ended.await) })?)
+    } else {
+        None
     }
+    .unzip();
     if let Some(certificates) = certificates {
         certificates.keep(leadership.as_ref(), &mut background);
     }
@@ -130,10 +131,9 @@ async fn operate(
         ready.set_blind(None);
     }
     drop(end);
-    let _ = tokio::time::timeout(Duration::from_secs(3), async {
-        while campaigns.join_next().await.is_some() {}
-    })
-    .await;
+    if let Some(campaign) = campaign {
+        let _ = tokio::time::timeout(Duration::from_secs(3), campaign).await;
+    }
     let _ = tokio::time::timeout(LAST_CALLS, async { while calls.join_next().await.is_some() {} })
         .await;
     Ok(())

@@ -11,6 +11,7 @@ mod decide;
 mod record;
 mod seen;
 mod store;
+mod thread;
 
 use std::future::pending;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use tokio::time::{Instant, sleep_until};
 pub use campaign::campaign;
 pub use decide::{Step, decide};
 pub use llsd_install::names::LEASE as LEASE_NAME;
+pub use thread::stand;
 
 /// Who stands for election, on which Lease, and how patiently.
 #[derive(Clone, Debug, PartialEq, Eq)]
