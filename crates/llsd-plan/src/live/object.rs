@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::claim::ClaimDetail;
 use super::deployment::DeploymentDetail;
 use super::job::JobDetail;
 use super::outside;
@@ -37,19 +38,7 @@ pub struct LiveObject {
 pub enum Detail {
     None,
     Deployment(Box<DeploymentDetail>),
-    Claim {
-        phase: Box<str>,
-        /// What is asked for.
-        size: Box<str>,
-        /// What the volume has; empty before it is bound.
-        capacity: Box<str>,
-        class: Option<Box<str>>,
-        /// The class is what we applied, and not the cluster's default.
-        class_is_applied: bool,
-        access_modes: Vec<Box<str>>,
-        /// The uids of all its owners, controllers or not.
-        owners: Vec<Box<str>>,
-    },
+    Claim(Box<ClaimDetail>),
     Outside {
         /// Where the server is reached: an address of the load balancer or the host name.
         url: Option<Box<str>>,
@@ -129,6 +118,13 @@ impl LiveObject {
         hash.as_deref()
     }
 
+    pub fn claim(&self) -> Option<&ClaimDetail> {
+        match &self.detail {
+            Detail::Claim(detail) => Some(detail),
+            _ => None,
+        }
+    }
+
     pub fn job(&self) -> Option<&JobDetail> {
         match &self.detail {
             Detail::Job(detail) => Some(detail),
@@ -162,25 +158,7 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
     let text = |value: &Value| value.as_str().map(Box::<str>::from);
     match kind {
         ObjectKind::Deployment => Detail::Deployment(Box::new(DeploymentDetail::read(object))),
-        ObjectKind::VolumeClaim => Detail::Claim {
-            phase: text(&object["status"]["phase"]).unwrap_or_else(|| "Pending".into()),
-            size: text(&object["spec"]["resources"]["requests"]["storage"]).unwrap_or_default(),
-            capacity: text(&object["status"]["capacity"]["storage"]).unwrap_or_default(),
-            class: text(&object["spec"]["storageClassName"]),
-            class_is_applied: fingerprint::is_applied(object, &["f:spec", "f:storageClassName"]),
-            access_modes: object["spec"]["accessModes"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(text)
-                .collect(),
-            owners: object["metadata"]["ownerReferences"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|owner| text(&owner["uid"]))
-                .collect(),
-        },
+        ObjectKind::VolumeClaim => Detail::Claim(Box::new(ClaimDetail::read(object))),
         ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => Detail::Outside {
             url: outside::url(kind, object),
             refused: outside::refused(kind, object),

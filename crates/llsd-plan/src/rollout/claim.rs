@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::refusal::{Refused, WriteFailure};
-use crate::live::{Detail, LiveObject};
+use crate::live::{ClaimDetail, LiveObject};
 use crate::problem::{FieldPath, Problem, Reason};
 use crate::quantity::nanos;
 use crate::resource::Resource;
@@ -37,11 +37,8 @@ pub(super) fn with_its_kind(
     live: Option<&LiveObject>,
 ) -> (Value, Vec<Problem>) {
     let mut remarks = Vec::new();
-    let Some(Detail::Claim { class, class_is_applied, access_modes, .. }) =
-        live.map(|live| &live.detail)
-    else {
-        return (desired, remarks);
-    };
+    let Some(live) = live.and_then(LiveObject::claim) else { return (desired, remarks) };
+    let ClaimDetail { class, class_is_applied, access_modes, .. } = live;
     let spec = &mut desired["spec"];
     let has = class.as_deref();
     let asked = spec.get("storageClassName").and_then(Value::as_str).map(str::to_owned);
@@ -109,9 +106,9 @@ pub(super) fn going(live: &LiveObject) -> Option<Problem> {
 /// Whether a claim that is to outlive the resource would be deleted with it, because somebody made it
 /// the resource's: v0.9 under whichever name its program was built, or a person.
 pub(super) fn would_go_with(resource: &Resource, desired: &Value, live: &LiveObject) -> bool {
-    let Detail::Claim { owners, .. } = &live.detail else { return false };
+    let Some(live) = live.claim() else { return false };
     let is_kept = desired["metadata"].get("ownerReferences").is_none();
-    is_kept && owners.iter().any(|owner| **owner == *resource.owner())
+    is_kept && live.owners.iter().any(|owner| **owner == *resource.owner())
 }
 
 /// The claim with the size that the live one has.
@@ -124,9 +121,9 @@ pub(super) fn with_its_size(mut desired: Value, live: Option<&LiveObject>) -> Va
 
 /// What is asked for, and what the live claim has.
 fn sizes<'a>(desired: &Value, live: Option<&'a LiveObject>) -> Option<(String, &'a str)> {
-    let Detail::Claim { size, .. } = &live?.detail else { return None };
+    let live = live?.claim()?;
     let asked = desired["spec"]["resources"]["requests"]["storage"].as_str()?;
-    Some((asked.to_owned(), size))
+    Some((asked.to_owned(), &live.size))
 }
 
 fn path() -> FieldPath {

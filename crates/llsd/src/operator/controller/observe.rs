@@ -97,19 +97,14 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
         _ => None,
     });
     let service = names::service(&key.name);
+    let claims = || alive().filter_map(LiveObject::claim);
     Live {
         deployment: alive().find_map(LiveObject::deployment).map(|detail| detail.state.clone()),
         service: alive().any(|object| object.is_named(ObjectKind::Service, &service)),
-        claim: alive().find_map(|object| match &object.detail {
-            Detail::Claim { phase, .. } => Some(phase.to_string()),
-            _ => None,
-        }),
-        claim_grows: alive().find_map(|object| match &object.detail {
-            Detail::Claim { size, capacity, .. } if grows(capacity, size) => {
-                Some((capacity.to_string(), size.to_string()))
-            }
-            _ => None,
-        }),
+        claim: claims().map(|claim| claim.phase.to_string()).next(),
+        claim_grows: claims()
+            .find(|claim| grows(&claim.capacity, &claim.size))
+            .map(|claim| (claim.capacity.to_string(), claim.size.to_string())),
         outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
         not_admitted: not_admitted.next().filter(|_| exposed),
         models_awaited: None,

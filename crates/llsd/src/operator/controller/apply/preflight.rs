@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
-use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::live::LiveObject;
 use llsd_plan::objects::judge_job::{ClaimUse, Judging, claim_use};
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::Plan;
@@ -104,10 +104,10 @@ fn claims(plan: &Plan, live: &[LiveObject]) -> BTreeMap<String, ClaimUse> {
     let mut claims: BTreeMap<String, ClaimUse> =
         given.map(|(name, modes)| (name.clone(), claim_use(modes))).collect();
     for object in live {
-        if let Detail::Claim { phase, access_modes, .. } = &object.detail
-            && **phase == *"Bound"
+        if let Some(claim) = object.claim()
+            && *claim.phase == *"Bound"
         {
-            claims.insert(object.name.to_string(), claim_use(access_modes));
+            claims.insert(object.name.to_string(), claim_use(&claim.access_modes));
         }
     }
     claims

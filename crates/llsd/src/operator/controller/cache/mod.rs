@@ -225,6 +225,8 @@ impl State {
         let objects = self.objects.entry(key.clone()).or_default();
         let place = objects.iter_mut().find(|known| known.is_named(child.kind, &child.name));
         let Some(known) = place else {
+            // There are five or six of most resources, and of many resources.
+            objects.reserve_exact(1);
             objects.push(child);
             return Some(key);
         };
