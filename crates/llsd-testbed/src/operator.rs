@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use llsd::manifests::names;
-use llsd_testkit::{ControlPlane, Program};
+use llsd_testkit::{ControlPlane, Program, loopback_client};
 
 /// A running operator; dropping it kills it.
 #[derive(Debug)]
@@ -134,9 +134,7 @@ impl Operator {
 }
 
 async fn get(url: &str) -> Option<(u16, String)> {
-    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(5));
-    // This machine's certificates would be read each time, for nothing.
-    let client = client.tls_certs_only([]).build().unwrap();
-    let answer = client.get(url).send().await.ok()?;
+    let request = loopback_client::client(None).unwrap().get(url);
+    let answer = request.timeout(Duration::from_secs(5)).send().await.ok()?;
     Some((answer.status().as_u16(), answer.text().await.ok()?))
 }

@@ -41,7 +41,7 @@ mod control_plane;
 mod flags;
 mod kubelet;
 mod llama_stack;
-mod loopback_client;
+pub mod loopback_client;
 pub mod node;
 mod oidc_provider;
 mod ollama_stub;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use llsd_kubelet::RunningKubelet;
-use llsd_testkit::{OpenAiStub, Release};
+use llsd_testkit::{OpenAiStub, Release, loopback_client};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -64,8 +64,7 @@ fn question(stream: bool) -> String {
 
 /// Each request on a connection of its own, as from as many clients.
 async fn ask(server: SocketAddr, stream: bool) -> Result<String, String> {
-    let client = reqwest::Client::builder().tls_certs_only([]).pool_max_idle_per_host(0);
-    let client = client.build().unwrap();
+    let client = loopback_client::client(None).unwrap();
     let request = client.post(format!("http://{server}/v1/chat/completions"));
     let request = request.header("content-type", "application/json").body(question(stream));
     let answer = request.send().await.map_err(|error| format!("{error:?}"))?;

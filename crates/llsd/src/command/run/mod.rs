@@ -100,13 +100,11 @@ async fn operate(
     }
     // The lease is given back when the work has ended, not when it was asked to end.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    let (mut leadership, campaign) = if arguments.leader_elect {
+    let standing = arguments.leader_elect.then(|| {
         let election = leadership::Settings::new(&namespace);
-        Some(leadership::stand(connect, election, async { drop(ended.await) })?)
-    } else {
-        None
-    }
-    .unzip();
+        leadership::stand(connect, election, async { drop(ended.await) })
+    });
+    let (mut leadership, campaign) = standing.transpose()?.unzip();
     if let Some(certificates) = certificates {
         certificates.keep(leadership.as_ref(), &mut background);
     }

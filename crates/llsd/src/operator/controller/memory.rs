@@ -42,13 +42,11 @@ impl Memory {
     /// How long the pods have not been ready; zero at the first look.
     pub fn unready_for(&self, key: &Key, ready: bool) -> Duration {
         let mut all = self.lock();
+        let known = all.entry(key.clone()).or_default();
         if ready {
-            if let Some(known) = all.get_mut(key) {
-                known.unready_since = None;
-            }
+            known.unready_since = None;
             return Duration::ZERO;
         }
-        let known = all.entry(key.clone()).or_default();
         known.unready_since.get_or_insert_with(Instant::now).elapsed()
     }
 
