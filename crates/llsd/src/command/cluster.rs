@@ -1,6 +1,5 @@
 //! Commands that work on resources in a cluster, with the rights of whoever calls them.
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,7 +10,9 @@ use llsd_plan::objects::names;
 use serde_json::{Value, json};
 
 use super::{Printout, waiting};
+use crate::operator::controller::api_error::safe_message;
 use crate::operator::controller::resources;
+use crate::operator::telemetry::api_calls::{Patience, patient_client};
 use crate::operator::telemetry::{self, Metrics};
 
 /// Who changes annotations of a resource, in its `managedFields`.
@@ -73,10 +74,18 @@ fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Pri
 
 impl Cluster {
     async fn connect() -> Result<Self, String> {
-        let config = Config::infer().await.map_err(text)?;
+        let config = Config::infer().await.map_err(|error| error.to_string())?;
         let namespace = config.default_namespace.clone();
         let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
         Ok(Self { client: telemetry::client(config, &metrics).map_err(text)?, namespace })
+    }
+
+    /// A client for who listens to a server, which may be silent for long.
+    pub(super) async fn listener(&self) -> Result<Client, String> {
+        let config = Config::infer().await.map_err(|error| error.to_string())?;
+        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+        let patience = Patience { silence: Duration::from_hours(24), ..Patience::default() };
+        patient_client(config, &metrics, patience).map_err(text)
     }
 
     /// The cluster, with another namespace where one is named.
@@ -154,8 +163,9 @@ pub(super) fn now() -> String {
 }
 
 /// An error of the API server, in its words.
-pub(super) fn text(error: impl Display) -> String {
-    error.to_string()
+#[expect(clippy::needless_pass_by_value, reason = "as map_err has it")]
+pub(super) fn text(error: kube::Error) -> String {
+    safe_message(&error)
 }
 
 /// A resource without what nobody reads.

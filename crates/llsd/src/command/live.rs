@@ -4,7 +4,7 @@ use llsd_offline::{Input, Source};
 use llsd_plan::resource::Resource;
 
 use super::Printout;
-use super::cluster::{self, Cluster, Place, text};
+use super::cluster::{self, Cluster, Place};
 use crate::operator::controller::preview::{Previewer, key_of};
 
 /// The resource as a file would hold it.
@@ -31,10 +31,11 @@ pub(super) fn input(
         let cluster = cluster.at(place);
         let stored = cluster.resource(name).await?;
         let previewer = Previewer::new(cluster.client.clone(), operator_namespace);
-        let previewer = Box::pin(previewer).await.map_err(text)?;
+        let previewer = Box::pin(previewer).await.map_err(|error| error.to_string())?;
         let key = key_of(&stored, &cluster.namespace);
         let resource = Resource::parse(&stored).known_as(&key);
-        let preview = Box::pin(previewer.preview(&resource)).await.map_err(text)?;
+        let preview =
+            Box::pin(previewer.preview(&resource)).await.map_err(|error| error.to_string())?;
         let mut input = Input { facts: Some(preview.facts), ..Input::default() };
         input.add(&source(&cluster, name).await?);
         Ok(input)

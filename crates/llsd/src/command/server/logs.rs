@@ -47,6 +47,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
             return Ok(Printout::fine("no pod of the server is there\n".to_owned()));
         }
         if arguments.follow {
+            let pods = Api::namespaced(cluster.listener().await?, &cluster.namespace);
             return follow(&pods, &listed[0], arguments).await;
         }
         let mut all = String::new();
@@ -68,7 +69,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
 async fn follow(pods: &Api<Pod>, pod: &Pod, arguments: &Arguments) -> Result<Printout, String> {
     let stream = pods.log_stream(&pod.name_any(), &parameters(pod, arguments)).await;
     let mut lines = stream.map_err(text)?.lines();
-    while let Some(line) = lines.try_next().await.map_err(text)? {
+    while let Some(line) = lines.try_next().await.map_err(|error| error.to_string())? {
         if writeln!(io::stdout().lock(), "{line}").is_err() {
             break;
         }

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Printout;
-use super::cluster::{self, Cluster, Place, text};
+use super::cluster::{self, Cluster, Place};
 use super::format::Format;
 use requests::{Prometheus, Rates};
 use rows::Row;
@@ -125,7 +125,7 @@ impl Shown {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
-                self.trouble = text(error);
+                self.trouble = error.to_string();
                 return;
             }
         };
@@ -194,13 +194,13 @@ async fn live(
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut shown = Shown::default();
     let mut counted = counted(prometheus);
-    let _terminal = Taken::take().map_err(text)?;
+    let _terminal = Taken::take().map_err(|error| error.to_string())?;
     let mut keys = terminal::keys();
     let mut tick = tokio::time::interval(TICK);
     loop {
         let (width, height) = Taken::size();
         let page = view.page(&shown.rows(), shown.trouble(), width, height);
-        Taken::show(&page, colours).map_err(text)?;
+        Taken::show(&page, colours).map_err(|error| error.to_string())?;
         tokio::select! {
             event = events.next() => {
                 // A list is drawn once, and not once for each of its items.

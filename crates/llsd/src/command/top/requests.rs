@@ -6,8 +6,6 @@ use std::time::Duration;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use crate::command::cluster::text;
-
 /// By namespace and Service, which is what the Prometheus Operator labels figures of servers with.
 const QUERY: &str = "sum by (namespace, service) (rate(ogx_requests_total[5m]))";
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,7 +35,8 @@ impl Prometheus {
         let path = format!("{}/api/v1/query", query.path().trim_end_matches('/'));
         query.set_path(&path);
         query.query_pairs_mut().clear().append_pair("query", QUERY);
-        let client = Client::builder().timeout(PATIENCE).build().map_err(text)?;
+        let client =
+            Client::builder().timeout(PATIENCE).build().map_err(|error| error.to_string())?;
         Ok(Self { client, query })
     }
 
@@ -47,7 +46,7 @@ impl Prometheus {
 
     async fn asked(&self) -> Result<Rates, String> {
         // An address may carry a password.
-        let plain = |error: reqwest::Error| text(error.without_url());
+        let plain = |error: reqwest::Error| error.without_url().to_string();
         let mut answer = self.client.get(self.query.clone()).send().await.map_err(plain)?;
         let mut body = Vec::new();
         while let Some(more) = answer.chunk().await.map_err(plain)? {

@@ -131,11 +131,12 @@ where
 
     fn call(&mut self, request: Request<Q>) -> Self::Future {
         let verb = verb(request.method(), request.uri());
+        let is_endless = asks_for(request.uri(), "watch") || asks_for(request.uri(), "follow");
         let span = traces::request(verb, request.uri().path());
         let answer = self.inner.call(request);
         let ApiCalls { metrics, patience } = self.calls.clone();
         async move {
-            let answer = timeout(patience, whole(answer, verb == "watch")).await;
+            let answer = timeout(patience, whole(answer, is_endless)).await;
             let answer = answer.unwrap_or_else(|_| Err(NoAnswer(patience).into()));
             let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
             metrics.api_request(verb, code);
@@ -146,10 +147,11 @@ where
     }
 }
 
-/// The answer with its whole body, which may stop in its midst too; a watch has no end to wait for.
+/// The answer with its whole body, which may stop in its midst too; a watch, or a log that is followed, has
+/// no end to wait for.
 async fn whole<A, E>(
     answer: impl Future<Output = Result<Response<A>, E>>,
-    is_watch: bool,
+    is_endless: bool,
 ) -> Result<Response<Body>, BoxError>
 where
     E: Into<BoxError>,
@@ -158,7 +160,7 @@ where
 {
     let (head, body) = answer.await.map_err(Into::into)?.into_parts();
     let mut body = Body::new(body);
-    if !is_watch || !head.status.is_success() {
+    if !is_endless || !head.status.is_success() {
         body = Body::from(to_bytes(body, usize::MAX).await?);
     }
     Ok(Response::from_parts(head, body))
@@ -171,15 +173,15 @@ fn verb(method: &Method, uri: &Uri) -> &'static str {
         Method::PUT => "update",
         Method::PATCH => "patch",
         Method::DELETE => "delete",
-        _ if is_watch(uri) => "watch",
+        _ if asks_for(uri, "watch") => "watch",
         _ if is_collection(uri.path()) => "list",
         _ => "get",
     }
 }
 
-fn is_watch(uri: &Uri) -> bool {
+fn asks_for(uri: &Uri, what: &str) -> bool {
     let mut query = uri.query().unwrap_or_default().split('&');
-    query.any(|pair| matches!(pair, "watch" | "watch=true" | "watch=1"))
+    query.any(|pair| matches!(pair.strip_prefix(what), Some("" | "=true" | "=1")))
 }
 
 /// `/api/v1/<plural>`, `/apis/<group>/<version>/<plural>`, and both within a namespace.
@@ -216,6 +218,7 @@ mod tests {
             (Method::GET, format!("{lsd}/llamastackdistributions?limit=5&watch=true"), "watch"),
             (Method::GET, format!("{lsd}/llamastackdistributions?&watch=1"), "watch"),
             (Method::GET, format!("{lsd}/llamastackdistributions?watch=false"), "list"),
+            (Method::GET, "/api/v1/namespaces/a/pods/b/log?follow=true".to_owned(), "get"),
             (Method::POST, "/api/v1/namespaces/a/events".to_owned(), "create"),
             (Method::PUT, "/api/v1/namespaces/a/configmaps/b".to_owned(), "update"),
             (Method::PATCH, "/api/v1/namespaces/a/configmaps/b".to_owned(), "patch"),
