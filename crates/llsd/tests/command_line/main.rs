@@ -20,6 +20,7 @@ mod render_image_config;
 mod render_outputs;
 mod render_reads_inputs;
 mod render_samples;
+mod run_refuses;
 mod support;
 mod validate_bounds;
 mod validate_finds_all;

@@ -30,6 +30,9 @@ pub enum Format {
 pub enum LogError {
     #[error("not a log level or filter: {0}")]
     InvalidFilter(#[from] ParseError),
+    /// tracing takes it for the name of a target, and then hardly anything is logged.
+    #[error("`{0}` is no log level; use error, warn, info, debug or trace")]
+    NoLevel(String),
     #[error("this process has a log already")]
     AlreadySet,
 }
@@ -66,6 +69,10 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let wanted: Targets = filter.parse()?;
+    let mut alone = filter.split(',').map(str::trim).filter(|part| !part.contains('='));
+    if let Some(part) = alone.find(|part| part.parse::<LevelFilter>().is_err()) {
+        return Err(LogError::NoLevel(part.to_owned()));
+    }
     // A filter of its own beside the user's, so that no directive can outdo it.
     let allowed =
         Targets::new().with_default(LevelFilter::TRACE).with_targets(AT_MOST.iter().copied());
