@@ -3,7 +3,9 @@
 mod autoscaled;
 mod awaited_models;
 mod by_name;
+mod cluster_mirrors;
 mod diff;
+mod diff_by_others;
 mod drift;
 mod exposed_elsewhere;
 mod external_providers;
@@ -25,4 +27,5 @@ mod replaced_without_a_lost_request;
 mod report;
 mod secret_changes;
 mod secret_values_stay_unseen;
+mod server_logs;
 mod user_stories;

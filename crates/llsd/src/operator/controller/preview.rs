@@ -215,8 +215,14 @@ impl Previewer {
                 after["spec"]["replicas"] = number.into();
             }
             Beforehand::Disown => {
-                if let Some(owners) = after["metadata"]["ownerReferences"].as_array_mut() {
+                // Already gone where nobody but us had put it there.
+                if let Some(Value::Object(metadata)) = after.get_mut("metadata")
+                    && let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences")
+                {
                     owners.retain(|owner| owner["uid"] != resource.owner());
+                    if owners.is_empty() {
+                        metadata.shift_remove("ownerReferences");
+                    }
                 }
             }
         }
