@@ -1,9 +1,9 @@
 //! What is known of a resource's Deployment: how its pods are, and for which state of the resource
 //! its template was made.
 
-use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
+use super::time::seconds;
 use crate::external::INSTALL;
 use crate::inputs::{self, Inputs};
 use crate::objects::labels;
@@ -116,11 +116,6 @@ impl DeploymentState {
 fn condition<'a>(object: &'a Value, kind: &str, status: &str) -> Option<&'a Value> {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
     all.find(|condition| condition["type"] == kind && condition["status"] == status)
-}
-
-fn seconds(time: &Value) -> Option<i64> {
-    let time: Timestamp = time.as_str()?.parse().ok()?;
-    Some(time.as_second())
 }
 
 impl DeploymentDetail {

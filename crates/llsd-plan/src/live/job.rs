@@ -1,7 +1,8 @@
 //! What is known of the Job in which an image judges a change: how old it is, and whether it has ended.
 
-use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
+
+use super::time::seconds;
 
 /// What is known of a Job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,8 +17,6 @@ pub struct JobDetail {
 
 impl JobDetail {
     pub(super) fn read(object: &Value) -> Self {
-        let created = object["metadata"]["creationTimestamp"].as_str();
-        let created = created.and_then(|time| time.parse::<Timestamp>().ok());
         let status = &object["status"];
         let mut conditions = status["conditions"].as_array().into_iter().flatten();
         let ended = conditions.find(|condition| {
@@ -29,7 +28,7 @@ impl JobDetail {
             reason.or(condition["type"].as_str()).unwrap_or_default().into()
         };
         Self {
-            created: created.map_or(0, Timestamp::as_second),
+            created: seconds(&object["metadata"]["creationTimestamp"]).unwrap_or(0),
             active: status["active"].as_i64().unwrap_or(0),
             ended: ended.map(word),
         }

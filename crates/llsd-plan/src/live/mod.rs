@@ -5,6 +5,7 @@ mod deployment;
 mod job;
 mod object;
 mod outside;
+mod time;
 
 pub use claim::ClaimDetail;
 pub use deployment::{DeploymentDetail, DeploymentState, RecordedHashes};

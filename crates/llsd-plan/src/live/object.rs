@@ -7,6 +7,7 @@ use super::claim::ClaimDetail;
 use super::deployment::DeploymentDetail;
 use super::job::JobDetail;
 use super::outside;
+use super::time::seconds;
 use crate::fingerprint::{self, Fingerprint};
 use crate::objects::{ObjectKind, labels};
 use crate::resource::{Key, Resource};
@@ -28,7 +29,8 @@ pub struct LiveObject {
     /// Of the object whose application led to that, where the two differ: what a webhook of the
     /// cluster or the API server itself made of it is not applied again and again.
     pub answered: Option<Fingerprint>,
-    pub created: Box<str>,
+    /// In seconds.
+    pub created: i64,
     pub deleting: bool,
     pub detail: Detail,
 }
@@ -85,7 +87,7 @@ impl LiveObject {
             controlled_by_us,
             fingerprint: fingerprint::of_live(object),
             answered: None,
-            created: text("creationTimestamp").unwrap_or_default().into(),
+            created: seconds(&metadata["creationTimestamp"]).unwrap_or(0),
             deleting: text("deletionTimestamp").is_some(),
             detail: detail(kind, object),
         };

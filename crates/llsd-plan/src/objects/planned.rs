@@ -14,9 +14,10 @@ use serde_json::Value;
 
 use super::blueprint::{Blueprint, Owner};
 use super::kind::ObjectKind;
+use super::start_program::{self, StartProgram};
 use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
-    service, service_account, service_monitor, start_program, storage_secret, volume_claim,
+    service, service_account, service_monitor, storage_secret, volume_claim,
 };
 use crate::problem::{Findings, Problem};
 use crate::resource::Resource;
@@ -29,7 +30,7 @@ pub struct Objects {
     pub storage_secret: Option<Secret>,
     pub ca_bundle: Option<ConfigMap>,
     /// The program that starts the server.
-    pub start_program: Option<ConfigMap>,
+    pub start_program: Option<StartProgram>,
     /// The generated configuration.
     pub config_map: Option<ConfigMap>,
     pub network_policy: Option<NetworkPolicy>,
@@ -53,7 +54,7 @@ pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
         volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
         storage_secret: storage_secret::storage_secret(blueprint),
         ca_bundle: ca_bundle::ca_bundle(blueprint),
-        start_program: start_program::config_map(blueprint),
+        start_program: start_program::start_program(blueprint),
         config_map: config_map::config_map(blueprint, &mut findings),
         network_policy: network_policy::network_policy(blueprint, &mut findings),
         service: service::service(blueprint, &mut findings),

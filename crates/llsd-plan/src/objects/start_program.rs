@@ -2,11 +2,14 @@
 //! name carries a hash of them, and it never changes: pods that were made with another one can still
 //! start.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Serialize;
 
 use super::blueprint::{Blueprint, ConfigSource, Owner};
+use super::kind::ObjectKind;
 use super::{labels, names};
 use crate::releases::Server;
 use crate::sha256;
@@ -49,21 +52,30 @@ pub(super) fn is_used(blueprint: &Blueprint) -> bool {
     !commands && !starts_itself
 }
 
-pub(super) fn config_map(blueprint: &Blueprint) -> Option<ConfigMap> {
-    if !is_used(blueprint) {
-        return None;
-    }
-    Some(owned_by(&blueprint.owner()))
+/// The ConfigMap. A program of 70 KB is not copied for each of many plans.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartProgram {
+    api_version: &'static str,
+    kind: &'static str,
+    pub data: BTreeMap<&'static str, &'static str>,
+    immutable: bool,
+    metadata: ObjectMeta,
+}
+
+pub(super) fn start_program(blueprint: &Blueprint) -> Option<StartProgram> {
+    is_used(blueprint).then(|| owned_by(&blueprint.owner()))
 }
 
 /// The ConfigMap itself, also for who only judges.
-pub(super) fn owned_by(owner: &Owner<'_>) -> ConfigMap {
+pub(super) fn owned_by(owner: &Owner<'_>) -> StartProgram {
     let mut metadata = owner.owned(name(owner.name));
     metadata.labels = Some(labels::of_component(owner.name, "start"));
-    ConfigMap {
+    StartProgram {
+        api_version: "v1",
+        kind: ObjectKind::ConfigMap.name(),
+        data: FILES.into(),
+        immutable: true,
         metadata,
-        data: Some(FILES.map(|(key, text)| (key.into(), text.into())).into()),
-        immutable: Some(true),
-        ..Default::default()
     }
 }

@@ -68,7 +68,7 @@ mod tests {
             controlled_by_us: true,
             fingerprint: Some(fingerprint::of_desired(&desired)),
             answered: None,
-            created: "".into(),
+            created: 0,
             deleting: false,
             detail: Detail::None,
         };

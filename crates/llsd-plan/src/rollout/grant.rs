@@ -31,7 +31,7 @@ pub fn runs_with_bundle(resource: &Resource, live: &[LiveObject], grant: &str) -
 /// The one that was made last: those of before are there for whoever goes back.
 fn bundle<'a>(resource: &Resource, live: &'a [LiveObject]) -> Option<&'a LiveObject> {
     let bundles = live.iter().filter(|live| retention::is_ca_bundle(live, resource));
-    bundles.max_by_key(|live| live.created.clone())
+    bundles.max_by_key(|live| live.created)
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 /// What is remembered of all resources.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<HashMap<Key, Remembered>>);
+pub struct Memory(Mutex<HashMap<Key, Box<Remembered>>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Remembered {
     unready_since: Option<Instant>,
     /// Secrets with connection strings that were deleted, or were found to be gone.
@@ -31,7 +31,7 @@ struct Remembered {
 }
 
 /// A Job that could not be made.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct NotMade {
     job: String,
     since: Instant,
@@ -41,26 +41,27 @@ struct NotMade {
 impl Memory {
     /// How long the pods have not been ready; zero at the first look.
     pub fn unready_for(&self, key: &Key, ready: bool) -> Duration {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        if ready {
-            known.unready_since = None;
-            return Duration::ZERO;
-        }
-        known.unready_since.get_or_insert_with(Instant::now).elapsed()
+        self.change(key, |known| {
+            if ready {
+                known.unready_since = None;
+                return Duration::ZERO;
+            }
+            known.unready_since.get_or_insert_with(Instant::now).elapsed()
+        })
     }
 
     /// The Secrets with connection strings that are known to be gone. One that something refers to is
     /// there again.
     pub fn secrets_gone(&self, key: &Key, referred: &Names) -> Vec<String> {
-        let mut all = self.lock();
-        let Some(known) = all.get_mut(key) else { return Vec::new() };
-        known.secrets_gone.retain(|name| !referred.contains(&(ObjectKind::Secret, name.clone())));
-        known.secrets_gone.clone()
+        let is_referred = |name: &String| referred.contains(&(ObjectKind::Secret, name.clone()));
+        self.change(key, |known| {
+            known.secrets_gone.retain(|name| !is_referred(name));
+            known.secrets_gone.clone()
+        })
     }
 
     pub fn set_secret_gone(&self, key: &Key, name: String) {
-        self.lock().entry(key.clone()).or_default().secrets_gone.push(name);
+        self.change(key, |known| known.secrets_gone.push(name));
     }
 
     /// Whether the status can wait, and then remembers what was written. Of a new resource whose objects
@@ -70,7 +71,7 @@ impl Memory {
         let defers = resource.status.is_null() && !applied.written.is_empty() && busy;
         if defers {
             let written = std::mem::take(&mut applied.written);
-            self.lock().entry(resource.key.clone()).or_default().unreported = written;
+            self.change(&resource.key, |known| known.unreported = written);
         }
         defers
     }
@@ -78,13 +79,12 @@ impl Memory {
     /// The status waits a moment longer; what was written meanwhile is told with it.
     pub fn report_later(&self, key: &Key, applied: &mut Applied) {
         let written = std::mem::take(&mut applied.written);
-        self.lock().entry(key.clone()).or_default().unreported.extend(written);
+        self.change(key, |known| known.unreported.extend(written));
     }
 
     /// What was written and is not in the status yet.
     pub fn take_unreported(&self, key: &Key) -> Vec<String> {
-        let mut all = self.lock();
-        all.get_mut(key).map(|known| std::mem::take(&mut known.unreported)).unwrap_or_default()
+        self.change(key, |known| std::mem::take(&mut known.unreported))
     }
 
     /// Whether its image was resolved for this state of the resource before.
@@ -94,29 +94,27 @@ impl Memory {
     }
 
     pub fn set_resolved_for(&self, key: &Key, state: &str) {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        known.resolved_for = Some(state.into());
-        known.registry_trouble = None;
+        self.change(key, |known| {
+            known.resolved_for = Some(state.into());
+            known.registry_trouble = None;
+        });
     }
 
     /// Why the registry cannot be asked. A network words the same trouble one way or another from one
     /// moment to the next, and a status is not written for that.
     pub fn registry_trouble(&self, key: &Key, error: &Error) -> String {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        if !error.is_transient() {
-            known.registry_trouble = None;
-            return error.to_string();
-        }
-        known.registry_trouble.get_or_insert_with(|| error.to_string().into()).to_string()
+        self.change(key, |known| {
+            if !error.is_transient() {
+                known.registry_trouble = None;
+                return error.to_string();
+            }
+            known.registry_trouble.get_or_insert_with(|| error.to_string().into()).to_string()
+        })
     }
 
     /// Whether the record of its images can be kept; whether that is news.
     pub fn set_record_kept(&self, key: &Key, is_kept: bool) -> bool {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        std::mem::replace(&mut known.record_not_kept, !is_kept) == is_kept
+        self.change(key, |known| std::mem::replace(&mut known.record_not_kept, !is_kept) == is_kept)
     }
 
     /// For how many seconds this Job could not be made, and why.
@@ -129,18 +127,29 @@ impl Memory {
 
     /// Notes that this Job could not be made, or that it was.
     pub fn set_job_made(&self, key: &Key, job: &str, made: Result<(), String>) {
-        let mut all = self.lock();
-        let known = all.entry(key.clone()).or_default();
-        let before = known.job_not_made.take().filter(|before| before.job == job);
-        let since = before.map_or_else(Instant::now, |before| before.since);
-        known.job_not_made = made.err().map(|why| NotMade { job: job.to_owned(), since, why });
+        self.change(key, |known| {
+            let before = known.job_not_made.take().filter(|before| before.job == job);
+            let since = before.map_or_else(Instant::now, |before| before.since);
+            known.job_not_made = made.err().map(|why| NotMade { job: job.to_owned(), since, why });
+        });
     }
 
     pub fn forget(&self, key: &Key) {
         self.lock().remove(key);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Remembered>> {
+    /// Changes what is remembered of a resource; nothing to remember takes no room.
+    fn change<T>(&self, key: &Key, change: impl FnOnce(&mut Remembered) -> T) -> T {
+        let mut all = self.lock();
+        let mut known = all.remove(key).unwrap_or_default();
+        let changed = change(&mut known);
+        if *known != Remembered::default() {
+            all.insert(key.clone(), known);
+        }
+        changed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Box<Remembered>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -85,9 +85,8 @@ impl Pod {
     /// The pod's start, with `config` in the place of the mounted file.
     pub fn boot(&self, config: String) -> Boot {
         let container = self.container();
-        let program = self.plan.objects.start_program.as_ref().and_then(|map| map.data.as_ref());
-        let program = program.expect("a start program").iter();
-        let program = program.map(|(name, text)| (name.as_str(), text.as_str()));
+        let program = self.plan.objects.start_program.as_ref().expect("a start program");
+        let program = program.data.iter().map(|(name, text)| (*name, *text));
         let boot = Boot::new(config).unwrap().with_port(self.port).with_program(program).unwrap();
         let mut boot = boot.with_env("LLS_HOST", "127.0.0.1");
         for variable in container.env.iter().flatten() {

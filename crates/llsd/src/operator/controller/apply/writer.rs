@@ -1,6 +1,9 @@
 //! The requests that write owned objects: server-side apply under one manager, guarded so that it
 //! only ever makes a new object or changes the very one that was looked at.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::{self, FIELD_MANAGER, Fingerprint};
@@ -38,6 +41,19 @@ pub enum Creation {
     Exists(Box<Value>),
 }
 
+/// An object with one more field in its metadata, without a copy of the rest.
+type Guarded<'a> = BTreeMap<&'a str, Cow<'a, Value>>;
+
+fn guarded<'a>(object: &'a Value, field: &str, guard: &str) -> Guarded<'a> {
+    let fields = object.as_object().into_iter().flatten();
+    let fields = fields.map(|(key, value)| (key.as_str(), Cow::Borrowed(value)));
+    let mut fields: Guarded<'_> = fields.collect();
+    if let Some(metadata) = fields.get_mut("metadata") {
+        metadata.to_mut()[field] = guard.into();
+    }
+    fields
+}
+
 impl<'a> Writer<'a> {
     pub fn new(context: &'a Context, resource: &'a Resource) -> Self {
         Self {
@@ -51,11 +67,9 @@ impl<'a> Writer<'a> {
     /// Makes the object, unless there is one of its name.
     pub async fn create(&self, desired: &PlannedObject) -> Result<Creation, WriteFailure> {
         let PlannedObject { kind, name, json } = desired;
-        let mut object = json.clone();
         // No object has this version, so one that exists is refused as changed meanwhile; one that
         // does not exist is made. Server-side apply has no other way to say "only if new".
-        object["metadata"]["resourceVersion"] = json!("1");
-        match self.apply(desired, &object).await {
+        match self.apply(desired, &guarded(json, "resourceVersion", "1")).await {
             Ok(()) => Ok(Creation::Made),
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 match self.read(*kind, name).await? {
@@ -73,9 +87,7 @@ impl<'a> Writer<'a> {
         desired: &PlannedObject,
         live: &LiveObject,
     ) -> Result<(), WriteFailure> {
-        let mut object = desired.json.clone();
-        object["metadata"]["uid"] = json!(live.uid);
-        let written = self.apply(desired, &object).await;
+        let written = self.apply(desired, &guarded(&desired.json, "uid", &live.uid)).await;
         written.map_err(|error| self.failure(live.kind, &live.name, &error))
     }
 
@@ -169,7 +181,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Applies `object`, which is `desired` and what guards it.
-    async fn apply(&self, desired: &PlannedObject, object: &Value) -> Result<(), kube::Error> {
+    async fn apply(
+        &self,
+        desired: &PlannedObject,
+        object: &Guarded<'_>,
+    ) -> Result<(), kube::Error> {
         let api = api::owned_in(self.client, &self.key.namespace, desired.kind);
         let parameters = PatchParams::apply(FIELD_MANAGER).force();
         let forgotten = self.cache.forgotten();

@@ -4,7 +4,7 @@
 mod packed;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::fingerprint::Fingerprint;
@@ -23,7 +23,7 @@ pub struct Cache(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    resources: HashMap<Key, Packed>,
+    resources: HashMap<Key, Arc<Packed>>,
     objects: HashMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
     users: HashMap<Box<str>, HashSet<Key>>,
@@ -42,7 +42,7 @@ impl Cache {
             Some(known) if known.uid == packed.uid && known.version > packed.version => false,
             known => {
                 let wakes = !known.is_some_and(|known| known.asks_the_same_as(&packed));
-                state.resources.insert(key.clone(), packed);
+                state.resources.insert(key.clone(), Arc::new(packed));
                 wakes
             }
         }
@@ -95,7 +95,7 @@ impl Cache {
     /// A status is about to be written; its event wakes nobody.
     pub fn expect_status(&self, key: &Key, status: &Value) {
         if let Some(packed) = self.lock().resources.get_mut(key) {
-            packed.expect_status(status);
+            Arc::make_mut(packed).expect_status(status);
         }
     }
 
