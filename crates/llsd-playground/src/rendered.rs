@@ -40,18 +40,16 @@ pub(crate) fn rendered(
     let folders = folders(plans, configurations);
     let all = plans.all().zip(configurations).zip(folders);
     all.map(|(((examined, _), configuration), folder)| {
+        let explained = |document| {
+            let lines = origins(examined, document).into_iter();
+            lines.map(|line| Line::new(line.text, &line.origin, examined)).collect()
+        };
         let (source, lines) = match configuration {
             Ok(Configuration::Generated { generated, base }) => {
-                let lines = origins(examined, &generated.document);
-                let lines =
-                    lines.into_iter().map(|line| Line::new(line.text, &line.origin, examined));
-                (base.clone(), lines.collect())
+                (base.clone(), explained(&generated.document))
             }
             Ok(Configuration::Merged { merged, source }) => {
-                let lines = origins(examined, &merged.document);
-                let lines =
-                    lines.into_iter().map(|line| Line::new(line.text, &line.origin, examined));
-                (source.clone(), lines.collect())
+                (source.clone(), explained(&merged.document))
             }
             Ok(Configuration::Unchanged { text, source }) => {
                 let lines = text.lines();

@@ -69,6 +69,25 @@ fn another_distribution_keeps_the_comments() {
 }
 
 #[test]
+fn a_text_without_a_distribution_gets_one() {
+    let text = STACK.replace("  distribution: {name: starter} # ours\n", "");
+    assert_eq!(rendered(&text)["rendered"], json!([]));
+    let question = json!({"ask": "distribution", "text": text, "name": "starter"});
+    let text = answer(&question)["text"].as_str().unwrap().to_owned();
+    assert_eq!(rendered(&text)["rendered"].as_array().unwrap().len(), 1, "{text}");
+}
+
+#[test]
+fn a_release_by_its_number_renders_as_the_distribution_that_has_it() {
+    let catalogue = answer(&json!({"ask": "catalogue"}));
+    let choices = catalogue["distributions"].as_array().unwrap();
+    let starter = choices.iter().find(|choice| choice["name"] == "starter").unwrap();
+    let question = json!({"ask": "render", "text": STACK, "release": starter["release"]});
+    let lines = |answer: &Value| answer["rendered"][0]["lines"].as_array().unwrap().len();
+    assert_eq!(lines(&answer(&question)), lines(&rendered(STACK)));
+}
+
+#[test]
 fn every_release_that_is_offered_renders_the_sample() {
     let catalogue = answer(&json!({"ask": "catalogue"}));
     for choice in catalogue["distributions"].as_array().unwrap() {

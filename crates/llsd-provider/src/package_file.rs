@@ -349,6 +349,38 @@ spec:
     }
 
     #[test]
+    fn what_has_another_form_is_said_once_for_each_field() {
+        let wrong = GOOD
+            .replace("kind: ProviderPackage", "kind: Package")
+            .replace("acme_provider\n", "acme-provider\n")
+            .replace("api: inference", "api: inference/v1")
+            .replace("[/lls-provider/packages/httpx-0.28.1-py3-none-any.whl]", "httpx");
+        let wrong = format!("{wrong}  loader: pip\n  api: vector_io\n");
+        let told: Vec<String> = PackageFile::parse(&wrong)
+            .unwrap_err()
+            .into_iter()
+            .map(|fault| format!("{} {}", fault.at.rsplit(": ").next().unwrap(), fault.message))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "spec.api already set on line 7",
+                "kind must be ProviderPackage",
+                "spec.packageName acme-provider is no Python module",
+                "spec.dependencyWheels must be a list of texts",
+                "spec.loader pip is neither module nor providers.d",
+            ]
+        );
+        let class = format!("{GOOD}  configClass: acme.Config\n");
+        assert!(messages(&class)[0].ends_with("go with the loader providers.d"));
+        let list = "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\nmetadata: []\n";
+        assert!(messages(list)[0].ends_with("metadata: must be a mapping"), "{:?}", messages(list));
+        assert_eq!(messages("")[0], "lls-provider-spec.yaml: it has 0 documents instead of one");
+        let no_wheel = GOOD.replace("acme_provider-1.2.0-py3-none-any.whl", "acme.tar.gz");
+        assert!(messages(&no_wheel)[0].contains("spec.wheelPath: packages/acme.tar.gz: "));
+    }
+
+    #[test]
     fn a_package_without_a_provider_module_names_its_class() {
         let with =
             |loader: &str| PackageFile::parse(&format!("{GOOD}  loader: providers.d\n{loader}"));

@@ -238,6 +238,17 @@ mod tests {
     }
 
     #[test]
+    fn an_image_brings_a_package_once() {
+        let one = metadata("Name: acme\nVersion: 1.0\n");
+        let other = metadata("Name: ACME\nVersion: 1.1\n");
+        let selection = chosen(&[("one.whl", &one), ("other.whl", &other)], "");
+        assert_eq!(
+            selection.conflicts[0].to_string(),
+            "other.whl: the image brings acme twice: 1.1, and 1.0 in one.whl"
+        );
+    }
+
+    #[test]
     fn what_nothing_meets_is_a_warning() {
         let main = metadata(
             "Name: acme\nVersion: 1.0\nRequires-Dist: ipykernel\nRequires-Dist: llama-stack==0.6.0\n\

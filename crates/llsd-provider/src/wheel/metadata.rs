@@ -133,5 +133,12 @@ mod tests {
             "METADATA: ! is no requirement",
         ];
         assert_eq!(wrong.unwrap_err(), expected);
+        assert_eq!(Metadata::parse("Name: acme\n").unwrap_err(), ["METADATA has no Version"]);
+    }
+
+    #[test]
+    fn a_field_may_go_on_in_the_next_line() {
+        let text = "Name: acme\nVersion: 1.0\nSummary: models\n  of ACME\n";
+        assert_eq!(Metadata::parse(text).unwrap().summary.as_deref(), Some("models of ACME"));
     }
 }

@@ -1,8 +1,9 @@
 //! What the program says of itself: its version, completions, and help as kubectl's plugin.
 
+use std::fs::read_to_string;
 use std::process::Command;
 
-use crate::support::run;
+use crate::support::{repository, run};
 
 #[test]
 fn the_version_names_the_server_releases_that_are_known() {
@@ -63,4 +64,44 @@ fn the_install_can_name_an_image_of_ones_own() {
     assert!(!said.stdout.contains("docker.io/llamastack/llsd-operator"));
     let wrong = run(&["manifests", "--image", "not an image"], "");
     assert_eq!(wrong.code, 2, "{}", wrong.stdout);
+}
+
+#[test]
+fn charts_bundle_and_definition_are_written_as_they_stand_in_the_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let said =
+        run(&["manifests", "--charts-dir", &at("charts"), "--bundle-dir", &at("bundle")], "");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for file in ["charts/llsd-crds/templates/crd.yaml", "charts/llsd/Chart.yaml"] {
+        assert!(said.stdout.lines().any(|line| line == at(file)), "{file}: {}", said.stdout);
+        assert_eq!(read_to_string(at(file)).unwrap(), read_to_string(repository(file)).unwrap());
+    }
+    assert!(said.stdout.contains(&at("bundle/manifests/")), "{}", said.stdout);
+    let definition = run(&["crd"], "");
+    assert_eq!(definition.stdout, read_to_string(repository("deploy/crd.yaml")).unwrap());
+    let below_a_file = format!("{}/charts", at("charts/llsd/Chart.yaml"));
+    let refused = run(&["manifests", "--charts-dir", &below_a_file], "");
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    assert!(refused.stderr.contains(&below_a_file), "{}", refused.stderr);
+}
+
+#[test]
+fn monitoring_comes_with_the_install_when_asked_for() {
+    let plain = run(&["manifests"], "").stdout;
+    let said = run(&["manifests", "--monitoring", "--namespaced", "team"], "");
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for kind in ["kind: PodMonitor", "kind: PrometheusRule"] {
+        assert!(said.stdout.contains(kind) && !plain.contains(kind), "{kind}");
+    }
+}
+
+#[test]
+fn a_proxy_that_cannot_listen_says_so() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let target = "redis://redis.example.com:6379";
+    let said = run(&["redis-proxy", "--listen", &address, "--target", target], "");
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains(&format!("cannot listen on {address}")), "{}", said.stderr);
 }

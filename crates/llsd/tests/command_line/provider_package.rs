@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use llsd_testkit::{RegistryServer, TestWheel};
+use llsd_testkit::{RegistryServer, TestImage, TestLayer, TestWheel};
 
 use crate::image::{Person, skopeo};
 
@@ -132,4 +132,120 @@ async fn a_new_provider_is_written_once() {
     let second = person.provider(&["init", &folder]).await;
     assert_eq!(second.code, 2);
     assert!(second.stderr.contains("README.md is there already"), "{}", second.stderr);
+}
+
+#[tokio::test]
+async fn wheels_that_make_no_image_are_refused_with_the_remedy() {
+    let person = Person::new();
+    let name = "localhost:1/providers/acme:1";
+    let folder = person.file("wheels");
+    acme().tag("cp312-cp312-manylinux_2_28_x86_64").write(Path::new(&folder));
+    let helper = TestWheel::new("helper", "3").tag("cp312-cp312-manylinux_2_28_aarch64");
+    helper.file("helper.py", "").write(Path::new(&folder));
+    let two_machines = person.provider(&package(&folder, name)).await;
+    assert_eq!(two_machines.code, 1);
+    assert!(two_machines.stderr.contains("the wheels are not all for one machine"));
+
+    let wheel = acme().write(Path::new(&person.file("one"))).display().to_string();
+    let mut other_module = package(&wheel, name);
+    other_module[7] = "acme_models";
+    let other_module = person.provider(&other_module).await;
+    assert_eq!(other_module.code, 1);
+    assert!(
+        other_module.stderr.contains("--module: no wheel has the module acme_models"),
+        "{}",
+        other_module.stderr
+    );
+    let by_digest = format!("localhost:1/providers/acme@sha256:{}", "0".repeat(64));
+    let by_digest = person.provider(&package(&wheel, &by_digest)).await;
+    assert_eq!((by_digest.code, by_digest.stderr.contains("a name with a tag")), (2, true));
+    let broken = person.write("acme_provider-2-py3-none-any.whl", "no archive");
+    let broken = person.provider(&package(&broken, name)).await;
+    assert_eq!(broken.code, 1);
+    assert!(broken.stderr.starts_with("acme_provider-2-py3-none-any.whl: "), "{}", broken.stderr);
+    let missing = person.file("nowhere-1-py3-none-any.whl");
+    let missing = person.provider(&package(&missing, name)).await;
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
+}
+
+#[tokio::test]
+async fn a_folder_is_checked_like_the_image_that_is_made_of_it() {
+    let person = Person::new();
+    let folder = person.file("lls-provider");
+    let check = async |python: &str| person.provider(&["check", &folder, "--python", python]).await;
+    fs::create_dir(&folder).unwrap();
+    let empty = check("3.12").await;
+    assert_eq!(empty.code, 1);
+    assert!(empty.stderr.contains(&format!("Missing {folder}/lls-provider-spec.yaml")));
+
+    let wheel = acme().tag("cp312-cp312-manylinux_2_28_x86_64");
+    let file = format!(
+        "apiVersion: llamastack.io/v1alpha1\nkind: ProviderPackage\n\
+         metadata: {{name: acme, version: '1.2.0', vendor: ACME}}\nspec:\n  \
+         packageName: acme_provider\n  providerType: remote::acme\n  api: inference\n  \
+         wheelPath: packages/{}\n",
+        wheel.file_name()
+    );
+    fs::write(format!("{folder}/lls-provider-spec.yaml"), &file).unwrap();
+    let without_wheel = check("3.12").await;
+    assert_eq!(without_wheel.code, 1);
+    assert!(without_wheel.stderr.contains(&wheel.file_name()), "{}", without_wheel.stderr);
+
+    wheel.write(Path::new(&format!("{folder}/packages")));
+    let good = check("3.12").await;
+    assert_eq!((good.code, good.stderr.as_str()), (0, ""));
+    let line = "acme 1.2.0 of ACME: remote::acme for the API inference";
+    assert_eq!(good.stdout.lines().next(), Some(line));
+    let old = check("3.11").await;
+    assert_eq!(old.code, 1);
+    assert!(old.stderr.contains("the server runs Python 3.11"), "{}", old.stderr);
+
+    let file = person.write("file", "");
+    let no_folder = person.provider(&["check", &file]).await;
+    assert_eq!((no_folder.code, no_folder.stderr.contains("it is no folder")), (2, true));
+    let no_name = person.provider(&["check", "No Image"]).await;
+    assert_eq!(no_name.code, 2, "{}", no_name.stderr);
+}
+
+#[tokio::test]
+async fn an_image_that_is_no_providers_is_told_from_one_that_is_broken() {
+    let server = RegistryServer::builder().start().await.unwrap();
+    let person = Person::new();
+    let checked = async |name: &str, files: &[(&str, &[u8])]| {
+        let image = TestImage::new().layer(TestLayer::files(files).gzip());
+        server.push(name, "1", &image).await.unwrap();
+        let name = format!("{}/{name}:1", server.host());
+        let run = person.provider(&["check", &name, "--plain-http"]).await;
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        run.stderr
+    };
+    let path = "lls-provider/lls-provider-spec.yaml";
+    for (name, content, why) in
+        [("bytes", &b"\xff"[..], "it is not UTF-8 text"), ("other", &b"kind: Pod\n"[..], "kind")]
+    {
+        let text = checked(name, &[(path, content)]).await;
+        assert!(text.contains(why), "{text}");
+    }
+    let text = checked("elsewhere", &[("etc/other", b"x")]).await;
+    assert!(text.contains("Missing /lls-provider/lls-provider-spec.yaml in image"), "{text}");
+    assert!(text.contains("llsd provider package makes an image that has it"), "{text}");
+}
+
+#[tokio::test]
+async fn a_package_without_a_provider_module_is_loaded_by_its_configuration() {
+    let server = RegistryServer::builder().start().await.unwrap();
+    let person = Person::new();
+    let wheel = TestWheel::new("acme-provider", "1.2.0").file("acme_provider/__init__.py", "");
+    let wheel = wheel.write(Path::new(&person.file("wheels"))).display().to_string();
+    let name = format!("{}/providers/acme:1", server.host());
+    let class = "acme_provider.config.AcmeConfig";
+    let mut arguments = package(&wheel, &name);
+    arguments.extend(["--config-class", class, "--api-dependency", "files"]);
+    let made = person.provider(&arguments).await;
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let check = person.provider(&["check", &name, "--plain-http"]).await;
+    let line = format!(
+        "  the server loads it from providers.d, module acme_provider, configuration {class}"
+    );
+    assert!(check.stdout.lines().any(|found| found == line), "{}", check.stdout);
 }
