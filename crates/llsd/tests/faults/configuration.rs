@@ -3,10 +3,10 @@
 use llsd::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP, NAMESPACE};
 use serde_json::{Value, json};
 
-use llsd_testbed::access::eventually;
+use llsd_testbed::access::{eventually, may};
 use llsd_testbed::authority::authority;
 use llsd_testbed::bed::Bed;
-use llsd_testbed::granted::revoke;
+use llsd_testbed::granted::{grant_all, revoke};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::story::container;
@@ -208,6 +208,12 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     closed(&second).await;
 }
 
+/// Takes away what the operator may do in its own namespace only.
+async fn unbind(bed: &Bed) {
+    let unbind = ["delete", "rolebinding", "--all", "-n", NAMESPACE];
+    bed.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
+}
+
 #[tokio::test]
 async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart() {
     let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
@@ -216,8 +222,7 @@ async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart(
     at(&bed, &name).distribution("demo", starter()).await;
     until_image(&at(&bed, &name), &mirrored("1")).await;
     revoke(&bed.cluster, &[("", "configmaps", &["list", "watch"])]).await;
-    let unbind = ["delete", "rolebinding", "--all", "-n", NAMESPACE];
-    bed.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
+    unbind(&bed).await;
     bed.restart(&ARGUMENTS);
     let more = json!({"spec": {"workload": {"replicas": 2}}});
     let namespace = at(&bed, &name);
@@ -226,4 +231,49 @@ async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart(
     namespace.until("Deployment", "demo", "has two pods", has_two).await;
     assert!(image_of(&namespace, "demo").await.starts_with(&mirrored("1")));
     assert!(newcomer(&bed).await.starts_with(&mirrored("1")));
+}
+
+#[tokio::test]
+async fn a_configuration_that_may_not_be_kept_is_used_and_is_kept_once_it_may() {
+    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    bed.operator_namespace()
+        .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
+        .await;
+    bed.operator.kill();
+    for name in [CONFIG_MAP, KEPT_CONFIG_MAP] {
+        bed.operator_namespace().delete("ConfigMap", name).await;
+    }
+    revoke(&bed.cluster, &[("", "configmaps", &["get", "create", "patch"])]).await;
+    unbind(&bed).await;
+    let client = bed.cluster.client_for(&bed.user, &[]);
+    let may_write = async || {
+        may(&client, "create", ("", "configmaps"), NAMESPACE, "").await
+            && may(&client, "patch", ("", "configmaps"), NAMESPACE, KEPT_CONFIG_MAP).await
+    };
+    eventually("the rights are taken away", async || !may_write().await).await;
+    bed.restart(&ARGUMENTS);
+
+    let not_made = "its ConfigMap cannot be made";
+    eventually(not_made, async || bed.operator.log().contains(not_made)).await;
+    let log = bed.operator.log();
+    let not_kept = "what is in use cannot be kept, and a restart would forget it";
+    for said in ["what was in use last cannot be read", not_kept, not_made] {
+        assert_eq!(log.matches(said).count(), 1, "{said}: {log}");
+    }
+    // Resources are worked on, and an edit is used.
+    let namespace = bed.namespace("unkept").await;
+    namespace.distribution("demo", starter()).await;
+    until_image(&namespace, "docker.io/llamastack/distribution-starter").await;
+    assert_eq!(bed.operator.probe("/readyz").await, Some(200));
+    bed.configure(json!({"image-overrides": overriding("1")})).await;
+    let edited = bed.namespace("edited").await;
+    edited.distribution("demo", starter()).await;
+    until_image(&edited, &mirrored("1")).await;
+    assert!(bed.operator_namespace().get("ConfigMap", KEPT_CONFIG_MAP).await.is_none());
+
+    grant_all(&bed.cluster).await;
+    eventually("the rights are given back", may_write).await;
+    bed.configure(json!({"image-overrides": overriding("2")})).await;
+    let is_kept = |object: &Value| object["data"]["image-overrides"] == overriding("2");
+    bed.operator_namespace().until("ConfigMap", KEPT_CONFIG_MAP, "is kept", is_kept).await;
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assert_cmd::Command;
 use llsd::manifests::{files, names};
 use llsd_testbed::access::{eventually, may, within};
 use llsd_testbed::bed::Bed;
@@ -81,6 +82,14 @@ async fn one_object_that_is_refused_costs_no_other_a_second_write() {
     assert_eq!((updates("one").await, updates("two").await), (1, 1), "{}", bed.operator.log());
     assert_eq!(stored(&bed).await, json!(["v1alpha1", "v1alpha2"]));
     assert!(bed.operator.log().contains(&format!("{frozen}/refused")), "{}", bed.operator.log());
+    let mut by_hand = Command::new(assert_cmd::cargo::cargo_bin!("llsd"));
+    by_hand.args(["migrate", "--in-cluster"]);
+    by_hand.env("KUBECONFIG", bed.cluster.kubeconfig_for("admin", &[llsd_testkit::MASTERS]));
+    let said = tokio::task::spawn_blocking(move || by_hand.output().unwrap()).await.unwrap();
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.code(), Some(1), "{text}");
+    assert!(text.contains(&format!("\n{frozen}/refused: ")), "{text}");
+    assert!(text.contains("\nerror: 2 objects were written; 1 were refused"), "{text}");
     let namespace = Namespace { cluster: &bed.cluster, name: other };
     neighbour::becomes_ready(&namespace).await;
 

@@ -24,6 +24,9 @@ fn with_secrets(endpoint: &str) -> Value {
         "storage": {"sql": {
             "type": "postgres", "connectionString": {"name": "keys", "key": "dsn"},
         }},
+        "workload": {"overrides": {"env": [{
+            "name": "OWN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "vllm"}},
+        }]}},
     })
 }
 

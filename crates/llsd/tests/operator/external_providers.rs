@@ -8,12 +8,14 @@ use tokio::sync::OnceCell;
 use super::provider_image::{ProviderImage, greeting, package_file};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
-use llsd_testbed::registry::allowed;
+use llsd_testbed::relay::Relay;
 use llsd_testbed::story::{config, entry, vllm};
 
 struct World {
     bed: Bed,
     registry: RegistryServer,
+    /// A way to the registry that one test cuts.
+    way: Relay,
 }
 
 /// A resource at rest is looked at every other second.
@@ -22,8 +24,11 @@ async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
     let world = WORLD.get_or_init(async || {
         let bed = Bed::start(&["--resync", "2"]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
-        bed.configure(json!({"registries": allowed(&[&registry])})).await;
-        Some(World { bed, registry })
+        let way = Relay::to(registry.host());
+        let hosts = [way.host(), registry.host().to_owned()];
+        let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
+        bed.configure(json!({"registries": registries})).await;
+        Some(World { bed, registry, way })
     });
     let world = world.await.as_ref()?;
     Some((world, world.bed.namespace(prefix).await))
@@ -40,6 +45,10 @@ fn with(providers: &Value) -> Value {
     let mut spec = vllm();
     spec["externalProviders"] = providers.clone();
     spec
+}
+
+fn one(api: &str, image: &str) -> Value {
+    json!({api: [{"providerId": "greet", "image": image}]})
 }
 
 fn greet(image: &str) -> Value {
@@ -121,8 +130,13 @@ async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
     let (broken, _) = world.push("broken", &broken.image()).await;
     let lacking = ProviderImage::new(&text.replace(", vendor: us", ""), &[]);
     let (lacking, _) = world.push("lacking", &lacking.image()).await;
-    let one = |api: &str, image: &str| json!({api: [{"providerId": "greet", "image": image}]});
+    let no_image = "registry.example.com/Greeting:1";
     let cases = [
+        (
+            one("toolRuntime", no_image),
+            "toolRuntime[0].image",
+            format!("the image {no_image} cannot be used: "),
+        ),
         (
             one("toolRuntime", &bare),
             "toolRuntime[0].image",
@@ -171,6 +185,60 @@ async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
     let said = condition(&refused, "ConfigGenerated")["message"].as_str().unwrap();
     assert!(said.contains("the id `greet` is that of spec.externalProviders."), "{said}");
     assert!(said.contains(&good) && said.contains(&other), "{said}");
+}
+
+#[tokio::test]
+async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_meanwhile() {
+    let Some((world, namespace)) = world("away").await else { return };
+    let image = |tag: &str| format!("{}/providers/away:{tag}", world.way.host());
+    let mut digests = Vec::new();
+    for tag in ["1", "2"] {
+        let pushed = ProviderImage::greeting(tag).image();
+        digests.push(world.registry.push("providers/away", tag, &pushed).await.unwrap());
+    }
+    let until_told = async |tag: &str| {
+        let place = "spec.externalProviders.toolRuntime[0].image";
+        let expected = format!("{place}: the image {} cannot be read: ", image(tag));
+        let told = namespace
+            .until(DISTRIBUTION, "demo", &format!("says: {expected}"), |object| {
+                let said = condition(object, "ConfigGenerated")["message"].as_str();
+                said.is_some_and(|said| said.starts_with(&expected))
+            })
+            .await;
+        let generated = condition(&told, "ConfigGenerated");
+        assert_eq!(generated["reason"], "RegistryUnavailable");
+        let provider = &told["status"]["externalProviders"][0];
+        assert_eq!(
+            (&provider["phase"], &provider["message"]),
+            (&json!("Pending"), &generated["message"])
+        );
+        told
+    };
+    let until_installed = async |tag: &str, digest: &str| {
+        let pinned = format!("{}@{digest}", image(tag));
+        namespace
+            .until(DISTRIBUTION, "demo", &format!("installs {pinned}"), |object| {
+                object["status"]["externalProviders"][0]["image"] == pinned.as_str()
+            })
+            .await;
+        namespace.until_ready("demo").await;
+    };
+    world.way.cut();
+    namespace.distribution("demo", with(&one("toolRuntime", &image("1")))).await;
+    until_told("1").await;
+    assert!(namespace.get("Deployment", "demo").await.is_none());
+    world.way.restore();
+    until_installed("1", &digests[0]).await;
+
+    let before = namespace.running("demo").await;
+    world.way.cut();
+    let newer = json!({"spec": {"externalProviders": one("toolRuntime", &image("2"))}});
+    namespace.patch(DISTRIBUTION, "demo", &newer).await;
+    let told = until_told("2").await;
+    assert_eq!(condition(&told, "Available")["status"], "True");
+    assert!(namespace.running("demo").await.is_the_server_of(&before));
+    world.way.restore();
+    until_installed("2", &digests[1]).await;
 }
 
 #[tokio::test]

@@ -208,3 +208,25 @@ async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
     // Without the watch it is read every 45 s.
     assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
 }
+
+#[tokio::test]
+async fn a_secret_that_could_not_be_read_for_a_while_is_read_again() {
+    let arguments = ["--leader-elect=false", "--secret-refresh", "1"];
+    let Some(mut bed) = Bed::start(&arguments).await else { return };
+    let namespace = bed.namespace("away").await;
+    namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
+    namespace.distribution("demo", vllm_with_key()).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    let name = namespace.name;
+    bed.cluster.stop_api_server();
+    let said = "a Secret cannot be read";
+    eventually(said, async || bed.operator.log().contains(said)).await;
+    bed.cluster.restart_api_server().await.unwrap();
+
+    let namespace = Namespace { cluster: &bed.cluster, name };
+    assert!(namespace.running("demo").await.is_the_server_of(&before));
+    namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
+    let rolls = |deployment: &Value| deployment["spec"]["template"] != before.template;
+    namespace.until("Deployment", "demo", "rolls with its Secret", rolls).await;
+}

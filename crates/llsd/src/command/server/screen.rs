@@ -210,6 +210,20 @@ wrong    HealthCheck: ill
 do       llsd rollout approve llama, to apply what waits
 ";
         assert_eq!(shown.text, expected);
+        for (kind, reason, line) in [
+            ("Ready", "Ready", "at       https://llama.example.com"),
+            ("AccessLimited", "Forbidden", "wrong    AccessLimited: so"),
+            ("UpdatePending", "NewerImage", "do       llsd refresh llama, to run the newer image"),
+            ("Preflight", "PreflightFailed", "or llsd rollout retry llama to ask it again"),
+            ("RolledBack", "RolledBack", "or llsd rollout retry llama to try the same again"),
+            ("RolledBack", "RollbackRequested", "do       change the spec, to leave the earlier"),
+        ] {
+            let conditions = [condition(kind, "True", reason, "so")];
+            let status = json!({"routeURL": "https://llama.example.com", "conditions": conditions});
+            let resource = json!({"metadata": {"name": "llama"}, "status": status});
+            let shown = screen(&resource, &deployment, &[]);
+            assert!(shown.text.contains(line), "{}", shown.text);
+        }
     }
 
     #[test]

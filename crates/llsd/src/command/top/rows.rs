@@ -156,6 +156,16 @@ mod tests {
             ],
         ));
         assert_eq!((&*refused.rollout, &*refused.problem), ("refused", "spec.x: no"));
+        for (kind, reason, said) in [
+            ("Paused", "Paused", "paused"),
+            ("Preflight", "PreflightRunning", "judged"),
+            ("RolledBack", "RolledBack", "rolled back"),
+            ("DeploymentReady", "RolloutStuck", "stuck"),
+            ("ServiceReady", "ServiceReady", "none"),
+        ] {
+            assert_eq!(row(&resource("Ready", &[[kind, "True", reason, ""]])).rollout, said);
+        }
+        assert_eq!(Row { age: 172_800, ..ready }.age(), "2d");
     }
 
     #[test]

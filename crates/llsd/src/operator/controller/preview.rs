@@ -286,12 +286,14 @@ impl Previewer {
         let deployment = planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment);
         let Some(deployment) = deployment.filter(|_| !self.knows_hashes) else { return };
         for path in ["/metadata/annotations", "/spec/template/metadata/annotations"] {
-            let live = live.and_then(|live| live.pointer(path)?.get(labels::SECRET_HASH));
+            let live = live.and_then(|live| live.pointer(path));
             let annotations = deployment.json.pointer_mut(path).and_then(Value::as_object_mut);
             let Some(annotations) = annotations else { continue };
-            match live {
-                Some(hash) => drop(annotations.insert(labels::SECRET_HASH.into(), hash.clone())),
-                None => drop(annotations.shift_remove(labels::SECRET_HASH)),
+            for name in [labels::SECRET_HASH, labels::VARIABLES_HASH] {
+                match live.and_then(|live| live.get(name)) {
+                    Some(hash) => drop(annotations.insert(name.into(), hash.clone())),
+                    None => drop(annotations.shift_remove(name)),
+                }
             }
         }
         let template = fingerprint::of_template(&deployment.json["spec"]["template"]);

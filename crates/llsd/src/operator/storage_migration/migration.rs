@@ -55,3 +55,67 @@ async fn migrate(
     definition.retire(client, &retired, dry_run).await?;
     Ok(Migrated { written: written.objects, gone: written.gone, retired })
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::client::Body;
+    use llsd_api::PLURAL;
+    use llsd_install::names::DEFINITION;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const BOTH: &[&str] = &["v1alpha1", "v1alpha2"];
+
+    /// Migrates objects that are named after what comes of them. Patches of the definition are
+    /// answered by `codes`; from the first one on it lists `later`.
+    async fn migrated(
+        objects: &'static [&'static str],
+        later: &'static [&'static str],
+        codes: &'static [u16],
+    ) -> Result<Migrated, MigrationError> {
+        let (mut codes, mut stored) = (codes.iter(), BOTH);
+        let object = |name: &str| json!({"metadata": {"namespace": "team", "name": name}});
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let last = request.uri().path().rsplit('/').next().unwrap_or_default();
+            let (code, mut body) = match (request.method().as_str(), last) {
+                ("GET", DEFINITION) => {
+                    let spec = json!({"versions": [{"name": "v1alpha2", "storage": true}]});
+                    (200, json!({"spec": spec, "status": {"storedVersions": stored}}))
+                }
+                ("PATCH", "status") => {
+                    stored = later;
+                    (*codes.next().expect("no more attempts"), json!({}))
+                }
+                ("GET", PLURAL) => {
+                    let items: Vec<Value> = objects.iter().map(|name| object(name)).collect();
+                    (200, json!({"apiVersion": "v1", "kind": "List", "items": items}))
+                }
+                ("PUT", "written") | ("GET", "busy") => (200, object(last)),
+                ("PUT", "refused") => (422, json!({"message": "frozen"})),
+                ("PUT", "overtaken" | "busy") => (409, json!({})),
+                _ => (404, json!({"reason": "NotFound"})),
+            };
+            body["code"] = json!(code);
+            let body = Body::from(body.to_string().into_bytes());
+            std::future::ready(http::Response::builder().status(code).body(body))
+        });
+        migrate_storage(&Client::new(service, "default"), |_| ()).await
+    }
+
+    #[tokio::test]
+    async fn what_others_do_meanwhile_is_looked_at() {
+        let end = migrated(&["refused", "busy", "written"], BOTH, &[]).await.unwrap_err();
+        let MigrationError::Refused { objects, written: 1 } = end else { panic!("{end}") };
+        let told = objects.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told, ["team/refused: frozen", "team/busy: it changes all the time"]);
+        let done = Migrated { written: 1, gone: 2, retired: vec!["v1alpha1".to_owned()] };
+        let objects = &["deleted", "written", "overtaken"];
+        assert_eq!(migrated(objects, BOTH, &[409, 200]).await, Ok(done.clone()));
+        assert_eq!(migrated(objects, &["v1alpha2"], &[409]).await, Ok(done));
+        assert_eq!(migrated(objects, &["v1"], &[409]).await, Err(MigrationError::Changed));
+        assert_eq!(migrated(objects, BOTH, &[409; 10]).await, Err(MigrationError::Changed));
+        let refused = migrated(objects, BOTH, &[403]).await;
+        assert!(matches!(refused, Err(MigrationError::Forbidden { verb: "patch", .. })));
+    }
+}

@@ -70,3 +70,51 @@ impl ServerCertVerifier for PinnedCertificate {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{KeyPair, generate_simple_self_signed};
+    use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+    use tokio_rustls::rustls::sign::{CertifiedKey, SingleCertAndKey};
+    use tokio_rustls::rustls::{ClientConfig, ServerConfig, version};
+    use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+    use super::*;
+    use crate::operator::webhook::Callers;
+
+    /// The webhooks ask their callers for the same proof.
+    #[tokio::test]
+    async fn over_every_version_of_tls_a_certificate_counts_only_with_its_key() {
+        let own = generate_simple_self_signed(["some.other.name".to_owned()]).unwrap();
+        let (right, wrong) = (&own.signing_key, &KeyPair::generate().unwrap());
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let shown = |key: &KeyPair| {
+            let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+            let key = provider.key_provider.load_private_key(key).unwrap();
+            Arc::new(SingleCertAndKey::from(CertifiedKey::new(vec![own.cert.der().clone()], key)))
+        };
+        for version in [&version::TLS12, &version::TLS13] {
+            for (of_server, of_caller) in [(right, right), (wrong, right), (right, wrong)] {
+                let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+                    .with_protocol_versions(&[version])
+                    .unwrap()
+                    .with_client_cert_verifier(Arc::new(Callers::new("/nowhere".as_ref())))
+                    .with_cert_resolver(shown(of_server));
+                let pinned = PinnedCertificate::from_pem(own.cert.pem().as_bytes()).unwrap();
+                let client = ClientConfig::builder_with_provider(Arc::clone(&provider))
+                    .with_protocol_versions(&[version])
+                    .unwrap()
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(pinned))
+                    .with_client_cert_resolver(shown(of_caller));
+                let (here, there) = tokio::io::duplex(1 << 16);
+                let name = ServerName::try_from("llama-service").unwrap();
+                let (_, accepted) = tokio::join!(
+                    TlsConnector::from(Arc::new(client)).connect(name, here),
+                    TlsAcceptor::from(Arc::new(server)).accept(there),
+                );
+                assert_eq!(accepted.is_ok(), std::ptr::eq(of_server, of_caller), "{version:?}");
+            }
+        }
+    }
+}

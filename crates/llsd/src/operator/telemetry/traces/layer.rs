@@ -137,10 +137,14 @@ mod tests {
             look.in_scope(|| {
                 let request = request("get", "/api/v1/namespaces/ns/services/a");
                 answered(&request, Some(404));
+                drop(tracing::trace_span!(target: TARGET, "a", held = true, at = ?Some(1)));
             });
             ended(&look, "planned", false);
             drop((look, foreign));
         });
+        let text = |text: &str| Attribute::Text(text.to_owned());
+        let attributes = receive.try_recv().unwrap().attributes;
+        assert_eq!(attributes, [("held", text("true")), ("at", text("Some(1)"))]);
         let request = receive.try_recv().unwrap();
         let look = receive.try_recv().unwrap();
         assert!(receive.try_recv().is_err(), "others' spans are not ours");
