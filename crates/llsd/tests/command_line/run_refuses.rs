@@ -3,19 +3,19 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Duration;
 
 use assert_cmd::Command;
 
-/// Runs the operator where there is no cluster; its exit code and all that it wrote.
+const NOT_SERVED: [&str; 2] = ["--metrics-bind-address=0", "--health-probe-bind-address=0"];
+
+/// Runs the operator with the folder's kubeconfig; its exit code and all that it wrote.
 fn started(folder: &Path, flags: &[&str]) -> (i32, String) {
     let output = Command::new(assert_cmd::cargo::cargo_bin!("llsd"))
-        .args(["run", "--metrics-bind-address=0", "--health-probe-bind-address=0"])
+        .arg("run")
         .args(flags)
-        .env_clear()
         .env("KUBECONFIG", folder.join("kubeconfig"))
-        // Set only where coverage is measured.
-        .envs(std::env::var("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)))
-        .timeout(std::time::Duration::from_mins(1))
+        .timeout(Duration::from_mins(1))
         .output()
         .unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -40,7 +40,7 @@ fn flags_that_cannot_be_meant_are_refused() {
 fn without_a_cluster_it_ends_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     for format in ["--log-format=text", "--log-format=json"] {
-        let (code, text) = started(folder.path(), &[format]);
+        let (code, text) = started(folder.path(), &[&NOT_SERVED[..], &[format]].concat());
         assert_eq!(code, 3, "{text}");
         assert!(text.contains("there is no cluster to work in"), "{text}");
     }
@@ -51,14 +51,9 @@ fn an_address_that_is_taken_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    // The last of two flags counts for clap only where that is allowed, so this one comes alone.
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("llsd"))
-        .args(["run", "--metrics-bind-address=0", "--health-probe-bind-address", &address])
-        .env("KUBECONFIG", folder.path().join("kubeconfig"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-    assert_eq!(output.status.code(), Some(3), "{text}");
+    let flags = ["--metrics-bind-address=0", "--health-probe-bind-address", &address];
+    let (code, text) = started(folder.path(), &flags);
+    assert_eq!(code, 3, "{text}");
     assert!(text.contains("health and metrics cannot be served"), "{text}");
     assert!(text.contains(&address), "{text}");
 }
@@ -75,11 +70,10 @@ fn all_that_is_wrong_with_credential_plugins_is_told_at_once() {
         providers:\n- {name: one/two, matchImages: [], apiVersion: v7}\n";
     let file = folder.path().join("plugins.yaml");
     std::fs::write(&file, plugins).unwrap();
-    let flags = [
-        format!("--image-credential-provider-config={}", file.display()),
-        format!("--image-credential-provider-bin-dir={}", folder.path().display()),
-    ];
-    let (code, text) = started(folder.path(), &flags.each_ref().map(String::as_str));
+    let config = format!("--image-credential-provider-config={}", file.display());
+    let programs = format!("--image-credential-provider-bin-dir={}", folder.path().display());
+    let flags = [&NOT_SERVED[..], &[&config, &programs]].concat();
+    let (code, text) = started(folder.path(), &flags);
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("the credential plugins cannot be used"), "{text}");
     for field in ["name", "apiVersion", "matchImages", "defaultCacheDuration"] {

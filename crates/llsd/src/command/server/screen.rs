@@ -37,7 +37,8 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
         let message = if message.is_empty() { message } else { format!(": {message}") };
         lines.add("brought", &format!("{id}, {phase}{message}"));
     }
-    for pending in [ConditionType::UpdatePending, ConditionType::RolledBack] {
+    let pending = [ConditionType::Paused, ConditionType::UpdatePending, ConditionType::RolledBack];
+    for pending in pending {
         if let Some(pending) = condition(status, pending) {
             lines.add("pending", &sentence(pending));
         }
@@ -213,6 +214,7 @@ do       llsd rollout approve llama, to apply what waits
         for (kind, reason, line) in [
             ("Ready", "Ready", "at       https://llama.example.com"),
             ("AccessLimited", "Forbidden", "wrong    AccessLimited: so"),
+            ("Paused", "Paused", "pending  so"),
             ("UpdatePending", "NewerImage", "do       llsd refresh llama, to run the newer image"),
             ("Preflight", "PreflightFailed", "or llsd rollout retry llama to ask it again"),
             ("RolledBack", "RolledBack", "or llsd rollout retry llama to try the same again"),
