@@ -150,6 +150,7 @@ mod tests {
             "fd20:ce::254",
             "::ffff:127.0.0.1",
             "::ffff:169.254.169.254",
+            "::ffff:0:127.0.0.1",
             "::127.0.0.1",
             "64:ff9b::a9fe:a9fe",
             "2002:7f00:1::",
@@ -182,6 +183,12 @@ mod tests {
         let answer = GuardedResolver.resolve("localhost".parse().unwrap()).await;
         let error = answer.err().expect("localhost is loopback");
         assert!(error.downcast_ref::<Forbidden>().is_some(), "{error}");
+        assert!(error.to_string().ends_with("is not an allowed address"), "{error}");
+        let mut found = GuardedResolver.resolve("192.0.2.1".parse().unwrap()).await.unwrap();
+        assert_eq!(
+            found.next().map(|address| address.ip().to_string()).as_deref(),
+            Some("192.0.2.1")
+        );
     }
 
     #[tokio::test]
@@ -190,6 +197,7 @@ mod tests {
             async |url: &str| check_name(&url.parse().unwrap(), Duration::from_secs(5)).await;
         let refused = asked("https://localhost/v2/").await.unwrap_err();
         assert!(matches!(&refused, Error::ForbiddenAddress { host, .. } if host == "localhost"));
+        assert_eq!(asked("https://192.0.2.1/v2/").await, Ok(()));
         // Which only the proxy may know.
         assert_eq!(asked("https://registry.invalid/v2/").await, Ok(()));
     }

@@ -1,6 +1,9 @@
 //! Where an image is looked for, as tables: mirrors in order, then the source.
 
+use std::time::Duration;
+
 use llsd_registry::mirrors::{Candidate, Registries};
+use llsd_registry::{Config, Credential, Error, Reference, Registry};
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -29,6 +32,18 @@ fn registries() -> Registries {
 
 fn references(registries: &Registries, reference: &str) -> Vec<String> {
     registries.candidates(reference).into_iter().map(|candidate| candidate.reference).collect()
+}
+
+#[tokio::test]
+async fn a_source_without_mirrors_that_may_not_be_asked_is_blocked() {
+    let registry = Registry::new(Config { registries: registries(), ..Config::default() });
+    let image: Reference = "blocked.example.com/a/b:1".parse().unwrap();
+    let blocked = Error::Blocked { at: image.to_string() };
+    let anonymous: Vec<Credential> = Vec::new();
+    assert_eq!(registry.find(&image, &anonymous).await.unwrap_err(), blocked);
+    let recalled = registry.recall(&image, &anonymous, Duration::MAX).await;
+    assert_eq!(recalled.unwrap().unwrap_err(), blocked);
+    assert_eq!(registry.requests_sent(), 0);
 }
 
 #[rstest]

@@ -99,3 +99,27 @@ fn without_access_everybody_may() {
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.stdout.contains("without spec.access everybody may do everything"));
 }
+
+#[test]
+fn where_the_resource_has_no_rules_those_of_the_server_decide() {
+    let keys =
+        r#"{issuer: "https://login.example.com", jwksUri: "https://login.example.com/keys"}"#;
+    let stack = with_vllm("a", &format!("  access: {{authentication: {{oidc: {keys}}}}}\n"));
+    let asked = |path: &str, more: &[&str]| {
+        let asked = ["access", "test", "-f", "-", "--path", path, "--as", r#"{"sub": "ann"}"#];
+        let deed = ["--action", "delete", "--resource", "vector_store::vs_1"];
+        run(&[&asked[..], &deed, more].concat(), &stack)
+    };
+    let own = asked("/v1/vector_stores/vs_1", &["--owner", r#"{"sub": "ann"}"#]);
+    assert_eq!(own.code, 0, "{}{}", own.stdout, own.stderr);
+    for words in ["allowed: there is no spec.access.routes", "by a rule of the server's own: "] {
+        assert!(own.stdout.contains(words), "{words}: {}", own.stdout);
+    }
+    // Whoever calls an open path is nobody to the server, token or not.
+    let open = asked("/v1/health", &[]);
+    assert!(
+        open.stdout.contains("the caller is nobody, and no rule binds nobody"),
+        "{}",
+        open.stdout
+    );
+}
