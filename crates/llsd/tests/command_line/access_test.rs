@@ -115,6 +115,10 @@ fn where_the_resource_has_no_rules_those_of_the_server_decide() {
     for words in ["allowed: there is no spec.access.routes", "by a rule of the server's own: "] {
         assert!(own.stdout.contains(words), "{words}: {}", own.stdout);
     }
+    let others = asked("/v1/vector_stores/vs_1", &["--owner", r#"{"sub": "bob"}"#]);
+    assert_eq!(others.code, 1, "{}{}", others.stdout, others.stderr);
+    let words = "none of the server's own rules matches";
+    assert!(others.stdout.contains(words), "{}", others.stdout);
     // Whoever calls an open path is nobody to the server, token or not.
     let open = asked("/v1/health", &[]);
     assert!(

@@ -114,3 +114,14 @@ fn a_cluster_with_routes_gets_a_route() {
     assert!(kinds("{}").contains(&"Ingress".to_owned()));
     assert!(kinds("servedApis: [route.openshift.io]").contains(&"Route".to_owned()));
 }
+
+#[test]
+fn a_wrong_item_of_a_list_has_its_place() {
+    let rendered = render(&with_vllm("a", ""), "image:\n  variables: [HOME, [PATH]]\n");
+    assert_eq!(rendered.code, 1, "{}", rendered.stderr);
+    assert!(
+        rendered.stderr.contains("image.variables[1]: must be a string"),
+        "{}",
+        rendered.stderr
+    );
+}
