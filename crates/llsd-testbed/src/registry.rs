@@ -29,6 +29,12 @@ pub fn allowed(registries: &[&RegistryServer]) -> Value {
         .flat_map(|registry| [Some(registry.host()), registry.token_host()])
         .flatten()
         .collect();
+    allowed_hosts(&hosts)
+}
+
+/// The same for hosts by their names.
+pub fn allowed_hosts(hosts: &[impl AsRef<str>]) -> Value {
+    let hosts: Vec<&str> = hosts.iter().map(AsRef::as_ref).collect();
     json!(json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string())
 }
 

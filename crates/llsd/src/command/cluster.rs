@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::{Printout, waiting};
 use crate::operator::controller::api_error::safe_message;
 use crate::operator::controller::resources;
+use crate::operator::telemetry::Metrics;
 use crate::operator::telemetry::api_calls::{Patience, patient_client};
-use crate::operator::telemetry::{self, Metrics};
 
 /// Who changes annotations of a resource, in its `managedFields`.
 const MANAGER: &str = "llsd";
@@ -72,20 +72,21 @@ fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Pri
     done.map_err(|message| Printout::unavailable(&message))
 }
 
+/// A client for who listens to a server, which may be silent for long.
+pub(super) async fn listener() -> Result<Client, String> {
+    client(Patience { silence: Duration::from_hours(24), ..Patience::default() }).await
+}
+
+async fn client(patience: Patience) -> Result<Client, String> {
+    let config = Config::infer().await.map_err(|error| error.to_string())?;
+    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
+    patient_client(config, &metrics, patience).map_err(text)
+}
+
 impl Cluster {
     async fn connect() -> Result<Self, String> {
-        let config = Config::infer().await.map_err(|error| error.to_string())?;
-        let namespace = config.default_namespace.clone();
-        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        Ok(Self { client: telemetry::client(config, &metrics).map_err(text)?, namespace })
-    }
-
-    /// A client for who listens to a server, which may be silent for long.
-    pub(super) async fn listener(&self) -> Result<Client, String> {
-        let config = Config::infer().await.map_err(|error| error.to_string())?;
-        let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-        let patience = Patience { silence: Duration::from_hours(24), ..Patience::default() };
-        patient_client(config, &metrics, patience).map_err(text)
+        let client = client(Patience::default()).await?;
+        Ok(Self { namespace: client.default_namespace().to_owned(), client })
     }
 
     /// The cluster, with another namespace where one is named.

@@ -11,7 +11,7 @@ use llsd_testbed::bed::Bed;
 use llsd_testbed::deaf::Deaf;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
-use llsd_testbed::registry::{allowed, configuration, labelled};
+use llsd_testbed::registry::{allowed, allowed_hosts, configuration, labelled};
 use llsd_testbed::story::{config, vllm_with_key};
 
 /// More hosts that hang than there are workers.
@@ -52,8 +52,7 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
     let hanging: Vec<Deaf> = (0..HOSTS).map(|_| Deaf::listening()).collect();
     let mut hosts: Vec<String> = hanging.iter().map(Deaf::host).collect();
     hosts.push(registry.host().to_owned());
-    let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
-    bed.configure(json!({"registries": registries})).await;
+    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
 
     let slow = with_key(bed.namespace("slow").await).await;
     for (number, host) in hanging.iter().map(Deaf::host).enumerate() {

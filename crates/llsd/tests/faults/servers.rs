@@ -12,7 +12,7 @@ use llsd_testbed::bed::Bed;
 use llsd_testbed::deaf::Deaf;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
-use llsd_testbed::registry::{configuration, labelled};
+use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
 use llsd_testbed::relay::Relay;
 use llsd_testbed::story::vllm;
 use llsd_testbed::stub_server::StubServer;
@@ -107,8 +107,7 @@ async fn at_rest_with_servers_and_registry_away_a_status_is_written_once_and_the
     let mut registry = RegistryServer::builder().start().await.unwrap();
     registry.push("stack/own", "1", &labelled(configuration())).await.unwrap();
     let hosts = [registry.host().to_owned(), nobody.host()];
-    let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
-    bed.configure(json!({"registries": registries})).await;
+    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
 
     let image = |host: &str| json!({"image": format!("{host}/stack/own:1")});
     let mut generated = vllm();

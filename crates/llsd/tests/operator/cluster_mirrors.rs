@@ -8,7 +8,7 @@ use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::cluster::create_when_served;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
-use llsd_testbed::registry::{configuration, labelled};
+use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
 use llsd_testbed::story::{config, vllm};
 
 /// Where nobody listens.
@@ -101,8 +101,7 @@ async fn mirror_objects_are_obeyed_once_their_kind_is_served_and_until_they_or_i
     let Some(bed) = Bed::start(&[]).await else { return };
     let mirror = RegistryServer::builder().start().await.unwrap();
     let hosts = [SOURCE, mirror.host()];
-    let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
-    bed.configure(json!({"registries": registries})).await;
+    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
     let namespace = bed.namespace("mirrors").await;
 
     // Without the kind there is nothing but the source.

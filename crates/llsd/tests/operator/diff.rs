@@ -46,7 +46,7 @@ async fn llsd(namespace: &Namespace<'_>, arguments: &[&str], file: &Path) -> Out
         .unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 

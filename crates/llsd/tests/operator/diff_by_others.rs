@@ -13,6 +13,8 @@ use llsd_testbed::access::{eventually, may};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace};
 
+use crate::diff::text;
+
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 fn with_secrets(endpoint: &str) -> Value {
@@ -62,10 +64,6 @@ async fn diff(kubeconfig: &Path, namespace: &str, file: &Path, arguments: &[&str
         .output()
         .await
         .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What is shown where nothing is in the way.

@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 use super::provider_image::{ProviderImage, greeting, package_file};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+use llsd_testbed::registry::allowed_hosts;
 use llsd_testbed::relay::Relay;
 use llsd_testbed::story::{config, entry, vllm};
 
@@ -26,8 +27,7 @@ async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
         let hosts = [way.host(), registry.host().to_owned()];
-        let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
-        bed.configure(json!({"registries": registries})).await;
+        bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
         Some(World { bed, registry, way })
     });
     let world = world.await.as_ref()?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::registry::{configuration, labelled};
+use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
 use llsd_testbed::relay::Relay;
 use llsd_testbed::story::{vllm, vllm_with_key};
 
@@ -30,8 +30,7 @@ async fn world() -> Option<InUse<World>> {
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
         let hosts = [way.host(), registry.host().to_owned()];
-        let registries = json!({"insecureHosts": hosts, "privateHosts": hosts}).to_string();
-        bed.configure(json!({"registries": registries})).await;
+        bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
         Some(World { bed, registry, way })
     };
     WORLD.get(start).await

@@ -47,7 +47,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
             return Ok(Printout::fine("no pod of the server is there\n".to_owned()));
         }
         if arguments.follow {
-            let pods = Api::namespaced(cluster.listener().await?, &cluster.namespace);
+            let pods = Api::namespaced(cluster::listener().await?, &cluster.namespace);
             return follow(&pods, &listed[0], arguments).await;
         }
         let mut all = String::new();
