@@ -1,9 +1,8 @@
 //! External providers as the operator plans them: read out of their images, pinned, merged, and refused in
 //! the contract's words before a pod starts.
 
-use llsd_testkit::{RegistryServer, TestImage};
+use llsd_testkit::{InUse, RegistryServer, TestImage, WhileUsed};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 use super::provider_image::{ProviderImage, greeting, package_file};
 use llsd_testbed::bed::Bed;
@@ -20,18 +19,17 @@ struct World {
 }
 
 /// A resource at rest is looked at every other second.
-async fn world(prefix: &str) -> Option<(&'static World, Namespace<'static>)> {
-    static WORLD: OnceCell<Option<World>> = OnceCell::const_new();
-    let world = WORLD.get_or_init(async || {
+async fn world() -> Option<InUse<World>> {
+    static WORLD: WhileUsed<World> = WhileUsed::new();
+    let start = async || {
         let bed = Bed::start(&["--resync", "2"]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
         let hosts = [way.host(), registry.host().to_owned()];
         bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
         Some(World { bed, registry, way })
-    });
-    let world = world.await.as_ref()?;
-    Some((world, world.bed.namespace(prefix).await))
+    };
+    WORLD.get(start).await
 }
 
 impl World {
@@ -68,7 +66,8 @@ async fn init_containers(namespace: &Namespace<'_>) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
-    let Some((world, namespace)) = world("provider").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("provider").await;
     let (image, first) = world.push("greeting", &ProviderImage::greeting("1").image()).await;
     namespace.secret("creds", json!({"token": "a-token"})).await;
     namespace.distribution("demo", with(&greet(&image))).await;
@@ -121,7 +120,8 @@ async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
-    let Some((world, namespace)) = world("mistakes").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("mistakes").await;
     let (good, _) = world.push("right", &ProviderImage::greeting("1").image()).await;
     let (bare, _) = world.push("bare", &TestImage::new()).await;
     let wheel = greeting("1");
@@ -189,7 +189,8 @@ async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
 
 #[tokio::test]
 async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_meanwhile() {
-    let Some((world, namespace)) = world("away").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("away").await;
     let image = |tag: &str| format!("{}/providers/away:{tag}", world.way.host());
     let pushed = ProviderImage::greeting("1").image();
     let digest = world.registry.push("providers/away", "1", &pushed).await.unwrap();
@@ -235,7 +236,8 @@ async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_me
 
 #[tokio::test]
 async fn providers_are_merged_into_a_file_of_the_users_own() {
-    let Some((world, namespace)) = world("merged").await else { return };
+    let Some(world) = world().await else { return };
+    let namespace = world.bed.namespace("merged").await;
     let (image, _) = world.push("merged", &ProviderImage::greeting("1").image()).await;
     let own = "version: 2\ndistro_name: mine\napis: [tool_runtime]\nproviders:\n  tool_runtime:\n  \
                - {provider_id: greet, provider_type: inline::other, config: {}}\nstorage: {}\n";
