@@ -1,5 +1,5 @@
-//! What the operator's roles do not allow, read from the words in which the API server refuses it. A
-//! refusal by anybody else, such as a quota or a webhook, has the same code and other words.
+//! What no role allows, read from the words in which the API server refuses it. A refusal by anybody
+//! else, such as a quota or a webhook, has the same code and other words.
 
 use std::fmt;
 
@@ -32,17 +32,22 @@ impl Denial {
         })
     }
 
-    /// The same with the role that should allow it, named as `ClusterRole manager`.
-    pub fn lacking(&self, role: &str) -> String {
-        format!("{self}: {role} lacks it")
+    /// As a lack of the operator's role, which is named as `ClusterRole manager`.
+    pub fn of_operator(&self, role: &str) -> String {
+        format!("the operator may not {self}: {role} lacks it")
+    }
+
+    /// As a lack of whoever calls the command line.
+    pub fn of_caller(&self) -> String {
+        format!("you may not {self}")
     }
 }
 
-/// As `the operator may not list deployments.apps in namespace team`.
+/// As `list deployments.apps in namespace team`.
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { verb, group, resource, namespace } = self;
-        write!(f, "the operator may not {verb} {resource}")?;
+        write!(f, "{verb} {resource}")?;
         if !group.is_empty() {
             write!(f, ".{group}")?;
         }
@@ -68,7 +73,7 @@ mod tests {
         );
         let denial = Denial::read(&message).unwrap();
         assert_eq!(
-            denial.lacking("ClusterRole manager"),
+            denial.of_operator("ClusterRole manager"),
             "the operator may not patch deployments.apps in namespace team: ClusterRole manager \
              lacks it"
         );
@@ -77,7 +82,7 @@ mod tests {
              the cluster scope"
         );
         let denial = Denial::read(&message).unwrap();
-        assert_eq!(denial.to_string(), "the operator may not list pods in all namespaces");
+        assert_eq!(denial.of_caller(), "you may not list pods in all namespaces");
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(crate) fn readable<'f>(
         path,
         Reason::SecretForbidden,
         format!("Secret {name} cannot be read: {why}"),
-        "grant it as the install files do, or name another Secret",
+        "grant that right, or name another Secret",
     );
     None
 }

@@ -202,7 +202,7 @@ impl<'a> Collected<'a> {
             path,
             Reason::ConfigMapForbidden,
             format!("ConfigMap {name} cannot be read: {why}"),
-            "grant it as the install files do",
+            "grant that right",
         );
     }
 

@@ -85,7 +85,7 @@ fn override_config(
             &path,
             Reason::ConfigMapForbidden,
             format!("ConfigMap {name} cannot be read: {why}"),
-            "grant it as the install files do, or name another ConfigMap",
+            "grant that right, or name another ConfigMap",
         );
         return None;
     }

@@ -69,7 +69,7 @@ fn check_config_map(reference: &Reference, facts: &Facts, findings: &mut Finding
             path,
             Reason::ConfigMapForbidden,
             format!("ConfigMap {name} cannot be read: {why}"),
-            "grant it as the install files do, or name another ConfigMap",
+            "grant that right, or name another ConfigMap",
         );
         return;
     }

@@ -176,7 +176,8 @@ async fn who_may_not_read_the_operators_key_is_shown_the_same_as_who_may() {
     let stderr = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{stderr}");
     assert_eq!(text(&refused.stdout), "");
-    assert!(stderr.contains("Secret keys cannot be read"), "{stderr}");
+    let why = format!("cannot be read: you may not get secrets in namespace {}", namespace.name);
+    assert!(stderr.contains(&format!("Secret keys {why} (")), "{stderr}");
 }
 
 #[tokio::test]

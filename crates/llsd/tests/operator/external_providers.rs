@@ -227,6 +227,19 @@ async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_me
 
     let before = namespace.running("demo").await;
     world.way.cut();
+    // What changes nothing about images needs no registry.
+    let allowed = json!({"spec": {"networking": {"allowedFrom": {"namespaces": ["clients"]}}}});
+    namespace.patch(DISTRIBUTION, "demo", &allowed).await;
+    let policy = "lets clients in";
+    namespace
+        .until("NetworkPolicy", "demo-network-policy", policy, |policy| {
+            policy.to_string().contains("clients")
+        })
+        .await;
+    let kept = namespace.until_ready("demo").await;
+    assert_eq!(kept["status"]["externalProviders"][0]["image"], pinned.as_str());
+    assert!(namespace.running("demo").await.is_the_server_of(&before));
+
     let newer = json!({"spec": {"externalProviders": one("toolRuntime", &image("2"))}});
     namespace.patch(DISTRIBUTION, "demo", &newer).await;
     let told = until_told("2").await;

@@ -168,6 +168,7 @@ impl Arguments {
     pub(super) fn settings(&self, namespace: &str) -> Settings {
         Settings {
             scope: self.scope(),
+            is_operator: true,
             operator_namespace: namespace.to_owned(),
             operator_image: self.operator_image.clone(),
             operator_version: env!("CARGO_PKG_VERSION").to_owned(),

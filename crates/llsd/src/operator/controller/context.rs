@@ -91,10 +91,7 @@ impl Context {
         synced: Arc<Synced>,
     ) -> Result<Self, Error> {
         let queue = Arc::new(Queue::default());
-        let rights = Rights {
-            scope: settings.scope.clone(),
-            operator_namespace: settings.operator_namespace.clone(),
-        };
+        let rights = settings.rights();
         Ok(Self {
             cache: Cache::default(),
             lookups: Arc::new(Lookups::new(settings.registry_patience, Arc::clone(&queue))),

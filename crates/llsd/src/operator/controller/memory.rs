@@ -1,7 +1,7 @@
 //! What is remembered of a resource between reconciles and costs nothing to lose: since when its pods
 //! are not ready, what was written and is not in the status yet, what its registry was asked last.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ struct Remembered {
     unreported: Vec<String>,
     /// The state of the resource for which its image was resolved last.
     resolved_for: Option<Box<str>>,
-    /// Why its registry cannot be asked, in the words that were told first.
-    registry_trouble: Option<Box<str>>,
+    /// Why the registry of an image cannot be asked, in the words that were told first.
+    registry_trouble: BTreeMap<Box<str>, Box<str>>,
     record_not_kept: bool,
     job_not_made: Option<NotMade>,
 }
@@ -94,22 +94,25 @@ impl Memory {
     }
 
     pub fn set_resolved_for(&self, key: &Key, state: &str) {
-        self.change(key, |known| {
-            known.resolved_for = Some(state.into());
-            known.registry_trouble = None;
-        });
+        self.change(key, |known| known.resolved_for = Some(state.into()));
     }
 
-    /// Why the registry cannot be asked. A network words the same trouble one way or another from one
-    /// moment to the next, and a status is not written for that.
-    pub fn registry_trouble(&self, key: &Key, error: &Error) -> String {
+    /// Why the registry of an image cannot be asked. A network words the same trouble one way or another
+    /// from one moment to the next, and a status is not written for that.
+    pub fn registry_trouble(&self, key: &Key, image: &str, error: &Error) -> String {
         self.change(key, |known| {
             if !error.is_transient() {
-                known.registry_trouble = None;
+                known.registry_trouble.remove(image);
                 return error.to_string();
             }
-            known.registry_trouble.get_or_insert_with(|| error.to_string().into()).to_string()
+            let told = known.registry_trouble.entry(image.into());
+            told.or_insert_with(|| error.to_string().into()).to_string()
         })
+    }
+
+    /// Forgets the trouble with the registries of other images.
+    pub fn keep_trouble(&self, key: &Key, is_kept: impl Fn(&str) -> bool) {
+        self.change(key, |known| known.registry_trouble.retain(|image, _| is_kept(image)));
     }
 
     /// Whether the record of its images can be kept; whether that is news.
@@ -151,5 +154,27 @@ impl Memory {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Box<Remembered>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_with_a_registry_keeps_its_words_until_the_registry_answers() {
+        let (memory, key) = (Memory::default(), Key::new("ns", "llama"));
+        let unreachable =
+            |reason: &str| Error::Unreachable { host: "r".to_owned(), reason: reason.to_owned() };
+        let told = |image, reason| memory.registry_trouble(&key, image, &unreachable(reason));
+        let first = told("r/server", "refused");
+        let other = told("r/provider", "no route");
+        assert_ne!(first, other, "each image has its own");
+        assert_eq!(told("r/server", "reset"), first);
+        assert_eq!(told("r/provider", "timed out"), other);
+        memory.set_resolved_for(&key, "1");
+        memory.keep_trouble(&key, |image| image != "r/server");
+        assert_ne!(told("r/server", "reset"), first);
+        assert_eq!(told("r/provider", "timed out"), other);
     }
 }

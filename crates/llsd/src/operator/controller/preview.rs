@@ -341,6 +341,7 @@ fn running(resource: &Resource, planned: &[PlannedObject], before: &[Option<Valu
 fn settings(operator_namespace: &str) -> Settings {
     Settings {
         scope: Scope::Cluster,
+        is_operator: false,
         operator_namespace: operator_namespace.to_owned(),
         operator_image: None,
         operator_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,5 +1,5 @@
-//! The rights that the operator lacks: which role should give one that the API server refused, and
-//! what was refused while one resource was worked on.
+//! Rights that are lacking: which role should give the operator one that the API server refused, and what
+//! was refused while one resource was worked on.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -10,11 +10,13 @@ use llsd_plan::status::Limitation;
 
 use super::scope::Scope;
 
-/// How the operator is installed, as far as its roles differ by it.
+/// Whose rights they are.
 #[derive(Clone, Debug)]
-pub struct Rights {
-    pub scope: Scope,
-    pub operator_namespace: String,
+pub enum Rights {
+    /// The operator's, whose roles differ by how it is installed.
+    OfOperator { scope: Scope, operator_namespace: String },
+    /// Those of whoever calls the command line.
+    OfCaller,
 }
 
 impl Rights {
@@ -27,22 +29,25 @@ impl Rights {
     }
 
     pub fn sentence(&self, denial: &Denial) -> String {
-        denial.lacking(&self.role(denial))
-    }
-
-    /// Named as kubectl would find it.
-    fn role(&self, denial: &Denial) -> String {
-        let GrantingRole { name, is_of_the_operator } =
-            granting_role(&denial.verb, &denial.group, &denial.resource);
-        match (&self.scope, &denial.namespace) {
-            _ if is_of_the_operator => {
-                format!("Role {name} of namespace {}", self.operator_namespace)
+        match self {
+            Self::OfOperator { scope, operator_namespace } => {
+                denial.of_operator(&role(scope, operator_namespace, denial))
             }
-            (Scope::Namespaces(_), Some(namespace)) => {
-                format!("Role {name} of namespace {namespace}")
-            }
-            (Scope::Cluster | Scope::Namespaces(_), _) => format!("ClusterRole {name}"),
+            Self::OfCaller => denial.of_caller(),
         }
+    }
+}
+
+/// The role that should give a right, named as kubectl would find it.
+fn role(scope: &Scope, operator_namespace: &str, denial: &Denial) -> String {
+    let GrantingRole { name, is_of_the_operator } =
+        granting_role(&denial.verb, &denial.group, &denial.resource);
+    match (scope, &denial.namespace) {
+        _ if is_of_the_operator => format!("Role {name} of namespace {operator_namespace}"),
+        (Scope::Namespaces(_), Some(namespace)) => {
+            format!("Role {name} of namespace {namespace}")
+        }
+        (Scope::Cluster | Scope::Namespaces(_), _) => format!("ClusterRole {name}"),
     }
 }
 
@@ -95,11 +100,9 @@ mod tests {
 
     #[test]
     fn the_role_is_named_as_it_is_installed() {
-        let operator_namespace = "operators".to_owned();
-        let cluster =
-            Rights { scope: Scope::Cluster, operator_namespace: operator_namespace.clone() };
-        let scope = Scope::Namespaces(vec!["team".into()]);
-        let namespaced = Rights { scope, operator_namespace };
+        let rights = |scope| Rights::OfOperator { scope, operator_namespace: "operators".into() };
+        let cluster = rights(Scope::Cluster);
+        let namespaced = rights(Scope::Namespaces(vec!["team".into()]));
         let error = refused(
             "pods is forbidden: User \"u\" cannot list resource \"pods\" in API group \"\" in the \
              namespace \"team\"",
@@ -120,8 +123,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_noted_and_other_failures_are_not_tolerated() {
-        let rights = Rights { scope: Scope::Cluster, operator_namespace: "operators".into() };
-        let denials = Denials::new(&rights);
+        let denials = Denials::new(&Rights::OfCaller);
         assert_eq!(denials.tolerate(Ok(1)).unwrap(), Some(1));
         assert!(denials.limitations().is_empty());
         assert!(denials.tolerate::<()>(Err(refused("exceeded quota"))).is_err());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::queue::Next;
+use super::rights::Rights;
 use super::scope::Scope;
 
 /// For how long it is believed where a tag points, unless resources are looked at more often.
@@ -12,6 +13,8 @@ const TAG_MEMORY: Duration = Duration::from_mins(5);
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub scope: Scope,
+    /// The operator acts, and not a person who asks what it would do.
+    pub is_operator: bool,
     pub operator_namespace: String,
     /// The operator's own image, which the Redis sidecar runs.
     pub operator_image: Option<String>,
@@ -43,6 +46,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whose rights requests have.
+    pub(super) fn rights(&self) -> Rights {
+        if !self.is_operator {
+            return Rights::OfCaller;
+        }
+        let Self { scope, operator_namespace, .. } = self.clone();
+        Rights::OfOperator { scope, operator_namespace }
+    }
+
     /// When a resource is looked at again about which nothing is to be done now.
     pub(super) fn at_rest(&self) -> Next {
         Next::After(self.resync.mul_f64(1.0 + 0.1 * fastrand::f64()))

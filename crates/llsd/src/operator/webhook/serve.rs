@@ -51,6 +51,7 @@ pub async fn serve(
     shutdown: Shutdown,
 ) -> io::Result<()> {
     let mut tls = Arc::unwrap_or_clone(tls);
+    // The API server chooses HTTP/1.1 for webhooks, so that its calls are spread over the replicas.
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let terms = Terms {
         tls: TlsAcceptor::from(Arc::new(tls)),

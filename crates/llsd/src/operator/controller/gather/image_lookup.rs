@@ -40,9 +40,10 @@ pub struct InspectedImage {
     pub is_new: bool,
 }
 
-/// The image whose registry has not answered yet, and since when it is asked.
+/// The image whose registry has not answered yet, where the spec names it, and since when it is asked.
 #[derive(Clone, Debug)]
 pub struct Awaited {
+    pub field: &'static str,
     pub image: String,
     pub since: Duration,
 }
@@ -74,8 +75,10 @@ impl ImageLookup<'_> {
                         let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
                         Ok(InspectedImage { facts, tag, is_new: true })
                     }
-                    Answer::Known(Err(error)) => Ok(self.unavailable(&error, running.as_ref())),
-                    Answer::Awaited(since) => Err(Awaited { image: pinned.to_string(), since }),
+                    Answer::Known(Err(error)) => {
+                        Ok(self.unavailable(&pinned, &error, running.as_ref()))
+                    }
+                    Answer::Awaited(since) => Err(awaited(&pinned, since)),
                 }
             }
             (Inquiry::Named { or_running: true }, recorded) => {
@@ -112,9 +115,9 @@ impl ImageLookup<'_> {
                 tracing::info!(resource = %key, %error, "the image that runs is kept");
                 Ok(instead(facts))
             }
-            (Answer::Known(Err(error)), None) => Ok(self.unavailable(&error, running)),
+            (Answer::Known(Err(error)), None) => Ok(self.unavailable(reference, &error, running)),
             (Answer::Awaited(since), Some(facts)) if since >= LATE => Ok(instead(facts)),
-            (Answer::Awaited(since), _) => Err(Awaited { image: reference.to_string(), since }),
+            (Answer::Awaited(since), _) => Err(awaited(reference, since)),
         }
     }
 
@@ -148,7 +151,10 @@ impl ImageLookup<'_> {
             images.extend(digest.map(|digest| named.pinned(digest)));
             images.push(named);
         }
-        self.context.lookups.only(&self.resource.key, &images);
+        let key = &self.resource.key;
+        self.context.lookups.only(key, &images);
+        let images: Vec<String> = images.iter().map(ToString::to_string).collect();
+        self.context.memory.keep_trouble(key, |image| images.iter().any(|named| named == image));
     }
 
     /// What was read before of the image that runs.
@@ -179,13 +185,32 @@ impl ImageLookup<'_> {
     }
 
     pub(super) async fn ask(&self, image: &Reference, age: Duration) -> Answer {
-        self.context.lookups.ask(&self.resource.key, &self.asker, image, age).await
+        let key = &self.resource.key;
+        let answer = self.context.lookups.ask(key, &self.asker, image, age).await;
+        if matches!(answer, Answer::Known(Ok(_))) {
+            let image = image.to_string();
+            self.context.memory.keep_trouble(key, |other| other != image);
+        }
+        answer
     }
 
-    fn unavailable(&self, error: &Error, running: Option<&PinnedImage>) -> InspectedImage {
-        let key = &self.resource.key;
-        unavailable(self.context.memory.registry_trouble(key, error), running)
+    fn unavailable(
+        &self,
+        image: &Reference,
+        error: &Error,
+        running: Option<&PinnedImage>,
+    ) -> InspectedImage {
+        unavailable(self.trouble(image, error), running)
     }
+
+    /// Why the registry of an image cannot be asked.
+    pub(super) fn trouble(&self, image: &Reference, error: &Error) -> String {
+        self.context.memory.registry_trouble(&self.resource.key, &image.to_string(), error)
+    }
+}
+
+fn awaited(image: &Reference, since: Duration) -> Awaited {
+    Awaited { field: "distribution", image: image.to_string(), since }
 }
 
 /// What runs pinned stays pinned: a registry that is away is no reason to restart a server.

@@ -11,7 +11,7 @@ mod recorded_image;
 use std::sync::Arc;
 use std::time::Duration;
 
-use llsd_plan::facts::{AdoptedFacts, Facts};
+use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::image::resolve;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ObjectKind;
@@ -123,7 +123,7 @@ pub async fn gather(
 }
 
 /// What to do while a registry does not answer: nothing, but once it takes long the status says so.
-fn awaiting(resource: &Resource, Awaited { image, since }: Awaited) -> Gathering {
+fn awaiting(resource: &Resource, Awaited { field, image, since }: Awaited) -> Gathering {
     let is_told = resource.generation.is_some()
         && resource.status["observedGeneration"].as_i64() == resource.generation;
     match LATE.checked_sub(since).filter(|rest| !rest.is_zero()) {
@@ -131,7 +131,7 @@ fn awaiting(resource: &Resource, Awaited { image, since }: Awaited) -> Gathering
         None if is_told => Gathering::Awaiting(SLOW),
         None => {
             let late = Some(Problem {
-                path: FieldPath::spec().key("distribution"),
+                path: FieldPath::spec().key(field),
                 reason: Reason::Unavailable,
                 message: format!("the registry of {image} has not answered yet"),
                 remedy: "it is waited for; check the registry if this does not change".to_owned(),
@@ -183,7 +183,8 @@ async fn images(
     context.lookups.settle(key);
     image.facts.carries_base =
         held.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
-    if image.facts.unavailable.is_some() {
+    let is_unread = |provider: &ExternalProviderFacts| provider.unavailable.is_some();
+    if image.facts.unavailable.is_some() || external.facts.values().any(is_unread) {
         // Whoever fixes a pull secret need not wait until what was read before is old.
         context.pull_credentials.forget(&key.namespace);
     }

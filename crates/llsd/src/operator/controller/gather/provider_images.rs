@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use llsd_plan::facts::ExternalProviderFacts;
-use llsd_plan::rollout::PinnedImage;
+use llsd_plan::rollout::{Inquiry, RunningImage};
 use llsd_plan::status::TagNow;
-use llsd_registry::{Error, Reference};
+use llsd_registry::Reference;
 
 use super::super::registries::lookups::Answer;
-use super::image_lookup::{Awaited, ImageLookup};
+use super::image_lookup::{Awaited, ImageLookup, LATE};
 use super::recorded_image::recorded_provider;
 use crate::provider_image::provided;
 
@@ -55,20 +55,26 @@ impl ImageLookup<'_> {
         found: &mut ProviderImages,
     ) -> Result<ExternalProviderFacts, Awaited> {
         let named = reference.digest().map(ToString::to_string);
-        let has_tag = named.is_none();
-        let running = match self.held.running_provider(image) {
-            Some(PinnedImage::Digest(digest)) if self.held.keeps_image() => Some(digest),
-            _ => named,
-        };
-        let Some(digest) = running else { return self.asked(reference, age, found).await };
-        let known = recorded_provider(self.context, self.resource, self.live, &digest).await;
-        let facts = match (known, digest.parse()) {
-            (Some(facts), _) => facts,
-            (None, Ok(digest)) => {
-                self.asked(&reference.pinned(digest), Duration::MAX, found).await?
+        let running = self.held.running_provider(image);
+        let running = RunningImage::of(running.as_ref(), named.as_deref());
+        let recorded = match &running {
+            Some(RunningImage { digest, .. }) => {
+                recorded_provider(self.context, self.resource, self.live, digest).await
             }
-            (None, Err(_)) => self.asked(reference, age, found).await?,
+            None => None,
         };
+        let (facts, has_tag) =
+            match (Inquiry::of(self.held, running.as_ref(), recorded.is_some()), recorded) {
+                (Inquiry::Nothing { has_tag }, Some(facts)) => (facts, has_tag),
+                (Inquiry::Running { digest, has_tag }, _) if let Ok(digest) = digest.parse() => {
+                    let pinned = reference.pinned(digest);
+                    (self.asked(&pinned, Duration::MAX, None, found).await?, has_tag)
+                }
+                (Inquiry::Named { or_running: true }, recorded) => {
+                    return self.asked(reference, age, recorded, found).await;
+                }
+                _ => return self.asked(reference, age, None, found).await,
+            };
         if has_tag && facts.unavailable.is_none() {
             let tag = self.tag_now(reference, facts.digest.as_deref(), true).await;
             found.tags.push((image.to_owned(), tag));
@@ -76,25 +82,35 @@ impl ImageLookup<'_> {
         Ok(facts)
     }
 
+    /// What the registry says; where it does not answer, what is known of the image that runs.
     async fn asked(
         &self,
         reference: &Reference,
         age: Duration,
+        or: Option<ExternalProviderFacts>,
         found: &mut ProviderImages,
     ) -> Result<ExternalProviderFacts, Awaited> {
-        match self.ask(reference, age).await {
-            Answer::Known(Ok(image)) => {
+        let image = reference.to_string();
+        let facts = match (self.ask(reference, age).await, or) {
+            (Answer::Known(Ok(read)), _) => {
                 found.are_new = true;
-                Ok(provided(&image))
+                return Ok(provided(&read));
             }
-            Answer::Known(Err(error)) => Ok(self.not_read(reference, &error)),
-            Answer::Awaited(since) => Err(Awaited { image: reference.to_string(), since }),
-        }
-    }
-
-    fn not_read(&self, image: &Reference, error: &Error) -> ExternalProviderFacts {
-        tracing::warn!(%image, %error, "an external provider's image cannot be read");
-        let why = self.context.memory.registry_trouble(&self.resource.key, error);
-        ExternalProviderFacts { unavailable: Some(why), ..ExternalProviderFacts::default() }
+            (Answer::Known(Err(error)), None) => {
+                tracing::warn!(image, %error, "an external provider's image cannot be read");
+                let unavailable = Some(self.trouble(reference, &error));
+                return Ok(ExternalProviderFacts { unavailable, ..<_>::default() });
+            }
+            (Answer::Known(Err(error)), Some(facts)) => {
+                tracing::info!(image, %error, "the external provider's image that runs is kept");
+                facts
+            }
+            (Answer::Awaited(since), Some(facts)) if since >= LATE => facts,
+            (Answer::Awaited(since), _) => {
+                return Err(Awaited { field: "externalProviders", image, since });
+            }
+        };
+        found.tags.push((image, TagNow::Unknown));
+        Ok(facts)
     }
 }

@@ -41,18 +41,15 @@ impl ResolvesServerCert for Served {
     }
 }
 
-/// TLS 1.2 and later, with whatever is served at the time of a handshake. The API server speaks
-/// HTTP/1.1 to webhooks, so that its calls are spread over the replicas. Callers are asked for a
+/// TLS 1.2 and later, with whatever is served at the time of a handshake. Callers are asked for a
 /// certificate only where somebody judges it.
 pub fn server_config(
     served: Arc<Served>,
     callers: Option<Arc<dyn ClientCertVerifier>>,
 ) -> Result<ServerConfig, rustls::Error> {
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
+    Ok(ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(callers.unwrap_or_else(|| Arc::new(NoClientAuth)))
-        .with_cert_resolver(served);
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+        .with_cert_resolver(served))
 }
