@@ -56,21 +56,26 @@ struct RecordedImage {
 }
 
 impl ImageRecord {
-    /// Of images that were read in full; of no other is there anything to keep.
+    /// Of images that were read in full; of no other is there anything to keep. Of providers alone only
+    /// where the server's image has no digest: what runs pinned may be in the record that this one replaces.
     pub fn of<'p>(
         facts: &ImageFacts,
         providers: impl IntoIterator<Item = &'p ExternalProviderFacts>,
     ) -> Option<Self> {
         let is_whole = facts.inspected && facts.unavailable.is_none();
-        let image = RecordedImage {
-            digest: facts.digest.clone().filter(|_| is_whole)?,
-            release: facts.release.clone(),
-            variables: facts.variables.clone(),
-            base: facts.base.clone(),
-            differing_platforms: facts.differing_platforms.clone(),
-            provider: None,
-        };
-        let mut images = vec![image];
+        let mut images = Vec::new();
+        match &facts.digest {
+            Some(digest) if is_whole => images.push(RecordedImage {
+                digest: digest.clone(),
+                release: facts.release.clone(),
+                variables: facts.variables.clone(),
+                base: facts.base.clone(),
+                differing_platforms: facts.differing_platforms.clone(),
+                provider: None,
+            }),
+            Some(_) => return None,
+            None => {}
+        }
         for facts in providers.into_iter().filter(|facts| facts.unavailable.is_none()) {
             let Some(digest) = facts.digest.clone() else { continue };
             images.push(RecordedImage {
@@ -82,7 +87,7 @@ impl ImageRecord {
                 provider: Some(facts.clone()),
             });
         }
-        Some(Self { version: VERSION, images })
+        (!images.is_empty()).then_some(Self { version: VERSION, images })
     }
 
     /// As it stands in the ConfigMap, where there is room for it.
@@ -202,6 +207,12 @@ mod tests {
         assert_eq!(record.provider("sha256:7"), Some(provider("sha256:7")));
         assert_eq!(record.provider("sha256:8"), None);
         assert_eq!((record.facts("sha256:7"), record.facts("sha256:0")), (None, Some(facts())));
+
+        let server = ImageFacts { unavailable: Some("away".into()), ..<_>::default() };
+        let alone = ImageRecord::of(&server, [&provider("sha256:7")]).unwrap();
+        assert_eq!(alone.provider("sha256:7"), Some(provider("sha256:7")));
+        let pinned = ImageFacts { digest: Some("sha256:0".into()), ..server };
+        assert_eq!(ImageRecord::of(&pinned, [&provider("sha256:7")]), None);
     }
 
     #[test]

@@ -177,7 +177,7 @@ async fn who_may_not_read_the_operators_key_is_shown_the_same_as_who_may() {
     assert_eq!(refused.status.code(), Some(1), "{stderr}");
     assert_eq!(text(&refused.stdout), "");
     let why = format!("cannot be read: you may not get secrets in namespace {}", namespace.name);
-    assert!(stderr.contains(&format!("Secret keys {why} (")), "{stderr}");
+    assert!(stderr.contains(&format!("Secret keys {why}\n")), "{stderr}");
 }
 
 #[tokio::test]

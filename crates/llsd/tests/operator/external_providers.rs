@@ -228,15 +228,15 @@ async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_me
     let before = namespace.running("demo").await;
     world.way.cut();
     // What changes nothing about images needs no registry.
-    let allowed = json!({"spec": {"networking": {"allowedFrom": {"namespaces": ["clients"]}}}});
-    namespace.patch(DISTRIBUTION, "demo", &allowed).await;
-    let policy = "lets clients in";
-    namespace
-        .until("NetworkPolicy", "demo-network-policy", policy, |policy| {
-            policy.to_string().contains("clients")
+    let budget = json!({"spec": {"workload": {"podDisruptionBudget": {"minAvailable": 1}}}});
+    namespace.patch(DISTRIBUTION, "demo", &budget).await;
+    let kept = namespace
+        .until(DISTRIBUTION, "demo", "is planned anew", |object| {
+            let ready = condition(object, "Ready");
+            ready["status"] == "True" && ready["observedGeneration"] == 2
         })
         .await;
-    let kept = namespace.until_ready("demo").await;
+    assert_eq!(namespace.list("PodDisruptionBudget").await.len(), 1);
     assert_eq!(kept["status"]["externalProviders"][0]["image"], pinned.as_str());
     assert!(namespace.running("demo").await.is_the_server_of(&before));
 
