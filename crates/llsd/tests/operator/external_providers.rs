@@ -1,42 +1,23 @@
 //! External providers as the operator plans them: read out of their images, pinned, merged, and refused in
 //! the contract's words before a pod starts.
 
-use llsd_testkit::{InUse, RegistryServer, TestImage, WhileUsed};
+use llsd_testkit::{InUse, TestImage, WhileUsed};
 use serde_json::{Value, json};
 
 use super::provider_image::{ProviderImage, greeting, package_file};
-use llsd_testbed::bed::Bed;
+use super::registry_bed::RegistryBed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
-use llsd_testbed::registry::allowed_hosts;
-use llsd_testbed::relay::Relay;
 use llsd_testbed::story::{config, entry, vllm};
 
-struct World {
-    bed: Bed,
-    registry: RegistryServer,
-    /// A way to the registry that one test cuts.
-    way: Relay,
-}
-
 /// A resource at rest is looked at every other second.
-async fn world() -> Option<InUse<World>> {
-    static WORLD: WhileUsed<World> = WhileUsed::new();
-    let start = async || {
-        let bed = Bed::start(&["--resync", "2"]).await?;
-        let registry = RegistryServer::builder().start().await.unwrap();
-        let way = Relay::to(registry.host());
-        let hosts = [way.host(), registry.host().to_owned()];
-        bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
-        Some(World { bed, registry, way })
-    };
-    WORLD.get(start).await
+async fn world() -> Option<InUse<RegistryBed>> {
+    static WORLD: WhileUsed<RegistryBed> = WhileUsed::new();
+    WORLD.get(async || RegistryBed::start(&["--resync", "2"]).await).await
 }
 
-impl World {
-    async fn push(&self, name: &str, image: &TestImage) -> (String, String) {
-        let digest = self.registry.push(&format!("providers/{name}"), "1", image).await.unwrap();
-        (format!("{}/providers/{name}:1", self.registry.host()), digest)
-    }
+async fn push(world: &RegistryBed, name: &str, image: &TestImage) -> (String, String) {
+    let digest = world.registry.push(&format!("providers/{name}"), "1", image).await.unwrap();
+    (format!("{}/providers/{name}:1", world.registry.host()), digest)
 }
 
 fn with(providers: &Value) -> Value {
@@ -68,7 +49,7 @@ async fn init_containers(namespace: &Namespace<'_>) -> Vec<(String, String)> {
 async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("provider").await;
-    let (image, first) = world.push("greeting", &ProviderImage::greeting("1").image()).await;
+    let (image, first) = push(&world, "greeting", &ProviderImage::greeting("1").image()).await;
     namespace.secret("creds", json!({"token": "a-token"})).await;
     namespace.distribution("demo", with(&greet(&image))).await;
     let ready = namespace.until_ready("demo").await;
@@ -90,7 +71,7 @@ async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
 
     // A tag that moved is told, and applied when somebody asks for it.
     let before = namespace.running("demo").await;
-    let (_, second) = world.push("greeting", &ProviderImage::greeting("2").image()).await;
+    let (_, second) = push(&world, "greeting", &ProviderImage::greeting("2").image()).await;
     let pending = namespace.until_condition("demo", "UpdatePending", "True", "NewerImage").await;
     let said = condition(&pending, "UpdatePending")["message"].as_str().unwrap().to_owned();
     let expected = format!("The tag of the provider image {image} points to {second} by now; ");
@@ -122,14 +103,14 @@ async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
 async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("mistakes").await;
-    let (good, _) = world.push("right", &ProviderImage::greeting("1").image()).await;
-    let (bare, _) = world.push("bare", &TestImage::new()).await;
+    let (good, _) = push(&world, "right", &ProviderImage::greeting("1").image()).await;
+    let (bare, _) = push(&world, "bare", &TestImage::new()).await;
     let wheel = greeting("1");
     let text = package_file("greeting", "greeting_provider", "inline::greeting", &wheel);
     let broken = ProviderImage::new(&text.replace("spec:\n", "spec: [\n"), &[]);
-    let (broken, _) = world.push("broken", &broken.image()).await;
+    let (broken, _) = push(&world, "broken", &broken.image()).await;
     let lacking = ProviderImage::new(&text.replace(", vendor: us", ""), &[]);
-    let (lacking, _) = world.push("lacking", &lacking.image()).await;
+    let (lacking, _) = push(&world, "lacking", &lacking.image()).await;
     let no_image = "registry.example.com/Greeting:1";
     let cases = [
         (
@@ -175,7 +156,7 @@ async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
     }
     // Two alike, each of them right.
     let wheel = ProviderImage::new(&text.replace("tool_runtime", "safety"), &[&wheel]);
-    let (other, _) = world.push("other", &wheel.image()).await;
+    let (other, _) = push(&world, "other", &wheel.image()).await;
     let mut twice = one("toolRuntime", &good);
     twice["safety"] = json!([{"providerId": "greet", "image": other}]);
     namespace.distribution("twice", with(&twice)).await;
@@ -251,7 +232,7 @@ async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_me
 async fn providers_are_merged_into_a_file_of_the_users_own() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("merged").await;
-    let (image, _) = world.push("merged", &ProviderImage::greeting("1").image()).await;
+    let (image, _) = push(&world, "merged", &ProviderImage::greeting("1").image()).await;
     let own = "version: 2\ndistro_name: mine\napis: [tool_runtime]\nproviders:\n  tool_runtime:\n  \
                - {provider_id: greet, provider_type: inline::other, config: {}}\nstorage: {}\n";
     namespace.config_map("mine", json!({"config.yaml": own, "notes.txt": "beside it"})).await;

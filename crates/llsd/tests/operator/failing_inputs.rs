@@ -5,35 +5,20 @@ mod unreadable;
 
 use std::time::Duration;
 
-use llsd_testkit::{InUse, RegistryServer, WhileUsed};
+use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
+use super::registry_bed::RegistryBed;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
-use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
-use llsd_testbed::relay::Relay;
+use llsd_testbed::registry::{configuration, labelled};
 use llsd_testbed::story::{vllm, vllm_with_key};
 
-struct World {
-    bed: Bed,
-    registry: RegistryServer,
-    /// A way to the registry that one test cuts.
-    way: Relay,
-}
-
 /// A cluster whose operator reads Secrets again every other second.
-async fn world() -> Option<InUse<World>> {
-    static WORLD: WhileUsed<World> = WhileUsed::new();
-    let start = async || {
-        let bed = Bed::start(&["--secret-refresh", "2"]).await?;
-        let registry = RegistryServer::builder().start().await.unwrap();
-        let way = Relay::to(registry.host());
-        let hosts = [way.host(), registry.host().to_owned()];
-        bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
-        Some(World { bed, registry, way })
-    };
-    WORLD.get(start).await
+async fn world() -> Option<InUse<RegistryBed>> {
+    static WORLD: WhileUsed<RegistryBed> = WhileUsed::new();
+    WORLD.get(async || RegistryBed::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// What is expected of the resource `demo` while an input of it is broken.

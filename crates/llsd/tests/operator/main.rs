@@ -23,6 +23,7 @@ mod real_external_providers;
 mod real_server_end_to_end;
 mod real_server_preflight;
 mod real_site;
+mod registry_bed;
 mod replaced_without_a_lost_request;
 mod report;
 mod secret_changes;

@@ -9,7 +9,7 @@ use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::status::Applied;
-use llsd_registry::Error;
+use llsd_registry::{Error, Reference};
 use tokio::time::Instant;
 
 /// What is remembered of all resources.
@@ -25,7 +25,7 @@ struct Remembered {
     /// The state of the resource for which its image was resolved last.
     resolved_for: Option<Box<str>>,
     /// Why the registry of an image cannot be asked, in the words that were told first.
-    registry_trouble: BTreeMap<Box<str>, Box<str>>,
+    registry_trouble: BTreeMap<Reference, Box<str>>,
     record_not_kept: bool,
     job_not_made: Option<NotMade>,
 }
@@ -99,20 +99,24 @@ impl Memory {
 
     /// Why the registry of an image cannot be asked. A network words the same trouble one way or another
     /// from one moment to the next, and a status is not written for that.
-    pub fn registry_trouble(&self, key: &Key, image: &str, error: &Error) -> String {
+    pub fn registry_trouble(&self, key: &Key, image: &Reference, error: &Error) -> String {
         self.change(key, |known| {
             if !error.is_transient() {
                 known.registry_trouble.remove(image);
                 return error.to_string();
             }
-            let told = known.registry_trouble.entry(image.into());
+            let told = known.registry_trouble.entry(image.clone());
             told.or_insert_with(|| error.to_string().into()).to_string()
         })
     }
 
     /// Forgets the trouble with the registries of other images.
-    pub fn keep_trouble(&self, key: &Key, is_kept: impl Fn(&str) -> bool) {
-        self.change(key, |known| known.registry_trouble.retain(|image, _| is_kept(image)));
+    pub fn keep_trouble(&self, key: &Key, is_kept: impl Fn(&Reference) -> bool) {
+        let has_trouble =
+            self.lock().get(key).is_some_and(|known| !known.registry_trouble.is_empty());
+        if has_trouble {
+            self.change(key, |known| known.registry_trouble.retain(|image, _| is_kept(image)));
+        }
     }
 
     /// Whether the record of its images can be kept; whether that is news.
@@ -166,15 +170,17 @@ mod tests {
         let (memory, key) = (Memory::default(), Key::new("ns", "llama"));
         let unreachable =
             |reason: &str| Error::Unreachable { host: "r".to_owned(), reason: reason.to_owned() };
+        let (server, provider): (Reference, Reference) =
+            ("r.io/server".parse().unwrap(), "r.io/provider".parse().unwrap());
         let told = |image, reason| memory.registry_trouble(&key, image, &unreachable(reason));
-        let first = told("r/server", "refused");
-        let other = told("r/provider", "no route");
+        let first = told(&server, "refused");
+        let other = told(&provider, "no route");
         assert_ne!(first, other, "each image has its own");
-        assert_eq!(told("r/server", "reset"), first);
-        assert_eq!(told("r/provider", "timed out"), other);
+        assert_eq!(told(&server, "reset"), first);
+        assert_eq!(told(&provider, "timed out"), other);
         memory.set_resolved_for(&key, "1");
-        memory.keep_trouble(&key, |image| image != "r/server");
-        assert_ne!(told("r/server", "reset"), first);
-        assert_eq!(told("r/provider", "timed out"), other);
+        memory.keep_trouble(&key, |image| image != &server);
+        assert_ne!(told(&server, "reset"), first);
+        assert_eq!(told(&provider, "timed out"), other);
     }
 }

@@ -51,8 +51,10 @@ impl Settings {
         if !self.is_operator {
             return Rights::OfCaller;
         }
-        let Self { scope, operator_namespace, .. } = self.clone();
-        Rights::OfOperator { scope, operator_namespace }
+        Rights::OfOperator {
+            scope: self.scope.clone(),
+            operator_namespace: self.operator_namespace.clone(),
+        }
     }
 
     /// When a resource is looked at again about which nothing is to be done now.

@@ -2,6 +2,7 @@
 //! the one that is looked at, whatever its tag points to by now; and what was read of it before is not
 //! asked for again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
@@ -29,6 +30,17 @@ pub struct ImageLookup<'a> {
     pub live: &'a [LiveObject],
     pub held: &'a Held<'a>,
     pub asker: Asker,
+    /// Where the spec names the images.
+    pub field: &'static str,
+}
+
+/// What came of a question about an image.
+#[derive(Debug)]
+pub enum ImageAnswer<F> {
+    Read(Arc<Image>),
+    /// The registry did not answer; this was read before of the image that runs.
+    Running(F),
+    Unread(Error),
 }
 
 /// What is known of an image.
@@ -69,17 +81,15 @@ impl ImageLookup<'_> {
                     return self.named(&reference, running.as_ref(), None).await;
                 };
                 let pinned = reference.pinned(digest);
-                match self.ask(&pinned, Duration::MAX).await {
-                    Answer::Known(Ok(image)) => {
-                        let facts = inspected(&image);
-                        let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
-                        Ok(InspectedImage { facts, tag, is_new: true })
+                let facts = match self.ask(&pinned, Duration::MAX, None).await? {
+                    ImageAnswer::Read(image) => inspected(&image),
+                    ImageAnswer::Running(facts) => facts,
+                    ImageAnswer::Unread(error) => {
+                        return Ok(self.unavailable(&pinned, &error, running.as_ref()));
                     }
-                    Answer::Known(Err(error)) => {
-                        Ok(self.unavailable(&pinned, &error, running.as_ref()))
-                    }
-                    Answer::Awaited(since) => Err(awaited(&pinned, since)),
-                }
+                };
+                let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
+                Ok(InspectedImage { facts, tag, is_new: true })
             }
             (Inquiry::Named { or_running: true }, recorded) => {
                 self.named(&reference, running.as_ref(), recorded).await
@@ -100,9 +110,8 @@ impl ImageLookup<'_> {
         let (memory, key) = (&self.context.memory, &self.resource.key);
         let state = self.resource.state().unwrap_or_default();
         let age = self.age();
-        let instead = |facts| InspectedImage { facts, tag: TagNow::Unknown, is_new: false };
-        match (self.ask(reference, age).await, or) {
-            (Answer::Known(Ok(image)), _) => {
+        match self.ask(reference, age, or).await? {
+            ImageAnswer::Read(image) => {
                 memory.set_resolved_for(key, &state);
                 let mut facts = inspected(&image);
                 let stays_unpinned = self.held.keeps_image() && reference.digest().is_none();
@@ -111,13 +120,10 @@ impl ImageLookup<'_> {
                 }
                 Ok(InspectedImage { facts, tag: TagNow::Unmoved, is_new: true })
             }
-            (Answer::Known(Err(error)), Some(facts)) => {
-                tracing::info!(resource = %key, %error, "the image that runs is kept");
-                Ok(instead(facts))
+            ImageAnswer::Running(facts) => {
+                Ok(InspectedImage { facts, tag: TagNow::Unknown, is_new: false })
             }
-            (Answer::Known(Err(error)), None) => Ok(self.unavailable(reference, &error, running)),
-            (Answer::Awaited(since), Some(facts)) if since >= LATE => Ok(instead(facts)),
-            (Answer::Awaited(since), _) => Err(awaited(reference, since)),
+            ImageAnswer::Unread(error) => Ok(self.unavailable(reference, &error, running)),
         }
     }
 
@@ -153,8 +159,7 @@ impl ImageLookup<'_> {
         }
         let key = &self.resource.key;
         self.context.lookups.only(key, &images);
-        let images: Vec<String> = images.iter().map(ToString::to_string).collect();
-        self.context.memory.keep_trouble(key, |image| images.iter().any(|named| named == image));
+        self.context.memory.keep_trouble(key, |image| images.contains(image));
     }
 
     /// What was read before of the image that runs.
@@ -184,14 +189,31 @@ impl ImageLookup<'_> {
         }
     }
 
-    pub(super) async fn ask(&self, image: &Reference, age: Duration) -> Answer {
-        let key = &self.resource.key;
-        let answer = self.context.lookups.ask(key, &self.asker, image, age).await;
-        if matches!(answer, Answer::Known(Ok(_))) {
-            let image = image.to_string();
-            self.context.memory.keep_trouble(key, |other| other != image);
+    /// What the registry says of an image; where it does not answer, what is known of the one that runs.
+    pub(super) async fn ask<F>(
+        &self,
+        image: &Reference,
+        age: Duration,
+        or: Option<F>,
+    ) -> Result<ImageAnswer<F>, Awaited> {
+        let (memory, key) = (&self.context.memory, &self.resource.key);
+        match (self.context.lookups.ask(key, &self.asker, image, age).await, or) {
+            (Answer::Known(Ok(read)), _) => {
+                memory.keep_trouble(key, |other| other != image);
+                Ok(ImageAnswer::Read(read))
+            }
+            (Answer::Known(Err(error)), Some(running)) => {
+                tracing::info!(resource = %key, %image, %error, "the image that runs is kept");
+                Ok(ImageAnswer::Running(running))
+            }
+            (Answer::Known(Err(error)), None) => Ok(ImageAnswer::Unread(error)),
+            (Answer::Awaited(since), Some(running)) if since >= LATE => {
+                Ok(ImageAnswer::Running(running))
+            }
+            (Answer::Awaited(since), _) => {
+                Err(Awaited { field: self.field, image: image.to_string(), since })
+            }
         }
-        answer
     }
 
     fn unavailable(
@@ -205,12 +227,8 @@ impl ImageLookup<'_> {
 
     /// Why the registry of an image cannot be asked.
     pub(super) fn trouble(&self, image: &Reference, error: &Error) -> String {
-        self.context.memory.registry_trouble(&self.resource.key, &image.to_string(), error)
+        self.context.memory.registry_trouble(&self.resource.key, image, error)
     }
-}
-
-fn awaited(image: &Reference, since: Duration) -> Awaited {
-    Awaited { field: "distribution", image: image.to_string(), since }
 }
 
 /// What runs pinned stays pinned: a registry that is away is no reason to restart a server.

@@ -167,8 +167,9 @@ async fn images(
         wanted: Wanted::Base,
     };
     let of_providers = Asker { wanted: WANTED, ..asker.clone() };
-    let lookup = ImageLookup { context, resource, live, held, asker };
-    let lookup_of_providers = ImageLookup { asker: of_providers, ..lookup };
+    let lookup = ImageLookup { context, resource, live, held, asker, field: "distribution" };
+    let lookup_of_providers =
+        ImageLookup { asker: of_providers, field: "externalProviders", ..lookup };
     lookup.forget_others(&wanted, &references.provider_images);
     let age = lookup.age();
     // Both are asked for before either is waited for.

@@ -10,8 +10,7 @@ use llsd_plan::rollout::{Inquiry, RunningImage};
 use llsd_plan::status::TagNow;
 use llsd_registry::Reference;
 
-use super::super::registries::lookups::Answer;
-use super::image_lookup::{Awaited, ImageLookup, LATE};
+use super::image_lookup::{Awaited, ImageAnswer, ImageLookup};
 use super::recorded_image::recorded_provider;
 use crate::provider_image::provided;
 
@@ -90,27 +89,20 @@ impl ImageLookup<'_> {
         or: Option<ExternalProviderFacts>,
         found: &mut ProviderImages,
     ) -> Result<ExternalProviderFacts, Awaited> {
-        let image = reference.to_string();
-        let facts = match (self.ask(reference, age).await, or) {
-            (Answer::Known(Ok(read)), _) => {
+        match self.ask(reference, age, or).await? {
+            ImageAnswer::Read(image) => {
                 found.are_new = true;
-                return Ok(provided(&read));
+                Ok(provided(&image))
             }
-            (Answer::Known(Err(error)), None) => {
-                tracing::warn!(image, %error, "an external provider's image cannot be read");
+            ImageAnswer::Running(facts) => {
+                found.tags.push((reference.to_string(), TagNow::Unknown));
+                Ok(facts)
+            }
+            ImageAnswer::Unread(error) => {
+                tracing::warn!(image = %reference, %error, "an external provider's image cannot be read");
                 let unavailable = Some(self.trouble(reference, &error));
-                return Ok(ExternalProviderFacts { unavailable, ..<_>::default() });
+                Ok(ExternalProviderFacts { unavailable, ..<_>::default() })
             }
-            (Answer::Known(Err(error)), Some(facts)) => {
-                tracing::info!(image, %error, "the external provider's image that runs is kept");
-                facts
-            }
-            (Answer::Awaited(since), Some(facts)) if since >= LATE => facts,
-            (Answer::Awaited(since), _) => {
-                return Err(Awaited { field: "externalProviders", image, since });
-            }
-        };
-        found.tags.push((image, TagNow::Unknown));
-        Ok(facts)
+        }
     }
 }

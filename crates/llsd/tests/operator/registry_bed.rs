@@ -1,0 +1,26 @@
+//! A bed with a registry, and a way to it that a test can cut.
+
+use llsd_testkit::RegistryServer;
+use serde_json::json;
+
+use llsd_testbed::bed::Bed;
+use llsd_testbed::registry::allowed_hosts;
+use llsd_testbed::relay::Relay;
+
+pub struct RegistryBed {
+    pub bed: Bed,
+    pub registry: RegistryServer,
+    pub way: Relay,
+}
+
+impl RegistryBed {
+    /// With more arguments for the operator.
+    pub async fn start(arguments: &[&str]) -> Option<Self> {
+        let bed = Bed::start(arguments).await?;
+        let registry = RegistryServer::builder().start().await.unwrap();
+        let way = Relay::to(registry.host());
+        let hosts = [way.host(), registry.host().to_owned()];
+        bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
+        Some(Self { bed, registry, way })
+    }
+}
