@@ -18,8 +18,8 @@
 use std::path::{Path, PathBuf};
 
 use llsd_api::conversion::{Version, convert};
-use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
+use llsd_yaml::document;
 use serde_json::Value;
 
 use crate::files::{entries, repository, text};

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PullPolicy};
-use llsd_plan::connection::{Connection, Form};
-use llsd_plan::facts::Facts;
-use llsd_plan::objects::{Blueprint, ConfigCopy, ConfigSource, Objects, ca_bundle, objects};
-use llsd_plan::problem::{FieldPath, Findings, Problem};
-use llsd_plan::releases::Server;
-use llsd_plan::wiring::{
+use llsd_plan::config::wiring::{
     Database, ExternalInstall, ProviderLabels, RedisSidecar, Variable, VariableValue,
 };
+use llsd_plan::facts::Facts;
+use llsd_plan::objects::{Blueprint, ConfigCopy, ConfigSource, Objects, ca_bundle, objects};
+use llsd_plan::problems::{FieldPath, Findings, Problem};
+use llsd_plan::releases::Server;
+use llsd_plan::values::connection::{Connection, Form};
 use serde::Deserialize;
 
 use crate::files::{repository, text, yaml_files};

@@ -1,9 +1,9 @@
 //! The samples of `deploy/samples`, and facts under which they can be planned offline.
 
 use llsd_api::conversion::{Version, convert};
-use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, ExternalProviderFacts, Facts};
 use llsd_plan::releases::Distribution;
+use llsd_yaml::document;
 use serde_json::Value;
 
 use crate::files::{text, yaml_files};

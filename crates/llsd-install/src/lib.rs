@@ -1,10 +1,8 @@
 //! The installation of the operator: the names that the install files and the running operator must
-//! agree on, the files under `deploy/`, made from code so that they never differ from it, and what the
-//! operator's ConfigMap says. No I/O.
+//! agree on, and the files under `deploy/`, made from code so that they never differ from it. No I/O.
 
 mod bundle;
 mod chart;
-pub mod config;
 mod file;
 mod files;
 mod granting;

@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
     self, Answer, By, Caller, Outcome, Policies, Request, Stranger, Verdict, decide_resource,
 };
-use llsd_plan::problem::FieldPath;
+use llsd_plan::problems::FieldPath;
 use llsd_plan::releases::{Release, Releases};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use llsd_plan::problem::{FieldPath, Reason, Segment};
-use llsd_plan::suggest::meant;
+use llsd_plan::problems::suggest::meant;
+use llsd_plan::problems::{FieldPath, Reason, Segment};
 use llsd_yaml::rewrite::rewrite;
 use llsd_yaml::{Position, documents};
 use serde_json::Value;

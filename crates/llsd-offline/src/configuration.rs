@@ -3,8 +3,8 @@
 
 use llsd_plan::config::{Generated, Merged};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::problem::{FieldPath, Problem, Reason};
-use llsd_plan::sha256;
+use llsd_plan::problems::{FieldPath, Problem, Reason};
+use llsd_plan::values::sha256;
 
 use crate::examined::Planned;
 

@@ -4,7 +4,7 @@
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::facts::Facts;
 use llsd_plan::plan::{self, Plan};
-use llsd_plan::problem::{FieldPath, Findings, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::validate::{v1alpha1_path, validate};
 use serde_json::Value;
 

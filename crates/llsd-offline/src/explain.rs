@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use llsd_plan::callers;
-use llsd_plan::document::{self, Line, Node, Origin};
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
 use llsd_plan::releases::Server;
+use llsd_plan::resource::callers;
+use llsd_yaml::document::{self, Line, Node, Origin};
 
 use crate::configuration::Configuration;
 use crate::examined::Examined;

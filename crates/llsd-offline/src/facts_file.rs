@@ -2,9 +2,9 @@
 //! that nobody knows is named with its line, because a misspelt one would otherwise count as one
 //! that was not given.
 
-use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
-use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Problem, Reason};
+use llsd_yaml::document;
 use llsd_yaml::{Position, Tree, documents};
 use serde_path_to_error::Segment;
 

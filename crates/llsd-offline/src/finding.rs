@@ -1,6 +1,6 @@
 //! A [`Problem`] with its place in the file.
 
-use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_yaml::{Fault, Position, Tree};
 use serde::Serialize;
 

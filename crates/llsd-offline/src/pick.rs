@@ -3,7 +3,7 @@
 
 use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
-use llsd_plan::problem::{FieldPath, Reason};
+use llsd_plan::problems::{FieldPath, Reason};
 use llsd_yaml::{Document, Fault, Position, Tree, documents};
 
 use crate::finding::Finding;

@@ -2,7 +2,7 @@
 //! all, because half an output could be taken for the whole.
 
 use llsd_plan::facts::Facts;
-use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Problem, Reason};
 
 use crate::configuration::{Configuration, configuration};
 use crate::examined::{Examined, Planned};

@@ -1,7 +1,7 @@
 //! Everything that the operator would apply, as texts.
 
-use llsd_plan::document;
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
+use llsd_yaml::document;
 use serde_json::Value;
 
 use crate::configuration::Configuration;

@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use llsd_plan::config;
-use llsd_plan::document;
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
 use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_plan::releases::Distribution;
 use llsd_plan::validate::validate;
+use llsd_yaml::document;
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 500;

@@ -10,10 +10,10 @@ use std::path::Path;
 use llsd_cases::files::repository;
 use llsd_cases::golden::{FOLDER, GoldenCase};
 use llsd_cases::{programs, specification};
-use llsd_plan::document::{self, Node, Origin};
+use llsd_plan::config::wiring::VariableValue;
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
-use llsd_plan::problem::Problem;
-use llsd_plan::wiring::VariableValue;
+use llsd_plan::problems::Problem;
+use llsd_yaml::document::{self, Node, Origin};
 use serde_json::{Value, json};
 
 #[test]

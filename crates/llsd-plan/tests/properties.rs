@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use llsd_cases::samples::{facts_of, samples};
-use llsd_plan::connection::{Connection, Form};
-use llsd_plan::document;
+use llsd_plan::config::wiring::VariableValue;
 use llsd_plan::facts::{Facts, SecretFacts, SecretKeyFacts};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
-use llsd_plan::wiring::VariableValue;
+use llsd_plan::values::connection::{Connection, Form};
+use llsd_yaml::document;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};

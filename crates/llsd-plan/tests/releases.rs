@@ -78,7 +78,8 @@ fn a_release_and_a_provider_type_are_added_as_data_and_rendered_with() {
     let files = generated.provider_config("files", "own").unwrap().to_value();
     assert!(files["storage_dir"].as_str().unwrap().contains("~/.new/"), "{files}");
     // A word that ended with the release before is a key that the new one drops.
-    let dropped = |warning: &&llsd_plan::problem::Problem| warning.message.contains("`max_tokens`");
+    let dropped =
+        |warning: &&llsd_plan::problems::Problem| warning.message.contains("`max_tokens`");
     assert!(plan.warnings.iter().any(|warning| dropped(&warning)), "{:?}", plan.warnings);
 
     // The shipped data knows neither.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use llsd_api::v1alpha2::LlamaStackDistribution;
 use llsd_cases::verdicts::{RefusedBy, Verdict};
-use llsd_plan::problem::Findings;
+use llsd_plan::problems::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 

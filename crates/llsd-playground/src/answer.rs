@@ -5,7 +5,7 @@ use llsd_offline::explain::explain;
 use llsd_offline::migrate::migrate;
 use llsd_offline::render::stream;
 use llsd_offline::{Change, Finding, Input, Known, Plans, Report, Source, healing, validate};
-use llsd_plan::problem::Reason;
+use llsd_plan::problems::Reason;
 use serde::Serialize;
 
 use crate::catalogue::base;

@@ -3,9 +3,9 @@
 use llsd_offline::explain::origins;
 use llsd_offline::render::folders;
 use llsd_offline::{Configuration, Examined, Plans};
-use llsd_plan::document::Origin;
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
 use llsd_yaml::Position;
+use llsd_yaml::document::Origin;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]

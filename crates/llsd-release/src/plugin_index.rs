@@ -38,5 +38,5 @@ pub fn manifest(version: &str, archives: &[Archive]) -> String {
             "platforms": platforms,
         },
     });
-    llsd::manifests::yaml(&manifest)
+    llsd_install::yaml(&manifest)
 }

@@ -1,7 +1,7 @@
 //! A cluster with the operator at work in it, as a separate process, under exactly the roles that
 //! are installed with it.
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::Value;
 use tokio::sync::OnceCell;

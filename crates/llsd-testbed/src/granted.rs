@@ -3,7 +3,7 @@
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use llsd::manifests::{cluster_wide, names};
+use llsd_install::{cluster_wide, names};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 

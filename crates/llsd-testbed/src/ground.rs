@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use http::Method;
 use kube::Client;
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 

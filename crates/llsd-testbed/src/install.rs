@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use llsd::manifests::{File, cluster_wide, names, namespaced};
+use llsd_install::{File, cluster_wide, names, namespaced};
 use llsd_testkit::ControlPlane;
 
 use crate::access::{eventually, may};

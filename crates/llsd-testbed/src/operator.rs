@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{ControlPlane, Program, loopback_client};
 
 /// A running operator; dropping it kills it.

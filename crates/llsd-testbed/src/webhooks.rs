@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{Method, Request};
 use kube::Client;
-use llsd::manifests::{cluster_wide, names};
+use llsd_install::{cluster_wide, names};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 

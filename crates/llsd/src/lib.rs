@@ -4,5 +4,3 @@
 pub mod command;
 pub mod operator;
 mod provider_image;
-
-pub use llsd_install as manifests;

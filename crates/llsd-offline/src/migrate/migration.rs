@@ -10,7 +10,7 @@ use llsd_plan::migrate::{
     Decision, DecisionKind, Migrated, Move, Target, lift, migrate_to, migrate_with,
 };
 use llsd_plan::plan::{self, parse_and_plan};
-use llsd_plan::problem::{FieldPath, Findings, Problem, Segment};
+use llsd_plan::problems::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::validate;
 use llsd_yaml::Position;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 
 use llsd_api::KIND;
 use llsd_plan::migrate::{Move, Target};
-use llsd_plan::problem::{FieldPath, Reason};
+use llsd_plan::problems::{FieldPath, Reason};
 use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
 

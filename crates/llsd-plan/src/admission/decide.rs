@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::remarks;
 use super::review::Request;
-use crate::problem::{Findings, Problem, Reason, Segment};
+use crate::problems::{Findings, Problem, Reason, Segment};
 use crate::validate::{DEEPEST, too_deep, validate};
 
 /// What was found about a request.

@@ -1,6 +1,6 @@
 //! Warnings as the API server passes them on: as HTTP headers, 256 characters each and 4096 in all.
 
-use crate::problem::Problem;
+use crate::problems::Problem;
 
 const EACH: usize = 256;
 /// Those of the API server itself should find room too.
@@ -34,7 +34,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::problem::{FieldPath, Findings, Reason};
+    use crate::problems::{FieldPath, Findings, Reason};
 
     use super::*;
 

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::config::api_name::in_snake_case;
 use crate::objects::CATCH_ALL;
 use crate::plan::moved;
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Releases;
 use crate::resource::spec_of;
-use crate::suggest::nearest;
 use crate::validate::v1alpha1_path;
 
 pub(super) fn add(

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::headers::headers;
-use crate::problem::{Findings, Problem, Reason};
+use crate::problems::{Findings, Problem, Reason};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";

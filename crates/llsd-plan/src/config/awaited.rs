@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::draft::{self, Draft};
-use crate::document::Node;
-use crate::wiring::{AWAITED_MODELS, Variable, VariableValue};
+use crate::config::wiring::{AWAITED_MODELS, Variable, VariableValue};
+use llsd_yaml::document::Node;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let providers = backends(draft);

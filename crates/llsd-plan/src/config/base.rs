@@ -5,10 +5,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::document::{self, Node, Origin};
 use crate::facts::BaseFacts;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::{Era, NoEra, Releases, detect};
+use llsd_yaml::document::{self, Node, Origin};
 
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];

@@ -3,8 +3,8 @@
 
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
-use crate::document::Node;
-use crate::substitution::EffectiveId;
+use crate::server::substitution::EffectiveId;
+use llsd_yaml::document::Node;
 
 /// Entries of the generated file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

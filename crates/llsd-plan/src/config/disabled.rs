@@ -7,8 +7,8 @@ use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
 use super::switched_off::Fallen;
-use crate::document::{Content, Node, Origin};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
+use llsd_yaml::document::{Content, Node, Origin};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     if draft.disabled.direct.is_empty() {

@@ -11,13 +11,13 @@ use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 use super::api_name;
 use super::environment::{Bound, Environment};
 use super::switched_off::SwitchedOff;
-use crate::connection::Form;
-use crate::document::{Node, Origin};
+use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::Facts;
-use crate::problem::{FieldPath, Findings, Problem};
+use crate::problems::{FieldPath, Findings, Problem};
 use crate::releases::Era;
-use crate::substitution::{self, EffectiveId, Variables};
-use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
+use crate::server::substitution::{self, EffectiveId, Variables};
+use crate::values::connection::Form;
+use llsd_yaml::document::{Node, Origin};
 
 pub(super) struct Draft<'a> {
     pub(super) spec: &'a LlamaStackDistributionSpec,

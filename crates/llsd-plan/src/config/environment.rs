@@ -4,7 +4,7 @@
 use llsd_api::env_name::EnvName;
 use llsd_api::secret_ref::SecretKey;
 
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// A secret reference of the resource and the variable that carries it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use llsd_provider::{Loader, PackageFile, layout};
 use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::place;
-use crate::document::{Node, Origin};
-use crate::external::{self, Listed};
+use crate::config::wiring::{ExternalInstall, ProviderLabels};
 use crate::facts::ExternalProviderFacts;
-use crate::paths::PROVIDERS_D;
-use crate::problem::{FieldPath, Problem, Reason};
-use crate::wiring::{ExternalInstall, ProviderLabels};
+use crate::problems::{FieldPath, Problem, Reason};
+use crate::resource::external::{self, Listed};
+use crate::server::paths::PROVIDERS_D;
+use llsd_yaml::document::{Node, Origin};
 
 /// What an image provides under one id.
 struct Provided {

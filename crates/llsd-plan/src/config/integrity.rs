@@ -5,9 +5,9 @@ use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::providers::serve;
 use super::registered::{KINDS, ResourceKind, is_registered_shield};
-use crate::document::{Content, Node};
-use crate::problem::Reason;
-use crate::substitution::EffectiveId;
+use crate::problems::Reason;
+use crate::server::substitution::EffectiveId;
+use llsd_yaml::document::{Content, Node};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);

@@ -1,11 +1,11 @@
 //! The user's own file with the entries of external providers: all else of it stays as it is.
 
-use crate::document::{self, Node, Origin};
+use crate::config::wiring::ExternalInstall;
 use crate::facts::Facts;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::detect;
-use crate::wiring::ExternalInstall;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use llsd_yaml::document::{self, Node, Origin};
 
 use super::draft::Draft;
 use super::environment::Bound;

@@ -19,15 +19,16 @@ mod storage;
 mod switched_off;
 mod telemetry;
 mod variables;
+pub mod wiring;
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use crate::connection::Form;
-use crate::document::{self, Node};
+use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{BaseFacts, Facts};
-use crate::problem::{Findings, Problem};
+use crate::problems::{Findings, Problem};
 use crate::releases::{Release, Server};
-use crate::wiring::{ExternalInstall, RedisSidecar, Variable};
+use crate::values::connection::Form;
+use llsd_yaml::document::{self, Node};
 
 pub use counts::{Counts, PlannedProvider};
 pub use environment::Bound;

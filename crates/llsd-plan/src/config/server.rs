@@ -2,9 +2,9 @@
 //! program passes them on as flags too, because not every way of starting looks into the file.
 
 use super::draft::Draft;
-use crate::document::{Node, Origin};
-use crate::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::{FieldPath, Reason};
+use crate::server::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
+use llsd_yaml::document::{Node, Origin};
 
 /// Where TLS ends before the server, or nowhere.
 fn plain_http(draft: &mut Draft<'_>, rule: &Origin) {

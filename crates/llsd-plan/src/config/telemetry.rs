@@ -1,8 +1,8 @@
 //! The `telemetry` section of a server that sends nothing until its file says so.
 
 use super::draft::Draft;
-use crate::document::{Node, Origin};
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
+use llsd_yaml::document::{Node, Origin};
 
 /// Switches telemetry on where the resource says where it is sent.
 pub(super) fn apply(draft: &mut Draft<'_>) {

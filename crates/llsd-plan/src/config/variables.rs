@@ -2,9 +2,9 @@
 //! and a base may refer to some that its image's users always set.
 
 use super::draft::Draft;
-use crate::document::{Content, Node, Origin};
-use crate::problem::{FieldPath, Reason};
-use crate::substitution::{Form, references};
+use crate::problems::{FieldPath, Reason};
+use crate::server::substitution::{Form, references};
+use llsd_yaml::document::{Content, Node, Origin};
 
 /// Kinds of resources that a resource of the user's own replaces.
 const KINDS: [&str; 3] = ["models", "shields", "tool_groups"];

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::schema::{self, DEFAULTS};
-use crate::quantity::nanos;
+use crate::values::quantity::nanos;
 
 /// Where a value stands: its field, and the field around that. An item of a list stands where its
 /// list does.

@@ -4,10 +4,10 @@
 use serde_json::Value;
 
 use super::time::seconds;
-use crate::external::INSTALL;
-use crate::inputs::{self, Inputs};
 use crate::objects::labels;
 use crate::resource::Resource;
+use crate::resource::external::INSTALL;
+use crate::resource::template_inputs::{self, Inputs};
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,7 +129,10 @@ impl DeploymentDetail {
     pub fn is_made_from(&self, resource: &Resource) -> bool {
         match &self.inputs {
             Some(recorded) => {
-                let now = resource.inputs().without(inputs::APPROVE).without(inputs::RETRY);
+                let now = resource
+                    .inputs()
+                    .without(template_inputs::APPROVE)
+                    .without(template_inputs::RETRY);
                 !now.differ_from(&Inputs::parse(recorded))
             }
             None => self.is_for(resource),

@@ -2,9 +2,12 @@
 
 mod claim;
 mod deployment;
+pub mod installation;
 mod job;
 mod object;
 mod outside;
+pub mod rbac_denial;
+pub mod takeover;
 mod time;
 
 pub use claim::ClaimDetail;

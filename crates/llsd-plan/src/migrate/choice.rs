@@ -10,7 +10,7 @@ use super::providers;
 use super::resources::{self, Custom};
 use super::uses::{Base, VariableUse};
 use super::variables::{Given, Variable};
-use crate::substitution::references;
+use crate::server::substitution::references;
 
 /// Variables that are taken for others, which the configuration reads.
 const ALIASES: [(&str, &str); 1] = [("VLLM_API_KEY", "VLLM_API_TOKEN")];

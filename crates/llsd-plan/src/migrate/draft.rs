@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::migrated::{DecisionKind, Migrated};
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
 
 /// Fields that a draft has under `spec.server` and v1alpha2 under `spec`.
 const SECTIONS: [&str; 4] = ["providers", "resources", "disabled", "externalProviders"];

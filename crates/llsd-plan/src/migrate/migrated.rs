@@ -4,7 +4,7 @@
 use llsd_yaml::rewrite::Move;
 use serde_json::Value;
 
-use crate::problem::{FieldPath, Segment};
+use crate::problems::{FieldPath, Segment};
 use crate::validate::v1alpha1_path;
 
 /// A v1alpha1 resource as v1alpha2, and all that was decided on the way.

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::facts::Facts;
 use crate::plan;
-use crate::problem::Findings;
+use crate::problems::Findings;
 use crate::validate::validate;
 
 /// The v1alpha1 part of a draft, and where its other fields belong; nothing for a resource that

@@ -8,7 +8,7 @@ use super::migrated::{DecisionKind, Migrated};
 use super::{finished, migrate_with};
 use crate::config::api_name::in_resource;
 use crate::facts::Facts;
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
 use crate::releases::{
     Catalogue, Distribution, ProviderType, Releases, Server, release_of, server_of,
 };

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::uses::{Base, BaseProvider};
 use super::variables::Given;
-use crate::coercion::coerced;
 use crate::releases::ProviderType;
-use crate::substitution::{Form, references, whole};
+use crate::server::coercion::coerced;
+use crate::server::substitution::{Form, references, whole};
 
 /// The field of v1alpha2 that stands for a key of the config.
 #[derive(Clone, Debug, PartialEq, Eq)]

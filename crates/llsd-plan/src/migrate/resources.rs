@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::uses::{Base, VariableUse};
-use crate::substitution::EffectiveId;
+use crate::server::substitution::EffectiveId;
 
 /// What a custom variable asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use llsd_yaml::value_at;
 use serde_json::{Map, Value, json};
 
 use super::migrated::{DecisionKind, Migrated, field_path};
-use crate::problem::{FieldPath, Segment};
+use crate::problems::{FieldPath, Segment};
 
 /// The fields of v1alpha2 in the order in which the documentation shows them.
 #[rustfmt::skip]

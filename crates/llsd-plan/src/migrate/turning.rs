@@ -12,10 +12,10 @@ use super::resources::{self, Custom};
 use super::uses::{Base, VariableUse};
 use super::variables::{self, Given, OTHER_CONFIGURATION, Variable};
 use crate::config::api_name;
-use crate::document;
 use crate::facts::{BaseFacts, Facts};
-use crate::problem::{FieldPath, Segment};
+use crate::problems::{FieldPath, Segment};
 use crate::releases::release_of;
+use llsd_yaml::document;
 
 const ENV: &str = "/spec/workload/overrides/env";
 const SOURCE_ENV: &str = "/spec/server/containerSpec/env";

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::releases::{Era, Releases, detect};
-use crate::substitution::{EffectiveId, references};
+use crate::server::substitution::{EffectiveId, references};
 
 /// The configuration that a distribution runs.
 pub(super) struct Base<'d> {

@@ -8,7 +8,7 @@ use llsd_api::v1alpha2::AutoscalingSpec;
 
 use super::blueprint::Blueprint;
 use super::names;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// Percent of the requested CPU to aim for where the resource names no target.
 const DEFAULT_CPU: i32 = 80;

@@ -12,11 +12,11 @@ use llsd_api::v1alpha2::{
 };
 
 use super::{labels, names};
+use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
-use crate::paths::DEFAULT_MOUNT_PATH;
 use crate::releases::Server;
-use crate::sha256;
-use crate::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
+use crate::server::paths::DEFAULT_MOUNT_PATH;
+use crate::values::sha256;
 
 /// What the objects are made from: the resource, the facts, and what generation decided.
 #[derive(Clone, Debug)]

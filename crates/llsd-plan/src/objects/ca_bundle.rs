@@ -12,9 +12,9 @@ use regex_lite::Regex;
 use super::blueprint::Blueprint;
 use super::{labels, names};
 use crate::facts::{ConfigMapFacts, Facts};
-use crate::paths::CA_BUNDLE_KEY;
-use crate::problem::{FieldPath, Findings, Reason};
-use crate::sha256;
+use crate::problems::{FieldPath, Findings, Reason};
+use crate::server::paths::CA_BUNDLE_KEY;
+use crate::values::sha256;
 
 /// The ConfigMap that OpenShift AI puts into every namespace.
 pub const OPENSHIFT_AI_BUNDLE: &str = "odh-trusted-ca-bundle";

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::blueprint::{Blueprint, ConfigSource};
 use super::labels;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// The key, and so the file's name.
 pub const CONFIG_KEY: &str = "config.yaml";
@@ -87,7 +87,7 @@ pub(super) fn config_map(blueprint: &Blueprint, findings: &mut Findings) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sha256;
+    use crate::values::sha256;
 
     #[test]
     fn the_suffix_grows_until_the_name_is_free() {

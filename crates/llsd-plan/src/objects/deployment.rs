@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use super::blueprint::Blueprint;
 use super::{labels, names, pod, replacement};
 use crate::fingerprint;
-use crate::problem::Findings;
+use crate::problems::Findings;
 
 /// How many earlier states are kept unless the resource says otherwise.
 const HISTORY_LIMIT: i32 = 5;

@@ -6,7 +6,7 @@ use llsd_api::rules::ONE_DISRUPTION_BOUND;
 
 use super::blueprint::Blueprint;
 use super::{labels, names};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 pub(super) fn disruption_budget(
     blueprint: &Blueprint,

@@ -16,10 +16,10 @@ use super::blueprint::Owner;
 use super::kind::ObjectKind;
 use super::planned::{PlannedObject, planned};
 use super::{labels, names, start_program};
-use crate::paths::{JUDGE_PROGRAM, START_DIR};
-use crate::quantity::nanos;
+use crate::facts::shape::Shape;
 use crate::resource::Resource;
-use crate::shape::Shape;
+use crate::server::paths::{JUDGE_PROGRAM, START_DIR};
+use crate::values::quantity::nanos;
 
 /// What a pod of such a Job is for, in its labels.
 pub const COMPONENT: &str = "preflight";

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::labels;
-use crate::sha256;
+use crate::values::sha256;
 
 /// Variables that change nothing in how a file is read.
 const NOT_JUDGED: [&str; 4] = ["LLS_WORKERS", "LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];

@@ -27,7 +27,7 @@ pub const VARIABLES_HASH: &str = "llamastack.io/variables-hash";
 /// On a Deployment: the state of the resource that it was planned for. As long as the two agree, an
 /// image keeps its digest and an adopted Deployment its template.
 pub const PLANNED_FOR: &str = "llamastack.io/planned-for";
-/// On a Deployment: what of the resource's own its template was made from ([`crate::inputs`]).
+/// On a Deployment: what of the resource's own its template was made from ([`crate::resource::template_inputs`]).
 pub const INPUTS: &str = "llamastack.io/inputs";
 /// On a Deployment: a fingerprint of the template that was planned when it was last applied.
 pub const TEMPLATE_HASH: &str = "llamastack.io/template-hash";

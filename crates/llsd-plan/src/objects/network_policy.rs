@@ -15,7 +15,7 @@ use super::blueprint::Blueprint;
 use super::exposure::{self, Via};
 use super::kind::ObjectKind;
 use super::{labels, names};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// Where v0.9 is installed, for an operator that does not know its own namespace.
 const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";

@@ -19,7 +19,7 @@ use super::{
     autoscaler, ca_bundle, config_map, deployment, disruption_budget, exposure, network_policy,
     service, service_account, service_monitor, storage_secret, volume_claim,
 };
-use crate::problem::{Findings, Problem};
+use crate::problems::{Findings, Problem};
 use crate::resource::Resource;
 
 /// Everything that the operator owns for one resource.

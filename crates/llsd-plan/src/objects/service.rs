@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::blueprint::Blueprint;
 use super::{labels, names};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// The port's name, also with TLS: Routes and NetworkPolicies that users made name it.
 pub(super) const PORT_NAME: &str = "http";

@@ -8,7 +8,7 @@ use super::kind::ObjectKind;
 use super::service::METRICS_PORT_NAME;
 use super::{labels, names};
 use crate::facts::Served;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 pub(super) fn service_monitor(blueprint: &Blueprint, findings: &mut Findings) -> Option<Value> {
     let kind = ObjectKind::ServiceMonitor;

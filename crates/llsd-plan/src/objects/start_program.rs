@@ -12,7 +12,7 @@ use super::blueprint::{Blueprint, ConfigSource, Owner};
 use super::kind::ObjectKind;
 use super::{labels, names};
 use crate::releases::Server;
-use crate::sha256;
+use crate::values::sha256;
 
 /// The keys, and so the names of the files. `launch.py` starts the server, and where a start has failed
 /// calls `judge.py`, which also judges what is to be rolled out; `models.py` waits for models.

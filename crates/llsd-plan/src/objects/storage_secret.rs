@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 
 use super::blueprint::Blueprint;
 use super::{labels, names};
-use crate::sha256;
-use crate::wiring::Database;
+use crate::config::wiring::Database;
+use crate::values::sha256;
 
 /// What stands for a value that only the cluster knows. It is clear text, so that nobody takes it
 /// for a password.

@@ -9,7 +9,7 @@ use llsd_api::v1alpha2::{AccessMode, DeletionPolicy};
 
 use super::blueprint::Blueprint;
 use super::names;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 const DEFAULT_SIZE: &str = "10Gi";
 

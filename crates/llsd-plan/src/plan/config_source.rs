@@ -8,10 +8,10 @@ use llsd_api::v1alpha2::{
 use super::{listening, monitoring};
 use crate::config::{self, Merged};
 use crate::facts::{BaseFacts, Facts};
-use crate::image::RequestedImage;
 use crate::objects::{ConfigCopy, ConfigSource};
-use crate::problem::{FieldPath, Findings, Problem, Reason};
-use crate::sha256;
+use crate::problems::{FieldPath, Findings, Problem, Reason};
+use crate::resource::image::RequestedImage;
+use crate::values::sha256;
 
 /// Whether the configuration is the user's own, generated, or the image's. Only a generated one
 /// needs a base; without one nothing is chosen.

@@ -4,11 +4,11 @@
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use crate::document;
 use crate::facts::Facts;
-use crate::image::RequestedImage;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::{Release, Server, detect, row_of, server_of};
+use crate::resource::image::RequestedImage;
+use llsd_yaml::document;
 
 /// Whether a configuration is generated only so that the server listens as the resource asks.
 pub(super) fn needs_file(

@@ -8,6 +8,8 @@ mod monitoring;
 mod moved;
 mod own_inputs;
 mod planning;
+pub mod references;
+mod secret_check;
 mod secret_references;
 mod server;
 mod user_variables;

@@ -3,12 +3,12 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, MetricsSpec, OtlpSpec};
 
+use crate::config::wiring::{Variable, VariableValue};
 use crate::facts::Facts;
-use crate::image::RequestedImage;
 use crate::objects::ConfigSource;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Release;
-use crate::wiring::{Variable, VariableValue};
+use crate::resource::image::RequestedImage;
 
 use super::listening::layout;
 

@@ -6,9 +6,9 @@ use llsd_api::v1alpha2::{KvType, LlamaStackDistributionSpec, SqlType};
 use serde_json::Value;
 
 use crate::facts::OperatorFacts;
-use crate::image;
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::{Server, server_of};
+use crate::resource::image;
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
 

@@ -3,12 +3,12 @@
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
+use super::secret_check::SecretUse;
 use super::user_variables;
 use crate::facts::{ConfigMapFacts, Facts};
-use crate::image::RequestedImage;
-use crate::inputs::{self, Inputs};
 use crate::resource::Resource;
-use crate::secrets::SecretUse;
+use crate::resource::image::RequestedImage;
+use crate::resource::template_inputs::{self, Inputs};
 
 /// What the record on the Deployment says of the resource as it is now.
 pub(super) fn of(
@@ -20,12 +20,12 @@ pub(super) fn of(
     facts: &Facts,
 ) -> Inputs {
     let mut inputs = resource.inputs();
-    inputs.set(inputs::IMAGE, image.image_override());
+    inputs.set(template_inputs::IMAGE, image.image_override());
     let config = spec.override_config.as_ref().map(|own| own.config_map_name.as_str());
     let config = config.and_then(|name| facts.config_maps.get(name));
-    inputs.set(inputs::CONFIG, config.map(text).as_deref());
-    inputs.set(inputs::VARIABLES, user_variables::hash(spec, facts).as_deref());
-    inputs.set(inputs::CA_BUNDLE, ca_bundle);
+    inputs.set(template_inputs::CONFIG, config.map(text).as_deref());
+    inputs.set(template_inputs::VARIABLES, user_variables::hash(spec, facts).as_deref());
+    inputs.set(template_inputs::CA_BUNDLE, ca_bundle);
     for reference in references {
         let (name, key) = (&reference.secret.name, &reference.secret.key);
         if let Some(known) = facts.secrets.get(name).and_then(|secret| secret.keys.get(key)) {

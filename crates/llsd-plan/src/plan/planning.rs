@@ -6,21 +6,21 @@ use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde_json::Value;
 
+use super::secret_check;
 use super::{
     config_source, listening, monitoring, moved, own_inputs, secret_references, server,
     user_variables,
 };
+use crate::config::wiring::{Database, ExternalInstall, Variable, VariableValue};
 use crate::config::{self, Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
-use crate::image::{self, RequestedImage};
 use crate::objects::judge_job::Shapes;
 use crate::objects::{
     Blueprint, ConfigSource, Objects, ca_bundle, objects, service, storage_secret, withheld,
 };
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problems::{FieldPath, Findings, Problem, Reason};
+use crate::resource::image::{self, RequestedImage};
 use crate::resource::{Key, Resource};
-use crate::secrets;
-use crate::wiring::{Database, ExternalInstall, Variable, VariableValue};
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         &mut unavailable,
     );
     let references = secret_references::of(spec, generated.as_ref(), merged.as_ref());
-    secrets::check(&references, facts, namespace, &mut findings);
+    secret_check::check(&references, facts, namespace, &mut findings);
     user_variables::check(spec, facts, namespace, &mut findings);
     let database = generated
         .as_ref()
@@ -165,7 +165,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         environment: environment.clone(),
         redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
         database,
-        secret_hash: secrets::hash(&references, facts),
+        secret_hash: secret_check::hash(&references, facts),
         variables_hash: user_variables::hash(spec, facts),
         ca_bundle,
         external_providers: external.clone(),

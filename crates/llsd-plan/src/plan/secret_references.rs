@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
+use super::secret_check::{By, SecretUse};
+use crate::config::wiring::Database;
 use crate::config::{Generated, Merged};
-use crate::connection::Form;
 use crate::facts::Facts;
-use crate::problem::{Findings, Reason};
-use crate::references::{self, Purpose};
-use crate::secrets::{By, SecretUse};
-use crate::wiring::Database;
+use crate::plan::references::{self, Purpose};
+use crate::problems::{Findings, Reason};
+use crate::values::connection::Form;
 
 /// Every secret key that the pod depends on.
 pub(super) fn of(

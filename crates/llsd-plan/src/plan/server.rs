@@ -1,10 +1,10 @@
 //! Which server an image holds, where no configuration is generated for it, and its name with its
 //! release.
 
-use crate::document;
 use crate::facts::Facts;
 use crate::objects::ConfigSource;
 use crate::releases::{Server, detect, server_of};
+use llsd_yaml::document;
 
 /// The server's name with its release: the one that the file was generated for, else the image's.
 pub(super) fn named(

@@ -4,12 +4,12 @@
 use llsd_api::secret_ref::SecretKey;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
+use super::secret_check::{self, By, SecretUse};
 use crate::facts::Facts;
 use crate::objects::ObjectKind;
-use crate::problem::{Findings, Reason};
-use crate::references::{self, Purpose, Reference};
-use crate::secrets::{self, By, SecretUse};
-use crate::sha256;
+use crate::plan::references::{self, Purpose, Reference};
+use crate::problems::{Findings, Reason};
+use crate::values::sha256;
 
 /// Reports what a pod would wait for in vain, and what may not be read: without it nobody can tell
 /// whether it has changed.
@@ -50,14 +50,14 @@ fn check_secret(reference: &Reference, facts: &Facts, namespace: &str, findings:
         Some(key) if reference.purpose.is_needed() => {
             let secret = SecretKey { name: name.clone(), key: key.clone() };
             let usage = SecretUse { secret, path: path.clone(), by: By::Other };
-            secrets::check(&[usage], facts, namespace, findings);
+            secret_check::check(&[usage], facts, namespace, findings);
         }
-        _ if secrets::is_missing(name, facts) => {
+        _ if secret_check::is_missing(name, facts) => {
             if reference.purpose.is_needed() {
-                secrets::missing(name, namespace, path, findings);
+                secret_check::missing(name, namespace, path, findings);
             }
         }
-        _ => drop(secrets::readable(name, path, facts, findings)),
+        _ => drop(secret_check::readable(name, path, facts, findings)),
     }
 }
 

@@ -8,8 +8,8 @@ use super::policies::Policies;
 use super::route::decide_route;
 use super::rule::Verdict;
 use super::way_in::caller;
-use crate::paths::OPEN_PATHS;
 use crate::releases::Release;
+use crate::server::paths::OPEN_PATHS;
 
 /// A request, as far as the answer depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]

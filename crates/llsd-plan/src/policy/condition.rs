@@ -4,8 +4,8 @@ use llsd_api::rules::CONDITION_SENTENCE;
 
 use super::caller::Caller;
 use super::claims::words;
+use crate::problems::suggest::distance;
 use crate::releases::Release;
-use crate::suggest::distance;
 
 /// A condition that is understood.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::condition::{Condition, Mistake, parse};
 use super::pattern::Fault;
 use super::rule::{Effect, Guard, Rule};
 use super::scope::{Deed, Paths, Resources, without_end_slash};
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Release;
 
 /// Rules that are understood.

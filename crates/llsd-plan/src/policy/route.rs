@@ -4,7 +4,7 @@ use super::caller::Caller;
 use super::policies::Policies;
 use super::rule::{By, Match, Outcome, Verdict, first};
 use super::scope::{Paths, without_end_slash};
-use crate::paths::OPEN_PATHS;
+use crate::server::paths::OPEN_PATHS;
 
 /// Whether a caller may call a path. Nobody is who comes without being known, as on open paths. The method
 /// is no matter.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::number::Span;
-use crate::document;
+use llsd_yaml::document;
 
 /// The parts of `spec.access` by name, each with the releases that have it.
 pub(super) type AccessParts = BTreeMap<String, Span>;

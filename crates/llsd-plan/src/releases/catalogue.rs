@@ -6,7 +6,7 @@ use super::number::{Server, Span};
 use super::provider_type::{ProviderType, Row};
 use super::set::{Api, Releases};
 use super::table::Release;
-use crate::suggest::nearest;
+use crate::problems::suggest::nearest;
 
 /// The provider types of one release.
 #[derive(Clone, Copy, Debug)]

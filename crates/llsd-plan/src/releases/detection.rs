@@ -10,7 +10,7 @@ use super::number::{Server, Span};
 use super::set::Releases;
 use super::stated::Stated;
 use super::table::Release;
-use crate::connection::Form;
+use crate::values::connection::Form;
 
 /// The server that a document is for: the layout of its file and the provider types it knows.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::document::{self, Node, Origin};
+use llsd_yaml::document::{self, Node, Origin};
 
 /// A distribution of `images.yaml`, whose head explains the fields.
 #[derive(Debug, Deserialize)]

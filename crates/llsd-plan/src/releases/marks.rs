@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::number::Span;
 use super::set::Releases;
-use crate::substitution::{Form, references};
+use crate::server::substitution::{Form, references};
 
 /// A trait of a document that only some releases have.
 pub(super) struct Mark {

@@ -13,7 +13,7 @@ use super::distributions::{self, Distribution};
 use super::number::{Server, Span};
 use super::provider_type::Row;
 use super::table::{self, Release};
-use crate::document::{self, Node};
+use llsd_yaml::document::{self, Node};
 
 /// The texts that hold what is known, by file.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::number::{Number, OGX, Server};
-use crate::connection::Form;
+use crate::values::connection::Form;
 
 /// A release of the server and in what it differs from others beyond its provider types; the head
 /// of `table.md` explains the fields.

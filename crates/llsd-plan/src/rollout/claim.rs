@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::refusal::{Refused, WriteFailure};
 use crate::live::{ClaimDetail, LiveObject};
-use crate::problem::{FieldPath, Problem, Reason};
-use crate::quantity::nanos;
+use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::Resource;
+use crate::values::quantity::nanos;
 
 /// The claim as it can be applied: where it would shrink, with the size that it has.
 pub(super) fn without_shrinking(

@@ -7,10 +7,10 @@ use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{self, Return};
 use super::{adopted, claim, difference, storage_secrets};
-use crate::inputs::{self, Inputs};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, labels};
-use crate::problem::{FieldPath, Problem, Reason};
+use crate::problems::{FieldPath, Problem, Reason};
+use crate::resource::template_inputs::{self, Inputs};
 use crate::resource::{ROLLBACK_TO, Resource};
 
 /// What the cluster holds of a resource's objects.
@@ -235,7 +235,7 @@ impl<'a> Rollout<'a> {
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
             if let Some(now) = inputs.as_str().map(Inputs::parse) {
                 let recorded = recorded.unwrap_or_default();
-                *inputs = now.with_part_of(inputs::ROLLBACK_TO, &recorded).text().into();
+                *inputs = now.with_part_of(template_inputs::ROLLBACK_TO, &recorded).text().into();
             }
             return false;
         };

@@ -1,9 +1,9 @@
 //! The image that a running server keeps while its resource is unchanged: a tag that points elsewhere by
 //! now is no reason to restart it.
 
-use crate::image::RequestedImage;
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::resource::Resource;
+use crate::resource::image::RequestedImage;
 
 /// What the Deployment of a resource runs, known before anything is planned.
 #[derive(Clone, Copy, Debug, Default)]

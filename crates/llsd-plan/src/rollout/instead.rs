@@ -6,7 +6,7 @@ use super::claim;
 use super::decide::Decision;
 use super::refusal::WriteFailure;
 use crate::objects::{ObjectKind, PlannedObject};
-use crate::problem::{FieldPath, Problem, Reason};
+use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::Resource;
 
 impl Decision<'_> {

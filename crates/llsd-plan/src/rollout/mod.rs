@@ -2,7 +2,7 @@
 //! carries out what is decided here and decides nothing.
 //!
 //! - A server is not restarted for what its user did not ask for: while the resource's own inputs
-//!   ([`crate::inputs`]) are unchanged, its image keeps its digest ([`Held`]) and its Deployment the
+//!   ([`crate::resource::template_inputs`]) are unchanged, its image keeps its digest ([`Held`]) and its Deployment the
 //!   template that it has ([`keeps_template`]); one of an earlier operator is only marked as ours.
 //! - What would replace pods is judged by its own image first ([`preflight`]).
 //! - What does not become available in time goes back to the last good template, once ([`returns_to`]).

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 use crate::live::{Detail, LiveObject};
 use crate::objects::{ObjectKind, image_record, names};
 use crate::plan::Plan;
-use crate::problem::Problem;
-use crate::references;
+use crate::plan::references;
+use crate::problems::Problem;
 use crate::resource::Resource;
 
 /// How many generated configurations are kept, whatever refers to them.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::unchanged::has_its_inputs;
-use crate::inputs::{self, Inputs};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{PlannedObject, labels};
 use crate::resource::Resource;
+use crate::resource::template_inputs::{self, Inputs};
 
 /// So long all pods must have been available for their template to count as good.
 const GOOD_AFTER: i64 = 60;
@@ -71,7 +71,7 @@ fn asked_for(
     let hash = resource.rollback_to.as_deref()?.split_whitespace().next()?;
     let now = planned[labels::INPUTS].as_str().map(Inputs::parse)?;
     let recorded = deployment.inputs.as_deref().map(Inputs::parse).unwrap_or_default();
-    let asks = now.ask_again(inputs::ROLLBACK_TO, &recorded);
+    let asks = now.ask_again(template_inputs::ROLLBACK_TO, &recorded);
     asks.then(|| Return { to: hash.to_owned(), ..Return::default() })
 }
 

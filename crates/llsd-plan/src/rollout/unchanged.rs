@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::inputs::Inputs;
 use crate::live::DeploymentDetail;
 use crate::objects::labels;
 use crate::resource::Resource;
+use crate::resource::template_inputs::Inputs;
 
 /// `planned` are the annotations of the planned Deployment.
 pub(super) fn has_its_inputs(

@@ -14,7 +14,7 @@ use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
 use crate::rollout::KeepCause;
-use crate::sha256;
+use crate::values::sha256;
 
 /// What `activeDistribution` is for an image without a name.
 const CUSTOM: &str = "custom";

@@ -12,7 +12,7 @@ use super::rollout::Rollout;
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
-use crate::problem::{Problem, Reason};
+use crate::problems::{Problem, Reason};
 use crate::rollout::Refused;
 
 /// Something that happened to a resource.

@@ -9,9 +9,9 @@ use super::observed::{Observed, Server};
 use super::previous::Previous;
 use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
-use crate::external::{self, Listed};
-use crate::installation::Installation;
-use crate::problem::Problem;
+use crate::live::installation::Installation;
+use crate::problems::Problem;
+use crate::resource::external::{self, Listed};
 use crate::rollout::preflight::State;
 
 /// What one provider has come to, and why.

@@ -1,7 +1,7 @@
 //! How findings are put into sentences, and how long those may become.
 
 use super::observed::Limitation;
-use crate::problem::Problem;
+use crate::problems::Problem;
 use crate::rollout::Return;
 use crate::rollout::preflight::{Preflight, State};
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::installation::Installation;
 use crate::live::DeploymentState;
+use crate::live::installation::Installation;
 use crate::plan::Planning;
-use crate::problem::Problem;
+use crate::problems::Problem;
 use crate::resource::Resource;
 use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeptTemplate, WriteFailure};

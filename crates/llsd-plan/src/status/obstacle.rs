@@ -8,7 +8,7 @@ use super::observed::{Limitation, Live};
 use super::rollout::{Progress, Rollout};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
-use crate::problem::Reason;
+use crate::problems::Reason;
 use crate::resource::PAUSED;
 use crate::rollout::preflight::State;
 use crate::rollout::{KeepCause, Refused};

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 use super::{exit_reason, models_awaited};
-use crate::installation::install_words;
+use crate::live::installation::install_words;
 use crate::objects::labels::WAIT_FOR_MODELS;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";

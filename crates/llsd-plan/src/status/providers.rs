@@ -9,7 +9,7 @@ use super::observed::{Observed, ProviderState, Server, ServerProvider};
 use super::previous::{Previous, no_config};
 use super::rollout::Rollout;
 use super::stage::Stage;
-use crate::document::Node;
+use llsd_yaml::document::Node;
 
 pub(super) fn providers(
     observed: &Observed<'_>,

@@ -4,7 +4,7 @@ use super::observed::{Applied, Applying, Limitation, Observed, Pass};
 use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
-use crate::problem::{Problem, Reason};
+use crate::problems::{Problem, Reason};
 use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeepCause, Refused, WriteFailure};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::value::present;
 use crate::policy::condition::{Mistake, parse};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Releases;
 
 /// The ways in.

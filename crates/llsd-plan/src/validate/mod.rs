@@ -14,7 +14,7 @@ mod value;
 use llsd_api::conversion::Version;
 use serde_json::Value;
 
-use crate::problem::Findings;
+use crate::problems::Findings;
 
 pub use v1alpha1::own_path as v1alpha1_path;
 pub(crate) use v1alpha2::validate_stored;

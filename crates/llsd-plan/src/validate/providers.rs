@@ -8,7 +8,7 @@ use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde_json::Value;
 
 use super::value::present;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// One provider of the resource, wherever it stands.
 struct Entry<'a> {

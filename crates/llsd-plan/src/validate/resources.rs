@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::providers::canonical_api;
 use super::value::present;
-use crate::problem::{FieldPath, Findings, Reason};
-use crate::suggest::nearest;
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// APIs of OGX whose providers come with the image alone.
 const APIS_OF_OGX: [&str; 4] = ["messages", "interactions", "skills", "containerRuntime"];

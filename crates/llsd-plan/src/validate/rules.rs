@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::value::present;
 use super::{access, providers, resources};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 pub(super) fn check(spec: &Value, findings: &mut Findings) {
     distribution(spec, findings);

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use super::value::{
     article, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
 };
-use crate::problem::{FieldPath, Findings, Reason};
-use crate::suggest::nearest;
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// Checks `value` against the described `schema`.
 pub(super) fn check(schema: &Value, value: &Value, path: &FieldPath, findings: &mut Findings) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::v1alpha2::validate_stored;
 use super::value::present;
 use super::{schema, shape};
-use crate::problem::{FieldPath, Findings, Problem, Segment};
+use crate::problems::{FieldPath, Findings, Problem, Segment};
 
 pub(super) fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::value::present;
 use super::{rules, schema, shape};
-use crate::problem::{FieldPath, Findings, Problem, Reason};
+use crate::problems::{FieldPath, Findings, Problem, Reason};
 
 /// The most levels of nesting that are accepted. Programs that read resources give up at 128, most
 /// of them with the whole list that has one such object in it.

@@ -8,7 +8,7 @@ use llsd_api::schema::Shape;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// The field of an object; `null` counts as absent, as the API server drops it.
 pub(super) fn present<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use llsd_plan::coercion::coerced;
-use llsd_plan::document;
 use llsd_plan::plan::Plan;
 use llsd_plan::releases::Distribution;
+use llsd_plan::server::coercion::coerced;
+use llsd_yaml::document;
 use serde_json::{Map, Value, json};
 
 /// The configuration as the server runs it.

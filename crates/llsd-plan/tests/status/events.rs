@@ -1,6 +1,6 @@
 //! Events tell of changes, each once.
 
-use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::Refused;
 use llsd_plan::status::{Applied, EventKind, TagNow};
 use rstest::rstest;

@@ -1,6 +1,6 @@
 //! How far each external provider is, by what its pod and its server really do.
 
-use llsd_plan::installation::Installation;
+use llsd_plan::live::installation::Installation;
 use llsd_plan::status::TagNow;
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! The fields beside the conditions: versions, image, configuration, providers, addresses.
 
 use llsd_plan::rollout::KeepCause;
-use llsd_plan::sha256;
 use llsd_plan::status::{Answers, ProviderState, Server};
+use llsd_plan::values::sha256;
 use rstest::rstest;
 use serde_json::json;
 

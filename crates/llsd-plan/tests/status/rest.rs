@@ -3,7 +3,7 @@
 
 use llsd_api::v1alpha2::Phase;
 use llsd_plan::live::DeploymentState;
-use llsd_plan::problem::{FieldPath, Problem, Reason};
+use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::{KeepCause, Refused, Return};
 use llsd_plan::status::{Applied, ConditionType, Limitation, Live, Server, TagNow};
 use serde_json::json;

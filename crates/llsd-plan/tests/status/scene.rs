@@ -10,7 +10,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 use llsd_plan::facts::Facts;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
-use llsd_plan::problem::Findings;
+use llsd_plan::problems::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{KeepCause, KeptTemplate, Refused, WriteFailure};
 use llsd_plan::status::{

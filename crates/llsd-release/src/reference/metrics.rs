@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use llsd::operator::telemetry::{Certificate, Condition, Metrics};
-use llsd_plan::problem::Reason;
+use llsd_plan::problems::Reason;
 use serde_json::json;
 
 use super::page::{GENERATED, cell};

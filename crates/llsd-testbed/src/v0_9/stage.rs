@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::join_all;
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{ControlPlane, InUse, Kubelet, PodState, WhileUsed};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;

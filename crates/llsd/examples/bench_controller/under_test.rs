@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{ControlPlane, Program};
 
 /// A running operator.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use llsd::manifests::cluster_wide;
+use llsd_install::cluster_wide;
 use llsd_testkit::{ControlPlane, free_port};
 
 use crate::api::{Api, resources};

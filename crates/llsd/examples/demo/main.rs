@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use llsd::manifests::{cluster_wide, names};
+use llsd_install::{cluster_wide, names};
 use llsd_testkit::{ControlPlane, Program};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};

@@ -5,7 +5,7 @@
 use anyhow::{Context, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{
     ControlPlane, Kubelet, OpenAiStub, PodState, RegistryServer, Release, TestImage,

@@ -10,8 +10,8 @@ use llsd_plan::objects::names;
 use serde_json::{Value, json};
 
 use super::{Printout, waiting};
-use crate::operator::controller::api_error::safe_message;
 use crate::operator::controller::resources;
+use crate::operator::controller::state::api_error::safe_message;
 use crate::operator::telemetry::Metrics;
 use crate::operator::telemetry::api_calls::{Patience, patient_client};
 

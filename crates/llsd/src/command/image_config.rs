@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_offline::Finding;
 use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
-use llsd_plan::problem::{FieldPath, Reason};
+use llsd_plan::problems::{FieldPath, Reason};
 use llsd_registry::Limits;
 use llsd_registry::labels::{self, Labels, Location};
 use llsd_yaml::Position;

@@ -11,7 +11,7 @@ use super::facts_flags::FactsFlags;
 use super::files::open_all;
 use super::image::Connection;
 use super::{Printout, live, provider_facts};
-use crate::manifests::names;
+use llsd_install::names;
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]

@@ -1,7 +1,7 @@
 //! What `render` and `explain` share: the way from plans, or from the lack of them, to the output.
 
 use llsd_offline::{Configuration, Input, Plans};
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
 
 use super::{Exit, Printout};
 

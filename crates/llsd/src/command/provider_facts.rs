@@ -2,7 +2,7 @@
 
 use llsd_offline::Input;
 use llsd_plan::facts::ExternalProviderFacts;
-use llsd_plan::references;
+use llsd_plan::plan::references;
 use llsd_plan::resource::Resource;
 use llsd_registry::Reference;
 

@@ -8,5 +8,3 @@ pub mod shutdown;
 pub mod storage_migration;
 pub mod telemetry;
 pub mod webhook;
-
-pub use llsd_install::config;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
-use llsd::manifests::{File, cluster_wide, files, names, namespaced};
+use llsd_install::{File, cluster_wide, files, names, namespaced};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 

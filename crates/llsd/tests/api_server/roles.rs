@@ -10,7 +10,7 @@ use kube::api::{
 };
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
-use llsd::manifests::{files, names};
+use llsd_install::{files, names};
 use llsd_plan::facts::Facts;
 use llsd_plan::plan::{Planning, parse_and_plan};
 use llsd_testkit::{ControlPlane, SharedControlPlane};

@@ -2,7 +2,7 @@
 
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_cases::verdicts::{RefusedBy, Verdict};
-use llsd_plan::problem::Findings;
+use llsd_plan::problems::Findings;
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 

@@ -27,7 +27,7 @@ fn every_sample_explained_reads_back_as_its_configuration() {
         assert_eq!(explained.code, 0, "{name}: {}", explained.stderr);
         let config = run(&[&["render", "-o", "config"], arguments.as_slice()].concat(), "");
         assert_eq!(read(&explained.stdout), read(&config.stdout), "{name}");
-        let server = |text: &str| llsd_plan::document::read(text).unwrap();
+        let server = |text: &str| llsd_yaml::document::read(text).unwrap();
         assert_eq!(server(&explained.stdout), server(&config.stdout), "{name}");
         if !explained.stdout.contains(", unchanged: ") {
             generated += 1;

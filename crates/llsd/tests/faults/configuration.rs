@@ -1,6 +1,6 @@
 //! The operator's own ConfigMap, broken, edited and gone.
 
-use llsd::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP, NAMESPACE};
+use llsd_install::names::{CONFIG_MAP, KEPT_CONFIG_MAP, NAMESPACE};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::{eventually, may};

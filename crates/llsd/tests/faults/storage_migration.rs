@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assert_cmd::Command;
-use llsd::manifests::{files, names};
+use llsd_install::{files, names};
 use llsd_testbed::access::{eventually, may, within};
 use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file};

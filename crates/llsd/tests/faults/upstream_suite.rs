@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use llsd::manifests::cluster_wide;
+use llsd_install::cluster_wide;
 use llsd_testkit::{ControlPlane, InUse, WhileUsed, free_port};
 use serde_json::{Value, json};
 use tokio::time::Instant;

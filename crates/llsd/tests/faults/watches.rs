@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use llsd::manifests::{names, namespaced};
+use llsd_install::{names, namespaced};
 use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;

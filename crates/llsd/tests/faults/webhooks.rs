@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use llsd::manifests::{cluster_wide, names};
+use llsd_install::{cluster_wide, names};
 use llsd_testkit::{ControlPlane, free_port};
 use serde_json::{Value, json};
 

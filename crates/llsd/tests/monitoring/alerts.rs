@@ -1,6 +1,6 @@
 //! The alerts, judged by Prometheus' own tool: each fires on what it is for, and stays silent on its opposite.
 
-use llsd::manifests::monitoring::{ALERTS, monitoring};
+use llsd_install::monitoring::{ALERTS, monitoring};
 use llsd_testkit::promtool;
 use serde_json::{Value, json};
 

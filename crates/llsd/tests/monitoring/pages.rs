@@ -1,7 +1,7 @@
 //! Every alert has a page of its own.
 
-use llsd::manifests::monitoring::ALERTS;
 use llsd_cases::files::repository;
+use llsd_install::monitoring::ALERTS;
 
 #[test]
 fn every_alert_has_a_runbook_and_is_listed() {

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use llsd::manifests::monitoring::{dashboard, monitoring};
-use llsd::manifests::names;
+use llsd_install::monitoring::{dashboard, monitoring};
+use llsd_install::names;
 use llsd_testbed::access::eventually;
 use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;

@@ -252,7 +252,7 @@ async fn providers_are_merged_into_a_file_of_the_users_own() {
     let copy = namespace.get("ConfigMap", mounted.as_str().unwrap()).await.unwrap();
     assert_eq!(copy["data"]["notes.txt"], "beside it");
     let file: Value =
-        llsd_plan::document::read(copy["data"]["config.yaml"].as_str().unwrap()).unwrap();
+        llsd_yaml::document::read(copy["data"]["config.yaml"].as_str().unwrap()).unwrap();
     let expected = json!([{
         "provider_id": "greet", "provider_type": "inline::greeting", "module": "greeting_provider",
     }]);

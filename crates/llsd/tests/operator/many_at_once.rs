@@ -1,7 +1,7 @@
 //! Many new resources at once: while some wait for their servers, nothing is written that could come
 //! later. What is told then lacks nothing.
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{ControlPlane, Requests};
 use serde_json::{Value, json};
 

@@ -42,7 +42,7 @@ fn own_file(image: &str, config_map: &str) -> Value {
 
 /// The base with other providers, by API.
 fn file_with(base: &str, providers: &[(&str, &str)]) -> String {
-    let mut file: Value = llsd_plan::document::read(base).unwrap();
+    let mut file: Value = llsd_yaml::document::read(base).unwrap();
     for (api, kind) in providers {
         let entry = json!({"provider_id": "odd", "provider_type": kind, "config": {}});
         file["providers"][api] = json!([entry]);

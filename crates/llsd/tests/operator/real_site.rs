@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{RegistryServer, Release, TestImage};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 

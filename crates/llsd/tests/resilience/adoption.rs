@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::skip;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Of several replicas one works. When it goes, another works on; while the API server is frozen
 //! nobody does; and a replica that is asked to end finishes what it has begun.
 
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::{Kubelet, PodState};
 use serde_json::json;
 use tokio::time::{Duration, Instant, sleep, timeout};

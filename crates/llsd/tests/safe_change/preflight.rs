@@ -42,7 +42,7 @@ async fn place(namespace: &Namespace<'_>, endpoint: &str) -> String {
     let configs = namespace.list("ConfigMap").await;
     let texts = configs.iter().filter_map(|map| map["data"]["config.yaml"].as_str());
     let text = texts.into_iter().find(|text| text.contains(endpoint)).expect("made before the Job");
-    let document = llsd_plan::document::read(text).unwrap();
+    let document = llsd_yaml::document::read(text).unwrap();
     let entries = document["providers"]["inference"].as_array().unwrap();
     let index = entries.iter().position(|entry| entry["provider_id"] == "mine").unwrap();
     let key = ["base_url", "url"].into_iter().find(|key| entries[index]["config"][key].is_string());

@@ -221,7 +221,7 @@ const NOT_INSTALLED: [&str; 5] =
 
 /// A configuration without those providers and what refers to them.
 fn as_far_as_installed(base: &str) -> String {
-    let mut config: Value = llsd_plan::document::read(base).unwrap();
+    let mut config: Value = llsd_yaml::document::read(base).unwrap();
     let installed = |entry: &Value| !NOT_INSTALLED.iter().any(|id| entry["provider_id"] == *id);
     for place in ["/providers/inference", "/registered_resources/models"] {
         if let Some(Value::Array(entries)) = config.pointer_mut(place) {

@@ -2,7 +2,7 @@
 //! operator upgraded under them, and everything that v0.9's clients do through v1alpha1 afterwards.
 
 use http::Method;
-use llsd::manifests::{cluster_wide, files, names};
+use llsd_install::{cluster_wide, files, names};
 use llsd_testkit::{ControlPlane, InUse, Kubelet, PodState, WhileUsed, free_port};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::Method;
-use llsd::manifests::names;
+use llsd_install::names;
 use llsd_testkit::free_port;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};

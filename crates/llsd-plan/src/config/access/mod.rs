@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::storage::{companion, ensure_section};
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Findings, Reason};
-use crate::wiring::{ACCESS_KNOWN, JWKS_URI, Variable, VariableValue};
+use crate::config::wiring::{ACCESS_KNOWN, JWKS_URI, Variable, VariableValue};
+use crate::problems::{FieldPath, Findings, Reason};
+use llsd_yaml::document::{Node, Origin};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let Some(access) = &draft.spec.access else { return };

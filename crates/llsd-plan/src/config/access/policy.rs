@@ -5,9 +5,9 @@ use llsd_api::one_or_many::OneOrMany;
 use llsd_api::v1alpha2::{AccessRule, RouteRule};
 use serde_json::{Value, json};
 
-use crate::document::{Node, Origin};
-use crate::paths::OPEN_PATHS;
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
+use crate::server::paths::OPEN_PATHS;
+use llsd_yaml::document::{Node, Origin};
 
 const OPEN: Origin = Origin::Rule("without these the kubelet would restart the server for ever");
 

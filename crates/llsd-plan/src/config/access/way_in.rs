@@ -9,11 +9,11 @@ use llsd_api::v1alpha2::{
 use serde_json::json;
 
 use crate::config::draft::Draft;
-use crate::document::{Node, Origin};
-use crate::paths::{CLUSTER_CA_FILE, TRUST_FILE};
-use crate::problem::{FieldPath, Reason};
+use crate::config::wiring::{JWKS_URI, Variable, VariableValue};
+use crate::problems::{FieldPath, Reason};
 use crate::releases::Server;
-use crate::wiring::{JWKS_URI, Variable, VariableValue};
+use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
+use llsd_yaml::document::{Node, Origin};
 
 /// Where every cluster has its API server.
 const API_SERVER: &str = "https://kubernetes.default.svc";

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::type_of::ResolvedType;
 use crate::config::draft::{Draft, UserProvider};
-use crate::document::{Content, Node, Origin};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::substitution::whole;
-use crate::suggest::nearest;
+use crate::server::substitution::whole;
+use llsd_yaml::document::{Content, Node, Origin};
 
 pub(super) fn build<'a>(
     draft: &mut Draft<'a>,

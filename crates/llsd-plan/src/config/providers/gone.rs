@@ -4,9 +4,9 @@
 use crate::config::api_name;
 use crate::config::draft::Draft;
 use crate::config::storage::companion;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::{FieldPath, Reason};
 use crate::releases::Server;
+use llsd_yaml::document::{Node, Origin};
 
 /// Looks at the base, once everything that the resource switches off is out of it.
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {

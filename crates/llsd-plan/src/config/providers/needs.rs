@@ -4,11 +4,11 @@ use llsd_api::provider_id::short_name;
 
 use super::configuration::Builder;
 use crate::config::storage::companion;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::substitution::{Form, Reference, whole};
-use crate::suggest::nearest;
+use crate::server::substitution::{Form, Reference, whole};
+use llsd_yaml::document::{Node, Origin};
 
 impl Builder<'_, '_> {
     /// Fields that the release cannot do without and that nobody has given.

@@ -4,8 +4,8 @@
 use super::type_of::{ResolvedType, resolve};
 use super::{configuration, gone, telemetry};
 use crate::config::draft::{Draft, UserProvider, entry_id};
-use crate::document::{Node, Origin};
-use crate::problem::Reason;
+use crate::problems::Reason;
+use llsd_yaml::document::{Node, Origin};
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     for provider in draft.user_providers().iter() {

@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use crate::config::draft::{Draft, UserProvider};
-use crate::document::{Node, Origin};
-use crate::problem::Reason;
-use crate::wiring::{Variable, VariableValue};
+use crate::config::wiring::{Variable, VariableValue};
+use crate::problems::Reason;
+use llsd_yaml::document::{Node, Origin};
 
 /// Turns a telemetry provider into environment variables.
 pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>) {
@@ -47,7 +47,7 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
     }
 }
 
-fn ignored(draft: &mut Draft<'_>, path: &crate::problem::FieldPath, why: &str) {
+fn ignored(draft: &mut Draft<'_>, path: &crate::problems::FieldPath, why: &str) {
     let message = format!("has no effect in {}: {why}", draft.era.name());
     let remedy = "use endpoint, settings.service_name and settings that begin with OTEL_";
     draft.findings.warning(path, Reason::Ignored, message, remedy);

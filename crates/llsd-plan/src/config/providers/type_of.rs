@@ -3,9 +3,9 @@
 
 use llsd_api::provider_id::short_name;
 
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::suggest::nearest;
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::{Catalogue, Era, ProviderType};
-use crate::suggest::nearest;
 
 /// A provider type and what the release's catalogue knows of it.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ use llsd_api::v1alpha2::ExternalProvidersSpec;
 use crate::config::api_name;
 use crate::config::draft::{Draft, entry_id, listed};
 use crate::config::switched_off::Fallen;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
-use crate::substitution::EffectiveId;
+use crate::problems::{FieldPath, Reason};
+use crate::server::substitution::EffectiveId;
+use llsd_yaml::document::{Node, Origin};
 
 /// The provider of a resource, and why it is this one.
 #[derive(Clone, Debug)]

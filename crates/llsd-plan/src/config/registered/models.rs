@@ -5,9 +5,9 @@ use llsd_api::v1alpha2::{ModelEntry, ModelType};
 
 use super::assignment::{self, Assigned};
 use crate::config::draft::Draft;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
+use llsd_yaml::document::{Node, Origin};
 
 /// A model of the resource, whichever way it is written.
 struct Model<'a> {

@@ -6,10 +6,10 @@ use llsd_api::v1alpha2::ShieldEntry;
 use super::assignment;
 use crate::config::draft::{Draft, entry_id};
 use crate::config::providers::instead_of;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
+use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::substitution::EffectiveId;
+use crate::server::substitution::EffectiveId;
+use llsd_yaml::document::{Node, Origin};
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let items = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());

@@ -7,9 +7,9 @@ use llsd_api::v1alpha2::ToolEntry;
 use super::assignment::{self, Assigned};
 use crate::config::draft::{Draft, entry_id};
 use crate::config::switched_off::Fallen;
-use crate::document::{Node, Origin};
-use crate::problem::{FieldPath, Reason};
-use crate::substitution::references;
+use crate::problems::{FieldPath, Reason};
+use crate::server::substitution::references;
+use llsd_yaml::document::{Node, Origin};
 
 /// Tools as the rows of the catalogue name them.
 const WEB_SEARCH: &str = "websearch";

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::connection::Form;
-use crate::document::Node;
 use crate::releases::{Era, StoreKind};
+use crate::values::connection::Form;
+use llsd_yaml::document::Node;
 
 impl StoreKind {
     /// How backends of this kind are called in the layouts with a storage section.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::backend::{distro_name, state_directory};
 use crate::config::draft::Draft;
-use crate::document::Node;
 use crate::releases::StoreKind;
+use llsd_yaml::document::Node;
 
 /// A value of the catalogue with the base's own names: its state directory, and a backend that it
 /// has where it has no `kv_default` or `sql_default`. A provider that is not the only one of its

@@ -3,9 +3,9 @@
 
 use super::backend::{Target, connection, distro_name};
 use crate::config::draft::{Draft, entry_id};
-use crate::document::{Node, Origin};
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
 use crate::releases::StoreKind;
+use llsd_yaml::document::{Node, Origin};
 
 /// Fields of providers that hold a store, by kind.
 const PROVIDER_STORES: [(&str, StoreKind); 4] = [

@@ -10,9 +10,9 @@ mod section;
 use llsd_api::v1alpha2::{KvStorageSpec, KvType, SqlStorageSpec, SqlType};
 
 use super::draft::Draft;
-use crate::problem::{FieldPath, Reason};
+use crate::config::wiring::{REDIS_SIDECAR_PORT, RedisSidecar};
+use crate::problems::{FieldPath, Reason};
 use crate::releases::StoreKind;
-use crate::wiring::{REDIS_SIDECAR_PORT, RedisSidecar};
 use backend::Target;
 use redis_endpoint::RedisEndpoint;
 

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::backend::{Target, connection, distro_name};
 use crate::config::draft::Draft;
-use crate::document::{Node, Origin};
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
 use crate::releases::StoreKind;
+use llsd_yaml::document::{Node, Origin};
 
 pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
     ensure_section(draft);

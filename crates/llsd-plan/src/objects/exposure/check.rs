@@ -3,7 +3,7 @@
 use super::decision::{Exposure, Via, host_label, of};
 use super::withheld::withheld;
 use crate::objects::blueprint::Blueprint;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) {
     let Some(exposure) = of(blueprint) else { return };

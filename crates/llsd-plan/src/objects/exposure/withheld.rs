@@ -5,7 +5,7 @@ use super::decision::{Via, of};
 use crate::facts::Served;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::kind::ObjectKind;
-use crate::problem::{FieldPath, Problem, Reason};
+use crate::problems::{FieldPath, Problem, Reason};
 
 /// What is in the way of exposing the server; `None` where nothing is.
 pub(in crate::objects) fn withheld(blueprint: &Blueprint) -> Option<Problem> {

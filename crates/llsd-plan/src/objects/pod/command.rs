@@ -2,7 +2,7 @@
 
 use crate::objects::blueprint::Blueprint;
 use crate::objects::start_program;
-use crate::paths::START_PROGRAM;
+use crate::server::paths::START_PROGRAM;
 
 /// `None` leaves the image's own entrypoint in place.
 pub(super) fn command(blueprint: &Blueprint) -> Option<Vec<String>> {

@@ -6,11 +6,11 @@ use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
 use llsd_api::secret_ref::SecretKey;
 
 use super::external_providers;
+use crate::config::wiring::VariableValue;
 use crate::objects::blueprint::{Blueprint, ConfigSource};
-use crate::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Server;
-use crate::wiring::VariableValue;
+use crate::server::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 
 /// Variables that the Service, the probes and the start program rely on.
 const PORTS: [&str; 3] = ["LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];

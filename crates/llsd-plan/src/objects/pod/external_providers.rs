@@ -9,10 +9,10 @@ use llsd_provider::layout;
 use llsd_provider::python::TELL;
 
 use super::{command, resources, security, volumes};
+use crate::config::wiring::ExternalInstall;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::labels::{DESCRIBE_SERVER, PREPARE_INSTALLER};
-use crate::paths::{EXTERNAL_PROVIDERS_DIR, INSTALLER, INSTALLER_DIR, SERVER_FACTS};
-use crate::wiring::ExternalInstall;
+use crate::server::paths::{EXTERNAL_PROVIDERS_DIR, INSTALLER, INSTALLER_DIR, SERVER_FACTS};
 
 /// In the order of the providers: a later one is judged beside those before it.
 pub(super) fn init_containers(blueprint: &Blueprint) -> Vec<Container> {

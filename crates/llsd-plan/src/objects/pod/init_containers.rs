@@ -4,11 +4,11 @@
 use k8s_openapi::api::core::v1::{Container, ExecAction, Probe};
 
 use super::{command, environment, external_providers, resources, security, volumes};
+use crate::config::wiring::{AWAITED_MODELS, REDIS_SIDECAR_PORT};
 use crate::objects::blueprint::Blueprint;
 use crate::objects::{labels, start_program};
-use crate::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, MODELS_PROGRAM, TRUST_DIR, TRUST_FILE};
-use crate::problem::Findings;
-use crate::wiring::{AWAITED_MODELS, REDIS_SIDECAR_PORT};
+use crate::problems::Findings;
+use crate::server::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, MODELS_PROGRAM, TRUST_DIR, TRUST_FILE};
 
 /// The program of [`joined_trust`]. Its arguments: the resource's certificates, or nothing, and the file to
 /// write.

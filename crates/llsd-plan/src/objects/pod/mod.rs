@@ -22,8 +22,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::blueprint::{Blueprint, ConfigSource};
 use super::{labels, replacement, service_account};
-use crate::problem::{FieldPath, Findings, Reason};
-use crate::sha256;
+use crate::problems::{FieldPath, Findings, Reason};
+use crate::values::sha256;
 
 pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTemplateSpec {
     let overrides = blueprint.overrides();

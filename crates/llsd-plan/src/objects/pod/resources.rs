@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::objects::blueprint::Blueprint;
-use crate::quantity::nanos;
+use crate::values::quantity::nanos;
 
 /// One core and 1Gi of memory for each worker, each of which is a server of its own, unless the
 /// resource says otherwise; limits alike where it sets `workers`.

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 
 use crate::facts::Api;
 use crate::objects::blueprint::Blueprint;
-use crate::problem::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Findings, Reason};
 
 /// The images name no user, and make their folders writable for the group 0.
 const USER: i64 = 1001;

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerPort};
 use super::{command, environment, probes, resources, security, volumes};
 use crate::objects::blueprint::Blueprint;
 use crate::objects::replacement;
-use crate::problem::Findings;
+use crate::problems::Findings;
 
 fn ports(blueprint: &Blueprint) -> Vec<ContainerPort> {
     let port = |container_port| ContainerPort {

@@ -9,11 +9,11 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::objects::config_map::{self, CONFIG_KEY};
 use crate::objects::{ca_bundle, start_program};
-use crate::paths::{
+use crate::problems::{FieldPath, Findings, Reason};
+use crate::server::paths::{
     CA_BUNDLE_DIR, CA_BUNDLE_KEY, CLUSTER_CA_DIR, CONFIG_DIR, EXTERNAL_PROVIDERS_DIR, START_DIR,
     START_RECORD_DIR, TLS_DIR, TRUST_DIR,
 };
-use crate::problem::{FieldPath, Findings, Reason};
 
 /// What all external providers of a pod may bring.
 const EXTERNAL_PROVIDERS_SIZE: &str = "2Gi";

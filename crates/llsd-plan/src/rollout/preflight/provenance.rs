@@ -1,9 +1,9 @@
 //! From a place in config.yaml to the field of the resource that it comes from.
 
-use crate::document::{Node, Origin};
 use crate::plan::Plan;
-use crate::problem::FieldPath;
+use crate::problems::FieldPath;
 use crate::resource::Resource;
+use llsd_yaml::document::{Node, Origin};
 
 /// How the place of an init container begins.
 const INIT: &str = "initContainers.";

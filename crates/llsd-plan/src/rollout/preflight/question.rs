@@ -9,7 +9,7 @@ use crate::fingerprint;
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject, judged, labels, names};
 use crate::resource::Resource;
-use crate::sha256;
+use crate::values::sha256;
 
 /// Digits of a hash in a name.
 const DIGITS: usize = 8;

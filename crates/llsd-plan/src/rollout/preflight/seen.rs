@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod}
 
 use super::provenance::of_init;
 use super::verdict::Verdict;
-use crate::installation::install_words;
+use crate::live::installation::install_words;
 
 /// Why a container waits where its image is not to be had.
 const CANNOT_PULL: [&str; 4] =

@@ -10,9 +10,9 @@ use clap::{ArgGroup, Args};
 use kube::Config;
 use llsd_api::conversion::{Version, convert};
 use llsd_offline::{Examined, Input, Source};
-use llsd_plan::document;
 use llsd_plan::facts::Facts;
 use llsd_plan::resource::Resource;
+use llsd_yaml::document;
 use serde_json::Value;
 use similar::TextDiff;
 
@@ -20,9 +20,9 @@ use super::cluster::{self, Place};
 use super::colours::{self, Colour};
 use super::files::open;
 use super::{Exit, Printout, live, waiting};
-use crate::manifests::names;
 use crate::operator::controller::preview::{Change, Previewer, key_of};
 use crate::operator::telemetry::{self, Metrics};
+use llsd_install::names;
 use readable::{readable, redact};
 
 /// Show what the operator would change in a cluster

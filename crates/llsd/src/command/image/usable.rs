@@ -3,7 +3,7 @@
 
 use llsd_plan::facts::{BaseFacts, Facts, ImageFacts};
 use llsd_plan::plan::{Planning, parse_and_plan};
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
 use serde_json::json;
 
 /// A configuration that the operator builds on.
@@ -42,7 +42,7 @@ pub(super) fn assess(
 #[cfg(test)]
 mod tests {
     use llsd_plan::facts::BaseSource;
-    use llsd_plan::problem::Reason;
+    use llsd_plan::problems::Reason;
     use llsd_plan::releases::Distribution;
 
     use super::*;

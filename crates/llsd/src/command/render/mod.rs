@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::Args;
 use llsd_offline::render::{folders, stream};
 use llsd_offline::{Configuration, Plans};
-use llsd_plan::problem::Problem;
+use llsd_plan::problems::Problem;
 
 use super::inputs::Inputs;
 use super::offline::{fine, plans, unless_missing};

@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{Event, Pod, Secret};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client};
 use llsd_api::{GROUP, PLURAL};
-use llsd_plan::document;
 use llsd_plan::objects::{ObjectKind, labels};
+use llsd_yaml::document;
 use serde_json::Value;
 
 use super::left_out::{Values, shown};

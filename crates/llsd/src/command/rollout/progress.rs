@@ -1,8 +1,8 @@
 //! How far a server is that was approved, told from its resource and its Deployment.
 
-use llsd_plan::inputs::{APPROVE, Inputs};
 use llsd_plan::live::DeploymentState;
 use llsd_plan::objects::labels;
+use llsd_plan::resource::template_inputs::{APPROVE, Inputs};
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use llsd_plan::callers;
 use llsd_plan::live::DeploymentState;
+use llsd_plan::resource::callers;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! `llsd status`: one screen about a server.
 
 use clap::Args;
-use llsd_plan::callers;
 use llsd_plan::live::DeploymentState;
+use llsd_plan::resource::callers;
 use serde_json::{Value, json};
 
 use super::screen::screen;

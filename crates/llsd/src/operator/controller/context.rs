@@ -7,23 +7,23 @@ use kube::Client;
 use llsd_plan::resource::Key;
 use llsd_registry::credentials::ProviderPlugins;
 
-use super::bundles::Bundles;
-use super::cache::Cache;
-use super::configuration::CurrentConfiguration;
-use super::events::Events;
-use super::memory::Memory;
-use super::queue::Queue;
-use super::registries::image_records::ImageRecords;
-use super::registries::lookups::Lookups;
-use super::registries::pull_credentials::PullCredentials;
-use super::rights::Rights;
-use super::scope::Part;
-use super::secret_key::{self, SecretKey};
-use super::secrets::Secrets;
-use super::served::ServedKinds;
-use super::servers::{ServerProbe, Servers};
-use super::settings::Settings;
-use super::synced::Synced;
+use crate::operator::controller::events::Events;
+use crate::operator::controller::registries::image_records::ImageRecords;
+use crate::operator::controller::registries::lookups::Lookups;
+use crate::operator::controller::registries::pull_credentials::PullCredentials;
+use crate::operator::controller::secrets::Secrets;
+use crate::operator::controller::secrets::hash_key::{self, SecretKey};
+use crate::operator::controller::servers::{ServerProbe, Servers};
+use crate::operator::controller::state::bundles::Bundles;
+use crate::operator::controller::state::cache::Cache;
+use crate::operator::controller::state::configuration::CurrentConfiguration;
+use crate::operator::controller::state::memory::Memory;
+use crate::operator::controller::state::queue::Queue;
+use crate::operator::controller::state::rights::Rights;
+use crate::operator::controller::state::scope::Part;
+use crate::operator::controller::state::served::ServedKinds;
+use crate::operator::controller::state::settings::Settings;
+use crate::operator::controller::state::synced::Synced;
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 
@@ -55,7 +55,7 @@ pub enum Error {
     #[error("the API server cannot be asked what it serves: {0}")]
     Discovery(#[source] Box<kube::Error>),
     #[error(transparent)]
-    SecretKey(#[from] secret_key::Error),
+    SecretKey(#[from] hash_key::Error),
     #[error("no client for the servers: {0}")]
     Servers(#[from] reqwest::Error),
 }

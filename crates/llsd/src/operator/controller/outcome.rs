@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use llsd_plan::plan::Planning;
-use llsd_plan::problem::{Findings, Reason};
+use llsd_plan::problems::{Findings, Reason};
 use llsd_plan::rollout::{Refused, WriteFailure};
 use llsd_plan::status::Applied;
 
-use super::observe::Observation;
-use super::queue::Next;
-use super::settings::Settings;
+use crate::operator::controller::state::queue::Next;
+use crate::operator::controller::state::settings::Settings;
+use crate::operator::controller::steps::observe::Observation;
 use crate::operator::telemetry::Reconcile;
 
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.

@@ -10,11 +10,11 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use llsd_plan::facts::{Facts, Served};
 use llsd_plan::fingerprint::{self, FIELD_MANAGER};
-use llsd_plan::inputs::Inputs;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels, names};
 use llsd_plan::plan::{Plan, Planning};
+use llsd_plan::resource::template_inputs::Inputs;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{
     self, Action, Beforehand, Decision, Return, Running, WriteFailure, retention, storage_secrets,
@@ -22,21 +22,23 @@ use llsd_plan::rollout::{
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
-use super::api_error::safe_message;
-use super::context::{Context, Error};
-use super::gather::{Gathering, gather};
-use super::rights::Denials;
-use super::scope::{Part, Scope};
-use super::secret_key::SecretKey;
-use super::served::ServedKinds;
-use super::settings::Settings;
-use super::synced::Synced;
-use super::watched::Watched;
-use super::watches::KeptConfig;
-use super::{api, history, prune};
-use crate::manifests::names::CONFIG_MAP;
+use crate::operator::controller::context::{Context, Error};
+use crate::operator::controller::requests::api;
+use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::scope::{Part, Scope};
+use crate::operator::controller::state::served::ServedKinds;
+use crate::operator::controller::state::settings::Settings;
+use crate::operator::controller::state::synced::Synced;
+use crate::operator::controller::state::watched::Watched;
+use crate::operator::controller::steps::gather::{Gathering, gather};
+use crate::operator::controller::steps::history;
+use crate::operator::controller::steps::prune;
+use crate::operator::controller::watches::KeptConfig;
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
+use llsd_install::names::CONFIG_MAP;
 
 /// One object that would change.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,15 +10,18 @@ use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{self, WriteFailure};
 use llsd_plan::status::{Applied, Applying, Pass, TagNow};
 
-use super::api_error::safe_message;
-use super::context::Context;
-use super::gather::{Gathering, gather};
-use super::observe::{self, observe};
-use super::outcome::{self, CarriedOut, outcome};
-use super::queue::Next;
-use super::report::report;
-use super::rights::Denials;
-use super::{apply, prune, record_image, unwatched};
+use crate::operator::controller::context::Context;
+use crate::operator::controller::outcome::{self, CarriedOut, outcome};
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::queue::Next;
+use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::steps::apply;
+use crate::operator::controller::steps::gather::{Gathering, gather};
+use crate::operator::controller::steps::observe::{self, observe};
+use crate::operator::controller::steps::prune;
+use crate::operator::controller::steps::record_image;
+use crate::operator::controller::steps::report::report;
+use crate::operator::controller::steps::unwatched;
 use crate::operator::telemetry::{Generation, Reconcile, traces};
 
 /// Works on one resource, which the cache parses.

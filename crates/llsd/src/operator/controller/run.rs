@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until, timeout};
 use tracing::Instrument;
 
-use super::context::Context;
-use super::queue::Next;
-use super::reconcile::reconcile;
-use super::servers::Target;
-use super::watches;
+use crate::operator::controller::context::Context;
+use crate::operator::controller::reconcile::reconcile;
+use crate::operator::controller::servers::Target;
+use crate::operator::controller::state::queue::Next;
+use crate::operator::controller::watches;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::{Reconcile, traces};
 

@@ -4,7 +4,7 @@ use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, Status, TypeMeta};
 use kube::{Api, Client, ResourceExt};
 use llsd_api::{GROUP, KIND, PLURAL};
-use llsd_plan::access::Denial;
+use llsd_plan::live::rbac_denial::Denial;
 
 use super::error::{MigrationError, Refusal, explained};
 

@@ -5,7 +5,7 @@ use http::Request;
 use kube::Client;
 use llsd_cases::objects::ObjectCase;
 use llsd_plan::fingerprint::{FIELD_MANAGER, of_desired};
-use llsd_plan::takeover::taken_over;
+use llsd_plan::live::takeover::taken_over;
 use serde_json::{Value, json};
 
 use super::{CLUSTER, live, live_fingerprint, patch_as, recognise, within};

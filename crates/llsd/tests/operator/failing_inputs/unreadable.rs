@@ -1,6 +1,6 @@
 //! Resources that were stored before the schema was what it is now.
 
-use llsd::manifests::names;
+use llsd_install::names;
 use serde_json::json;
 
 use llsd_testbed::access::eventually;

@@ -1,6 +1,6 @@
 //! Who may connect: as the resource says, unless the operator's own configuration says otherwise.
 
-use llsd::manifests::names;
+use llsd_install::names;
 use serde_json::json;
 
 use super::{Apart, Bed, Namespace, ask, condition_message};

@@ -1,6 +1,6 @@
 //! Tokens of service accounts, which a real API server knows.
 
-use llsd_plan::paths::CLUSTER_CA_FILE;
+use llsd_plan::server::paths::CLUSTER_CA_FILE;
 use llsd_testkit::{ControlPlane, OpenAiStub, Release, SharedControlPlane};
 use serde_json::json;
 

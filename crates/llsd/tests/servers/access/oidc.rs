@@ -1,6 +1,6 @@
 //! Tokens of a provider.
 
-use llsd_plan::paths::TRUST_FILE;
+use llsd_plan::server::paths::TRUST_FILE;
 use llsd_testkit::{LlamaStackServer, OpenAiStub, Release};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use llsd_plan::paths::TRUST_FILE;
+use llsd_plan::server::paths::TRUST_FILE;
 use llsd_testkit::{OidcProvider, OpenAiStub, Release};
 use serde_json::json;
 

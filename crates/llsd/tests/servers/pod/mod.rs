@@ -8,8 +8,8 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts, SecretFacts, SecretKeyFacts};
-use llsd_plan::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
+use llsd_plan::server::paths::{TLS_CERT_FILE, TLS_KEY_FILE};
 use llsd_testkit::{Boot, Release, free_port};
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ impl Pod {
         let text = small_base(release).to_owned();
         facts.image.base = Some(BaseFacts { text, source: BaseSource::Labels, found_in: None });
         for ((name, key), value) in secrets {
-            let connection = llsd_plan::connection::Connection::parse(value);
+            let connection = llsd_plan::values::connection::Connection::parse(value);
             let known = SecretKeyFacts {
                 hash: format!("hash of {key}"),
                 connection: (*key == "dsn").then_some(connection),

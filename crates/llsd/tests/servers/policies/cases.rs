@@ -2,8 +2,8 @@
 //! configuration does.
 
 use fastrand::Rng;
-use llsd_plan::paths::OPEN_PATHS;
 use llsd_plan::releases::Release as Row;
+use llsd_plan::server::paths::OPEN_PATHS;
 use llsd_testkit::Release;
 use serde_json::{Map, Value, json};
 

@@ -14,9 +14,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::super::queue::Queue;
-use super::super::turns::Turns;
 use super::asker::{Asker, Found};
+use crate::operator::controller::state::queue::Queue;
+use crate::operator::controller::state::turns::Turns;
 
 /// Questions under way at the same time, in all and of one namespace.
 const AT_ONCE: usize = 128;

@@ -9,13 +9,13 @@ use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::{Api, Client};
 use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, names};
-use llsd_plan::references::References;
+use llsd_plan::plan::references::References;
 use llsd_plan::resource::Key;
 use llsd_registry::Credential;
 use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
 
-use super::super::rights::Denials;
+use crate::operator::controller::state::rights::Denials;
 
 /// How long a keyring serves before its Secrets are read again.
 const FRESH: Duration = Duration::from_secs(45);

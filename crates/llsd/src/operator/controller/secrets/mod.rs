@@ -1,6 +1,7 @@
 //! Reads the Secrets that resources refer to, one request each, and notices when they change: the
 //! operator may not list or watch Secrets, so each is asked for again after a while.
 
+pub mod hash_key;
 mod known;
 mod values;
 
@@ -11,13 +12,13 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use llsd_plan::facts::SecretFacts;
-use llsd_plan::references::References;
+use llsd_plan::plan::references::References;
 use llsd_plan::resource::Key;
 use tokio::time::Instant;
 
-use super::api_error::safe_message;
-use super::rights::Rights;
-use super::secret_key::SecretKey;
+use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::rights::Rights;
 use known::{Address, Keys, Known, Own};
 use values::{SecretsRead, add_connection, hashes, wanted_keys};
 

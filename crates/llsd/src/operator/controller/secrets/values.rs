@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Secret;
-use llsd_plan::coercion::coerced;
-use llsd_plan::connection::Connection;
+use llsd_plan::facts::shape::Shape;
 use llsd_plan::facts::{SecretFacts, SecretKeyFacts};
 use llsd_plan::resource::Key;
-use llsd_plan::shape::Shape;
+use llsd_plan::server::coercion::coerced;
+use llsd_plan::values::connection::Connection;
 
-use super::super::secret_key::SecretKey;
 use super::known::Keys;
+use crate::operator::controller::secrets::hash_key::SecretKey;
 
 /// What a resource's Secrets hold now.
 #[derive(Debug, Default)]

@@ -12,8 +12,8 @@ use llsd_plan::resource::Key;
 use llsd_plan::status::Server;
 use tokio::time::Instant;
 
-use super::super::queue::{Next, Queue};
-use super::super::turns::Turns;
+use crate::operator::controller::state::queue::{Next, Queue};
+use crate::operator::controller::state::turns::Turns;
 
 /// Servers that are asked at the same time, in all and of one namespace.
 const AT_ONCE: usize = 64;

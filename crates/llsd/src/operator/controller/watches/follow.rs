@@ -10,11 +10,11 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
-use super::super::api_error::safe_message;
-use super::super::context::Context;
-use super::super::rights::Rights;
-use super::super::synced::Watch;
-use super::super::watched::Trouble;
+use crate::operator::controller::context::Context;
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::rights::Rights;
+use crate::operator::controller::state::synced::Watch;
+use crate::operator::controller::state::watched::Trouble;
 
 /// A list that shows nothing more for so long is not waited for.
 const LIST_PATIENCE: Duration = Duration::from_secs(30);

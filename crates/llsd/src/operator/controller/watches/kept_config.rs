@@ -9,8 +9,8 @@ use kube::{Api, Client};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use serde_json::json;
 
-use crate::manifests::names::{self, CONFIG_MAP, KEPT_CONFIG_MAP};
-use crate::operator::config::{ConfigKey, TextsInUse};
+use llsd_install::names::{self, CONFIG_MAP, KEPT_CONFIG_MAP};
+use llsd_settings::{ConfigKey, TextsInUse};
 
 /// Says to whoever edits the ConfigMap what may stand in it.
 const KEYS: &str = "llamastack.io/keys";

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::context::Context;
+use crate::operator::controller::context::Context;
 pub use kept_config::KeptConfig;
 
 /// Starts all watches.

@@ -14,15 +14,15 @@ use kube::runtime::{WatchStreamExt, watcher};
 use llsd_plan::resource::Key;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::super::api_error::safe_message;
-use super::super::context::Context;
-use super::super::scope::Part;
-use super::super::synced::Watch;
-use super::super::watched::Trouble;
 use super::follow::trouble;
 use super::kept_config::KeptConfig;
-use crate::manifests::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
-use crate::operator::config::{Judged, TextsInUse};
+use crate::operator::controller::context::Context;
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::scope::Part;
+use crate::operator::controller::state::synced::Watch;
+use crate::operator::controller::state::watched::Trouble;
+use llsd_install::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
+use llsd_settings::{Judged, TextsInUse};
 
 /// How long a ConfigMap stays away that somebody deleted, perhaps to make it anew, and how soon a write
 /// that failed is tried again. Pauses grow, as only somebody else can help by then.

@@ -10,12 +10,12 @@ use llsd_plan::objects::ObjectKind;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::super::api_error::safe_message;
-use super::super::context::Context;
-use super::super::scope::{Part, Scope};
-use super::super::served::MIRRORS;
-use super::super::watched::Watched;
 use super::required;
+use crate::operator::controller::context::Context;
+use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::scope::{Part, Scope};
+use crate::operator::controller::state::served::MIRRORS;
+use crate::operator::controller::state::watched::Watched;
 
 /// How often the cluster is asked what it serves.
 const EVERY: Duration = Duration::from_secs(30);

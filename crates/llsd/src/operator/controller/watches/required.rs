@@ -15,14 +15,14 @@ use llsd_plan::objects::{ObjectKind, labels};
 use llsd_plan::resource::Key;
 use tokio::task::JoinSet;
 
-use super::super::api;
-use super::super::context::Context;
-use super::super::object::Object;
-use super::super::scope::Part;
-use super::super::synced::Watch;
-use super::super::watched::Watched;
 use super::follow::follow;
 use super::operator_config;
+use crate::operator::controller::context::Context;
+use crate::operator::controller::requests::api;
+use crate::operator::controller::requests::object::Object;
+use crate::operator::controller::state::scope::Part;
+use crate::operator::controller::state::synced::Watch;
+use crate::operator::controller::state::watched::Watched;
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.

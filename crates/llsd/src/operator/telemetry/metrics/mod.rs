@@ -11,8 +11,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use llsd_api::v1alpha2::Phase;
-use llsd_install::config::ConfigKey;
-use llsd_plan::problem::Reason;
+use llsd_plan::problems::Reason;
+use llsd_settings::ConfigKey;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

@@ -5,9 +5,8 @@ mod existence;
 
 use axum::http::StatusCode;
 use llsd_api::review::NoReview;
-use llsd_install::config;
 use llsd_plan::admission::{self, Request, Subject, decide};
-use llsd_plan::problem::Findings;
+use llsd_plan::problems::Findings;
 
 use super::Webhooks;
 use super::answer::Answer;
@@ -39,7 +38,7 @@ pub(super) fn configuration(body: &[u8]) -> Answer {
         Ok(request) => request,
         Err(why) => return no_review(&why),
     };
-    let findings = config::admission::decide(&request);
+    let findings = llsd_settings::admission::decide(&request);
     answer(&request.uid, Subject { group: "", kind: "ConfigMap", name: &request.name }, &findings)
 }
 

@@ -1,0 +1,190 @@
+//! A resource, read once: every step from planning to the status takes it from here.
+
+use std::collections::BTreeMap;
+
+use llsd_api::conversion::carried_container_name;
+use llsd_api::v1alpha2::LlamaStackDistributionSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::annotations::{APPROVE, PAUSED, REFRESH, RETRY, ROLLBACK_TO};
+use super::key::Key;
+use super::template_inputs::{self, Inputs};
+use crate::problems::Findings;
+use crate::validate::validate_stored;
+use crate::values::sha256;
+
+/// Why a Deployment of an earlier operator is not as planned, in its condition.
+const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
+
+/// Fields of `workload` that pods are not made from.
+const NOT_OF_PODS: [&str; 4] = ["replicas", "rollback", "preflight", "historyLimit"];
+
+/// The namespace of a resource that names none, as kubectl has it.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// A resource as v1alpha2, from a cluster or a file.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    pub key: Key,
+    /// The cluster's name for it; a file has none.
+    pub uid: Option<String>,
+    /// By which a write to an older form of it is refused.
+    pub version: Option<String>,
+    pub generation: Option<i64>,
+    /// The values of [`REFRESH`], [`APPROVE`], [`RETRY`] and [`ROLLBACK_TO`].
+    refresh: Option<String>,
+    approve: Option<String>,
+    retry: Option<String>,
+    pub rollback_to: Option<String>,
+    /// [`PAUSED`] is `true`.
+    pub paused: bool,
+    /// It is being deleted.
+    pub deleting: bool,
+    /// The name of the server's container, where a v1alpha1 object names it otherwise than usual.
+    pub container_name: Option<String>,
+    /// What validation found.
+    pub findings: Findings,
+    /// `None` where it cannot be read; the findings then say why.
+    pub spec: Option<LlamaStackDistributionSpec>,
+    /// As it is now, whoever wrote it; `null` where there is none.
+    pub status: Value,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: String,
+    namespace: Option<String>,
+    generation: Option<i64>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+impl Resource {
+    pub fn parse(json: &Value) -> Self {
+        let text = |field: &str| json["metadata"][field].as_str().map(str::to_owned);
+        let metadata = Metadata::deserialize(&json["metadata"]).ok();
+        let spec = metadata.as_ref().and_then(|_| spec_of(json));
+        let Metadata { name, namespace, generation, mut annotations } =
+            metadata.unwrap_or_default();
+        let namespace = namespace.filter(|name| !name.is_empty());
+        Self {
+            key: Key::new(namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE), &name),
+            uid: text("uid"),
+            version: text("resourceVersion"),
+            generation,
+            refresh: annotations.remove(REFRESH),
+            approve: annotations.remove(APPROVE),
+            retry: annotations.remove(RETRY),
+            rollback_to: annotations.remove(ROLLBACK_TO),
+            paused: annotations.get(PAUSED).is_some_and(|value| value == "true"),
+            deleting: text("deletionTimestamp").is_some(),
+            container_name: carried_container_name(json),
+            findings: validate_stored(json),
+            spec,
+            status: json["status"].clone(),
+        }
+    }
+
+    /// The same with a key that others hold already.
+    #[must_use]
+    pub fn known_as(self, key: &Key) -> Self {
+        Self { key: key.clone(), ..self }
+    }
+
+    /// Whether the server asks its callers who they are: then nobody lists its providers but them.
+    pub fn asks_callers(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.access.is_some())
+    }
+
+    /// The state of the resource as one word: its generation, and the annotation that asks for
+    /// images to be resolved again. Offline a resource has no generation.
+    pub fn state(&self) -> Option<String> {
+        let generation = self.generation?;
+        Some(match self.refreshed() {
+            Some(refresh) => format!("{generation}-{refresh}"),
+            None => generation.to_string(),
+        })
+    }
+
+    /// What [`state`](Self::state) says of the annotation alone.
+    pub(crate) fn refreshed(&self) -> Option<String> {
+        self.refresh.as_ref().map(|refresh| sha256::hex(refresh)[..8].to_owned())
+    }
+
+    /// What is known of its own inputs from the resource alone.
+    pub fn inputs(&self) -> Inputs {
+        let mut known = Inputs::default();
+        known.set(
+            template_inputs::SPEC,
+            self.spec.as_ref().map(|spec| self.pods_from(spec)).as_deref(),
+        );
+        known.set(template_inputs::REFRESH, self.refresh.as_deref());
+        known.set(template_inputs::APPROVE, self.approve.as_deref());
+        known.set(template_inputs::RETRY, self.retry.as_deref());
+        known.set(template_inputs::ROLLBACK_TO, self.rollback_to.as_deref());
+        known
+    }
+
+    /// The spec as a text, but for what no pod is made from.
+    fn pods_from(&self, spec: &LlamaStackDistributionSpec) -> String {
+        let mut spec = serde_json::to_value(spec).unwrap_or_default();
+        if let Some(workload) = spec["workload"].as_object_mut() {
+            workload.retain(|field, _| !NOT_OF_PODS.contains(&field.as_str()));
+            if workload.is_empty() {
+                spec.as_object_mut().map(|spec| spec.shift_remove("workload"));
+            }
+        }
+        spec.sort_all_objects();
+        format!("{spec} {}", self.container_name.as_deref().unwrap_or_default())
+    }
+
+    /// The value of [`RETRY`].
+    pub fn retry(&self) -> Option<&str> {
+        self.retry.as_deref()
+    }
+
+    /// The uid by which its objects know it; empty for a file.
+    pub fn owner(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// The Secret with the certificate that the server serves.
+    pub fn certificate_secret(&self) -> Option<&str> {
+        self.spec.as_ref()?.networking.as_ref()?.tls.as_ref()?.secret_name.as_deref()
+    }
+
+    /// Whether the configuration that runs was the image's own, as the status has it.
+    pub fn ran_a_base_of_its_image(&self) -> bool {
+        let source = &self.status["resolvedDistribution"]["configSource"];
+        matches!(source.as_str(), Some("Labels" | "Layer"))
+    }
+
+    /// Whether an operator has carried out the spec as it is now, by the status, which users cannot
+    /// write. v0.9 does not say for which generation it speaks.
+    pub fn was_carried_out(&self) -> bool {
+        let status = &self.status;
+        if status["observedGeneration"].is_null() {
+            return matches!(status["phase"].as_str(), Some("Ready" | "Initializing"));
+        }
+        let mut conditions = status["conditions"].as_array().into_iter().flatten();
+        conditions.any(|condition| {
+            let updated = condition["status"] == "True" || condition["reason"] == TEMPLATE_KEPT;
+            condition["type"] == "DeploymentUpdated"
+                && updated
+                && condition["observedGeneration"].as_i64() == self.generation
+        })
+    }
+
+    /// The ConfigMap with a configuration of the user's own.
+    pub fn override_config(&self) -> Option<&str> {
+        let own = self.spec.as_ref()?.override_config.as_ref()?;
+        Some(&own.config_map_name)
+    }
+}
+
+/// The spec of a v1alpha2 resource, if it can be read.
+pub fn spec_of(json: &Value) -> Option<LlamaStackDistributionSpec> {
+    LlamaStackDistributionSpec::deserialize(&json["spec"]).ok()
+}

@@ -1,0 +1,156 @@
+//! What a pod template is made from that is the resource's own, as a record on its Deployment: of each
+//! part a few digits of a hash. While no part changes, the template stays, whatever a newer operator
+//! would make of the same inputs.
+
+use std::collections::BTreeMap;
+
+use crate::values::sha256;
+
+/// The spec, but for what no pod is made from.
+pub const SPEC: &str = "spec";
+/// The image by which the operator's ConfigMap replaces that of the resource's distribution.
+pub const IMAGE: &str = "image";
+/// The user's own configuration.
+pub const CONFIG: &str = "config";
+/// What the user's own variables refer to.
+pub const VARIABLES: &str = "env";
+/// Certificates that the server trusts.
+pub const CA_BUNDLE: &str = "ca-bundle";
+/// The annotations of the resource that ask for something.
+pub const REFRESH: &str = "refresh";
+pub const APPROVE: &str = "approve";
+pub const RETRY: &str = "retry";
+/// Asks for another template than the planned one, and so is no change of what is planned.
+pub const ROLLBACK_TO: &str = "rollback-to";
+
+/// What the parts for keys of Secrets begin with.
+const SECRET: &str = "secret:";
+
+/// To take away one of these annotations asks for nothing.
+const ASKING: [&str; 3] = [REFRESH, APPROVE, RETRY];
+
+/// A part that the resource does not have. One that is not mentioned is not known.
+const NONE: &str = "-";
+
+/// Digits of a hash that are kept.
+const DIGITS: usize = 8;
+
+/// The parts by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inputs(BTreeMap<String, String>);
+
+impl Inputs {
+    /// Notes a part, or that the resource has none.
+    pub fn set(&mut self, part: &str, content: Option<&str>) {
+        let hash = content
+            .map_or_else(|| NONE.to_owned(), |content| sha256::hex(content)[..DIGITS].to_owned());
+        self.0.insert(part.to_owned(), hash);
+    }
+
+    /// Notes a key of a Secret, by the keyed hash of its value.
+    pub fn set_secret(&mut self, name: &str, key: &str, hash: &str) {
+        // With its name, so that nobody sees that two secrets are the same.
+        let part = format!("{SECRET}{name}/{key}");
+        self.set(&part, Some(&format!("{part}\n{hash}")));
+    }
+
+    /// Whether a part asks for something that was not done yet.
+    pub fn ask_again(&self, part: &str, recorded: &Self) -> bool {
+        let now = self.0.get(part).filter(|now| *now != NONE);
+        now.is_some() && now != recorded.0.get(part)
+    }
+
+    /// Whether all parts are known to be the same.
+    pub fn agree_with(&self, recorded: &Self) -> bool {
+        self.0.iter().all(|(part, now)| recorded.0.get(part) == Some(now))
+    }
+
+    /// The same with a part as another record has it.
+    #[must_use]
+    pub fn with_part_of(mut self, part: &str, recorded: &Self) -> Self {
+        match recorded.0.get(part) {
+            Some(hash) => drop(self.0.insert(part.to_owned(), hash.clone())),
+            None => drop(self.0.remove(part)),
+        }
+        self
+    }
+
+    /// The same without a part.
+    #[must_use]
+    pub fn without(mut self, part: &str) -> Self {
+        self.0.remove(part);
+        self
+    }
+
+    /// The same with what another record says of Secrets, and of what may be made from them, for who
+    /// cannot tell whether they changed.
+    #[must_use]
+    pub fn with_secrets_of(mut self, recorded: &Self) -> Self {
+        let is_secret = |part: &String| part.starts_with(SECRET) || part == VARIABLES;
+        self.0.retain(|part, _| !is_secret(part));
+        let secrets = recorded.0.iter().filter(|(part, _)| is_secret(part));
+        self.0.extend(secrets.map(|(part, hash)| (part.clone(), hash.clone())));
+        self
+    }
+
+    /// As an annotation has it.
+    pub fn text(&self) -> String {
+        let parts: Vec<String> =
+            self.0.iter().map(|(part, hash)| format!("{part}={hash}")).collect();
+        parts.join(" ")
+    }
+
+    pub fn parse(text: &str) -> Self {
+        let parts = text.split(' ').filter_map(|part| part.rsplit_once('='));
+        Self(parts.map(|(part, hash)| (part.to_owned(), hash.to_owned())).collect())
+    }
+
+    /// Whether some part is another than was recorded. What only one side knows is no change: an operator
+    /// that looks at more than the one before it does not restart anything for that.
+    pub fn differ_from(&self, recorded: &Self) -> bool {
+        self.0.iter().any(|(part, now)| {
+            let asks_nothing = ASKING.contains(&part.as_str()) && now == NONE;
+            let is_asked = part != ROLLBACK_TO;
+            is_asked && !asks_nothing && recorded.0.get(part).is_some_and(|then| then != now)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(parts: &[(&str, Option<&str>)]) -> Inputs {
+        let mut inputs = Inputs::default();
+        for (part, content) in parts {
+            inputs.set(part, *content);
+        }
+        inputs
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let mut written = inputs(&[(SPEC, Some("a")), (IMAGE, None)]);
+        written.set_secret("keys", "api.key", "hash");
+        assert_eq!(Inputs::parse(&written.text()), written);
+        assert!(written.text().starts_with("image=- secret:keys/api.key="), "{}", written.text());
+    }
+
+    #[test]
+    fn a_part_that_only_one_side_knows_is_no_change() {
+        let before = inputs(&[(SPEC, Some("a")), (IMAGE, None)]);
+        let differ = |now: &[(&str, Option<&str>)]| inputs(now).differ_from(&before);
+        assert!(!differ(&[(SPEC, Some("a")), (IMAGE, None)]));
+        assert!(!differ(&[(SPEC, Some("a")), (CONFIG, Some("new"))]));
+        assert!(differ(&[(SPEC, Some("b"))]));
+        assert!(differ(&[(SPEC, Some("a")), (IMAGE, Some("mirror:1"))]));
+    }
+
+    #[test]
+    fn who_takes_an_annotation_away_asks_for_nothing() {
+        let before = inputs(&[(APPROVE, Some("1"))]);
+        assert!(!inputs(&[(APPROVE, None)]).differ_from(&before));
+        assert!(inputs(&[(APPROVE, Some("2"))]).differ_from(&before));
+        assert!(inputs(&[(APPROVE, Some("1"))]).differ_from(&inputs(&[(APPROVE, None)])));
+    }
+}

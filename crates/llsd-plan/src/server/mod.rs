@@ -1,0 +1,6 @@
+//! What every server does with its container: where things are in it, what `${env.…}` stands for, and what
+//! becomes of a value from the environment.
+
+pub mod coercion;
+pub mod paths;
+pub(crate) mod substitution;

@@ -1,0 +1,144 @@
+//! Has a change judged by its own image before running pods are replaced: looks what its Job says, and makes
+//! that Job. Pods are looked at only while a Job goes on.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::ListParams;
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::judge_job::{ClaimUse, Judging, claim_use};
+use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
+use llsd_plan::plan::Plan;
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::preflight::{self, Asked, Preflight, Question, Seen, State};
+use llsd_plan::rollout::{Running, WriteFailure};
+
+use super::writer::{Creation, Writer};
+use crate::operator::controller::context::Context;
+use crate::operator::controller::state::api_error::failure;
+
+/// The label by which Kubernetes knows the pods of a Job.
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+/// So much later than the operator does the cluster give up on a Job.
+const AFTERWARDS: i64 = 60;
+
+/// What is known of the judgement of the planned Deployment; nothing where none is needed.
+pub async fn look(
+    context: &Context,
+    resource: &Resource,
+    plan: &Plan,
+    planned: &PlannedObject,
+    running: &Running,
+) -> Result<Option<Preflight>, WriteFailure> {
+    let Some(whole) = &running.deployment else { return Ok(None) };
+    let Some(question) = Question::of(resource, planned, whole) else { return Ok(None) };
+    let mut objects = running.objects.iter();
+    let job = objects.find(|live| live.is_named(ObjectKind::Job, &question.job) && !live.deleting);
+    let seen = match job.filter(|_| question.remembered.is_none()) {
+        Some(_) => Seen::of(&pods(context, resource, &question.job).await?),
+        None => Seen::NoPod,
+    };
+    let asked = Asked {
+        job: job.and_then(LiveObject::job),
+        seen,
+        not_made: context.memory.job_not_made(&resource.key, &question.job),
+        now: running.now,
+        deadline: seconds(context),
+    };
+    let field = |path: &str| preflight::field_of(resource, plan, path);
+    Ok(Some(preflight::decide(&question, &asked, field)))
+}
+
+/// Makes the Job of a change that is to be judged and has none, unless enough go on already. One that cannot
+/// be made is tried again.
+pub async fn start(context: &Context, resource: &Resource, plan: &Plan, preflight: &Preflight) {
+    let is_full = context.cache.jobs_under_way() >= context.settings.preflight_jobs;
+    if is_full || !matches!(preflight.state, State::ToBeAsked(_)) {
+        return;
+    }
+    let made = make(context, resource, plan, &preflight.job).await;
+    if let Err(WriteFailure { object, message, .. }) = &made {
+        tracing::warn!(resource = %resource.key, object, why = message, "not made");
+    }
+    let made = made.map_err(|failure| failure.message);
+    context.memory.set_job_made(&resource.key, &preflight.job, made);
+}
+
+async fn make(
+    context: &Context,
+    resource: &Resource,
+    plan: &Plan,
+    job: &str,
+) -> Result<(), WriteFailure> {
+    let template = plan.objects.deployment.spec.as_ref().map(|spec| &spec.template);
+    let Some(template) = template else { return Ok(()) };
+    let claims = claims(plan, &context.cache.live(&resource.key));
+    let binds = claims.values().any(|claim| *claim == ClaimUse::OnTheirNode);
+    let node = if binds { node(context, &resource.key, job).await? } else { None };
+    let judging = Judging {
+        resource,
+        template,
+        hash: job.rsplit('-').next().unwrap_or_default(),
+        shapes: &plan.judged_with.shapes,
+        claims: &claims,
+        node: node.as_deref(),
+        seconds: seconds(context) + AFTERWARDS,
+    };
+    let writer = Writer::new(context, resource);
+    for object in judging.objects() {
+        if let Creation::Exists(found) = writer.create(&object).await? {
+            if LiveObject::owned_by(object.kind, &found, resource).is_none() {
+                return Err(WriteFailure::not_ours(&object));
+            }
+            context.cache.put_object(object.kind, &found);
+        }
+    }
+    Ok(())
+}
+
+/// How the claims can be mounted by one more pod. One that is not bound yet has nothing to be judged, and
+/// would be bound by whoever comes first.
+fn claims(plan: &Plan, live: &[LiveObject]) -> BTreeMap<String, ClaimUse> {
+    let given = plan.judged_with.claims.iter();
+    let mut claims: BTreeMap<String, ClaimUse> =
+        given.map(|(name, modes)| (name.clone(), claim_use(modes))).collect();
+    for object in live {
+        if let Some(claim) = object.claim()
+            && *claim.phase == *"Bound"
+        {
+            claims.insert(object.name.to_string(), claim_use(&claim.access_modes));
+        }
+    }
+    claims
+}
+
+async fn pods(context: &Context, resource: &Resource, job: &str) -> Result<Vec<Pod>, WriteFailure> {
+    list(context, &resource.key, &format!("{JOB_NAME}={job}"), job).await
+}
+
+/// The node of a pod that serves.
+async fn node(context: &Context, key: &Key, job: &str) -> Result<Option<String>, WriteFailure> {
+    let pods = list(context, key, &labels::selector_text(&key.name), job).await?;
+    let mut running = pods.into_iter().filter(|pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        phase == Some("Running") && pod.metadata.deletion_timestamp.is_none()
+    });
+    Ok(running.find_map(|pod| pod.spec?.node_name))
+}
+
+async fn list(
+    context: &Context,
+    key: &Key,
+    selector: &str,
+    job: &str,
+) -> Result<Vec<Pod>, WriteFailure> {
+    let api: Api<Pod> = Api::namespaced(context.client.clone(), &key.namespace);
+    let listed = api.list(&ListParams::default().labels(selector)).await;
+    let unread = |error| failure(&context.rights, ObjectKind::Job, job, &error);
+    Ok(listed.map_err(unread)?.items)
+}
+
+fn seconds(context: &Context) -> i64 {
+    i64::try_from(context.settings.preflight_deadline.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,193 @@
+//! One pass over everything that a resource refers to: Secrets, ConfigMaps, its image. What comes out
+//! are the facts that planning needs, complete, so that what they lack does not exist.
+
+mod ca_bundle_grant;
+mod claims;
+mod config_maps;
+mod image_lookup;
+mod provider_images;
+mod recorded_image;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::ObjectKind;
+use llsd_plan::plan::references::{self, References};
+use llsd_plan::plan::{Planning, plan_beside};
+use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
+use llsd_plan::resource::Resource;
+use llsd_plan::resource::image::resolve;
+use llsd_plan::rollout::Held;
+use llsd_plan::status::TagNow;
+use llsd_registry::Wanted;
+
+use crate::operator::controller::context::Context;
+use crate::operator::controller::registries::asker::Asker;
+use crate::operator::controller::state::rights::Denials;
+use crate::operator::telemetry::traces::TARGET;
+use crate::provider_image::WANTED;
+use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
+use provider_images::ProviderImages;
+
+/// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
+const SLOW: Duration = Duration::from_secs(30);
+
+/// How far gathering came.
+#[derive(Debug)]
+pub enum Gathering {
+    Complete(Box<Gathered>),
+    /// A registry is being asked; its answer wakes the resource.
+    Awaiting(Duration),
+}
+
+/// What was gathered for one resource.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    pub facts: Facts,
+    /// Where the tag of the image that runs points by now.
+    pub tag: TagNow,
+    /// A registry said just now some of what the facts hold of images.
+    pub images_are_new: bool,
+    /// A registry takes long, which the status does not say yet; then nothing else is known.
+    late: Option<Problem>,
+}
+
+impl Gathered {
+    /// What planning makes of it.
+    #[tracing::instrument(target = TARGET, level = "trace", skip_all)]
+    pub fn plan(&mut self, resource: &Resource, live: &[LiveObject]) -> Planning {
+        match self.late.take() {
+            None => plan_beside(resource, &mut self.facts, live),
+            Some(late) => Planning::Unavailable { missing: vec![late], warnings: Vec::new() },
+        }
+    }
+}
+
+/// Everything that planning must know. A spec that cannot be read has no references, and planning
+/// then says what is wrong with it.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
+pub async fn gather(
+    context: &Context,
+    resource: &Resource,
+    live: &[LiveObject],
+    denials: &Denials<'_>,
+) -> Result<Gathering, kube::Error> {
+    let (client, key) = (&context.client, &resource.key);
+    let spec = resource.spec.as_ref();
+    let mut references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
+    let (served_apis, unknown_apis) = context.served.facts();
+    let mut facts = Facts {
+        complete: true,
+        owner_uid: resource.uid.clone(),
+        operator: context.configuration.get().config.facts(
+            Some(context.settings.operator_namespace.clone()),
+            context.settings.operator_image.clone(),
+        ),
+        served_apis,
+        unknown_apis,
+        adopted: AdoptedFacts {
+            ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
+        },
+        ..Facts::default()
+    };
+    ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
+    context.cache.set_used(key, config_maps::watched(&references, key));
+
+    let held = Held::of(resource, live);
+    // Registries first: whoever has to wait for one has read nothing in vain.
+    let images =
+        Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;
+    let (image, providers) = match images {
+        Ok(images) => images,
+        Err(awaited) => return Ok(awaiting(resource, awaited)),
+    };
+    let (secrets, config_maps, claims) = futures::join!(
+        context.secrets.facts(client, key, &references),
+        config_maps::facts(context, key, &references, denials),
+        claims::facts(client, key, &references),
+    );
+    let secrets = secrets?;
+    secrets.forbidden().for_each(|why| denials.add(why.to_owned()));
+    secrets.woken.iter().for_each(|key| context.queue.add(key));
+    facts.secrets = secrets.facts;
+    facts.config_maps = config_maps?;
+    facts.claims = claims?;
+    facts.image = image.facts;
+    facts.external_providers = providers.facts;
+    let tag = image.tag.beside(providers.tags);
+    let images_are_new = image.is_new || providers.are_new;
+    let gathered = Gathered { facts, tag, images_are_new, late: None };
+    Ok(Gathering::Complete(Box::new(gathered)))
+}
+
+/// What to do while a registry does not answer: nothing, but once it takes long the status says so.
+fn awaiting(resource: &Resource, Awaited { field, image, since }: Awaited) -> Gathering {
+    let is_told = resource.generation.is_some()
+        && resource.status["observedGeneration"].as_i64() == resource.generation;
+    match LATE.checked_sub(since).filter(|rest| !rest.is_zero()) {
+        Some(rest) => Gathering::Awaiting(rest),
+        None if is_told => Gathering::Awaiting(SLOW),
+        None => {
+            let late = Some(Problem {
+                path: FieldPath::spec().key(field),
+                reason: Reason::Unavailable,
+                message: format!("the registry of {image} has not answered yet"),
+                remedy: "it is waited for; check the registry if this does not change".to_owned(),
+            });
+            Gathering::Complete(Box::new(Gathered { late, ..Gathered::default() }))
+        }
+    }
+}
+
+/// What is known of the server's image, and of those of external providers.
+async fn images(
+    context: &Context,
+    resource: &Resource,
+    references: &References,
+    live: &[LiveObject],
+    held: &Held<'_>,
+    facts: &Facts,
+    denials: &Denials<'_>,
+) -> Result<Result<(InspectedImage, ProviderImages), Awaited>, kube::Error> {
+    let key = &resource.key;
+    let wanted = resource
+        .spec
+        .as_ref()
+        .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
+    let Some(wanted) = wanted else { return Ok(Ok(<_>::default())) };
+    let keyring =
+        context.pull_credentials.keyring(&context.client, key, references, live, denials).await?;
+    let asker = Asker {
+        registry: Arc::clone(&context.configuration.get().registry),
+        credentials: Arc::clone(&context.pull_credentials),
+        keyring,
+        metrics: context.metrics.clone(),
+        wanted: Wanted::Base,
+    };
+    let of_providers = Asker { wanted: WANTED, ..asker.clone() };
+    let lookup = ImageLookup { context, resource, live, held, asker, field: "distribution" };
+    let lookup_of_providers =
+        ImageLookup { asker: of_providers, field: "externalProviders", ..lookup };
+    lookup.forget_others(&wanted, &references.provider_images);
+    let age = lookup.age();
+    // Both are asked for before either is waited for.
+    let (image, external) = futures::join!(
+        lookup.image(&wanted),
+        lookup_of_providers.provider_images(references.provider_images.iter(), age),
+    );
+    let (mut image, external) = match (image, external) {
+        (Ok(image), Ok(external)) => (image, external),
+        (Err(awaited), _) | (_, Err(awaited)) => return Ok(Err(awaited)),
+    };
+    context.lookups.settle(key);
+    image.facts.carries_base =
+        held.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
+    let is_unread = |provider: &ExternalProviderFacts| provider.unavailable.is_some();
+    if image.facts.unavailable.is_some() || external.facts.values().any(is_unread) {
+        // Whoever fixes a pull secret need not wait until what was read before is old.
+        context.pull_credentials.forget(&key.namespace);
+    }
+    Ok(Ok((image, external)))
+}

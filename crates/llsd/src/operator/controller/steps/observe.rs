@@ -1,0 +1,158 @@
+//! What is there once the plan is applied: the objects as the cluster holds them, what keeps a pod
+//! from running, and what the server answered last.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::{Api, Client};
+use llsd_plan::live::installation::installations;
+use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::objects::{ObjectKind, labels, names};
+use llsd_plan::plan::Plan;
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::status::{self, Live, Server};
+use llsd_plan::values::quantity::nanos;
+
+use crate::operator::controller::context::Context;
+use crate::operator::controller::servers::{LastAnswer, Target};
+use crate::operator::controller::state::rights::Denials;
+
+/// After this time without readiness it is asked why.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So long the status of a server that has just become ready waits for its first answer, to be written
+/// once and not twice.
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
+
+/// What is there now.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    pub live: Live,
+    pub server: Server,
+    is_ready: bool,
+    /// For how long the server's first answer has been awaited.
+    awaited: Option<Duration>,
+}
+
+/// Looks at the objects, at the pods where they take long, and at what the server answered last.
+pub async fn observe(
+    context: &Context,
+    resource: &Resource,
+    plan: Option<&Plan>,
+    denials: &Denials<'_>,
+) -> kube::Result<Observation> {
+    let key = &resource.key;
+    let exposed = plan
+        .map_or_else(|| resource.status["routeURL"].is_string(), |plan| plan.objects.is_exposed());
+    let mut live = live(key, &context.cache.live(key), exposed);
+    let is_ready = is_ready(&live);
+    let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
+    let is_late = context.memory.unready_for(key, is_ready) >= PATIENCE;
+    if (is_late || installs) && live.deployment.is_some() {
+        let pods = denials.tolerate(newest_pods(&context.client, key).await)?.unwrap_or_default();
+        if is_late {
+            live.pod_trouble = pods.iter().find_map(status::pod_trouble);
+            live.models_awaited = pods.iter().find_map(status::models_awaited);
+        }
+        live.installations = pods.first().map(installations).unwrap_or_default();
+    }
+    let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
+    Ok(Observation { live, server, is_ready, awaited })
+}
+
+/// Of a resource that is being deleted, or cannot be planned, only the objects count.
+pub fn of_objects(resource: &Resource, objects: &[LiveObject]) -> Observation {
+    let live = live(&resource.key, objects, false);
+    Observation { live, server: Server::NotAsked, is_ready: false, awaited: None }
+}
+
+impl Observation {
+    /// How soon to look again, where what is there may change without an event.
+    pub fn next_look(&self) -> Option<Duration> {
+        (!self.is_ready).then_some(PATIENCE)
+    }
+
+    /// How long the status can wait, because the server of a resource that was not ready is about to
+    /// answer; its answer wakes the resource.
+    pub fn answers_soon(&self, resource: &Resource) -> Option<Duration> {
+        let is_told = resource.status["phase"] == "Ready";
+        let awaited = self.awaited.filter(|_| self.is_ready && !is_told)?;
+        FIRST_ANSWER.checked_sub(awaited).filter(|rest| !rest.is_zero())
+    }
+}
+
+/// The owned objects as the status reports them.
+fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
+    let alive = || objects.iter().filter(|object| !object.deleting);
+    let mut outside = alive().filter_map(|object| match &object.detail {
+        Detail::Outside { url, .. } => url.as_deref(),
+        _ => None,
+    });
+    let mut not_admitted = alive().filter_map(|object| match &object.detail {
+        Detail::Outside { refused: Some(why), .. } => {
+            Some(format!("{} {}: {why}", object.kind.name(), object.name))
+        }
+        _ => None,
+    });
+    let service = names::service(&key.name);
+    let claims = || alive().filter_map(LiveObject::claim);
+    Live {
+        deployment: alive().find_map(LiveObject::deployment).map(|detail| detail.state.clone()),
+        service: alive().any(|object| object.is_named(ObjectKind::Service, &service)),
+        claim: claims().map(|claim| claim.phase.to_string()).next(),
+        claim_grows: claims()
+            .find(|claim| grows(&claim.capacity, &claim.size))
+            .map(|claim| (claim.capacity.to_string(), claim.size.to_string())),
+        outside_url: exposed.then(|| outside.next().unwrap_or_default().to_owned()),
+        not_admitted: not_admitted.next().filter(|_| exposed),
+        models_awaited: None,
+        installations: BTreeMap::new(),
+        pod_trouble: None,
+    }
+}
+
+/// Whether more is asked for than a volume has; one that is not bound yet has nothing.
+fn grows(has: &str, asked: &str) -> bool {
+    nanos(has).zip(nanos(asked)).is_some_and(|(has, asked)| asked > has)
+}
+
+fn is_ready(live: &Live) -> bool {
+    live.deployment.as_ref().is_some_and(|deployment| {
+        deployment.observed_generation >= deployment.generation
+            && deployment.available >= deployment.wanted
+            && deployment.updated >= deployment.wanted
+    })
+}
+
+/// The pods, the newest first.
+async fn newest_pods(client: &Client, key: &Key) -> kube::Result<Vec<Pod>> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
+    let own = ListParams::default().labels(&labels::selector_text(&key.name));
+    let mut listed = pods.list(&own).await?.items;
+    listed.sort_by_key(|pod| {
+        std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
+    });
+    Ok(listed)
+}
+
+/// What the server answered last, if a pod of it is ready.
+fn last_answer(
+    context: &Context,
+    resource: &Resource,
+    live: &Live,
+    plan: Option<&Plan>,
+) -> LastAnswer {
+    let key = &resource.key;
+    let url = plan.map(|plan| plan.url.as_str());
+    let url = url.or_else(|| resource.status["serviceURL"].as_str());
+    let deployment = live.deployment.as_ref().filter(|deployment| deployment.ready > 0);
+    let (Some(url), Some(deployment)) = (url, deployment) else {
+        context.servers.forget(key);
+        return LastAnswer { server: Server::NotAsked, awaited: None };
+    };
+    let target = Target::new(url, resource.certificate_secret(), deployment)
+        .asking_callers(resource.asks_callers());
+    context.servers.last_answer(key, target)
+}

@@ -1,0 +1,135 @@
+//! What no watch shows: objects of kinds whose watch is not up to date are read one by one, so that
+//! nothing is taken for missing that only cannot be seen. And what the operator cannot watch for a
+//! resource, for its status.
+
+use llsd_api::expose::Expose;
+use llsd_plan::facts::Served;
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::{ObjectKind, names};
+use llsd_plan::plan::Plan;
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::status::Limitation;
+
+use crate::operator::controller::context::Context;
+use crate::operator::controller::requests::api;
+use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::watched::{Trouble, Watched};
+
+/// Whether an object was found by its name, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Own,
+    Foreign,
+    Missing,
+    /// It may not be read.
+    Forbidden,
+}
+
+/// Whether enough is known of a resource to plan it: how the operator is configured, and what runs.
+pub async fn can_be_planned(
+    context: &Context,
+    resource: &Resource,
+    denials: &Denials<'_>,
+) -> kube::Result<bool> {
+    let namespace = &resource.key.namespace;
+    if !context.configuration.is_known() {
+        return Ok(false);
+    }
+    let needed = needed_to_plan(resource).into_iter();
+    for kind in needed.filter(|kind| is_out_of_sync(context, *kind, namespace)) {
+        let Some(name) = names::of(kind, &resource.key.name) else { continue };
+        let found = look(context, resource, kind, &name, denials).await?;
+        if kind == ObjectKind::Deployment && found == Found::Forbidden {
+            // Without it a running server would be taken for a new one.
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The kinds of which it must be known what runs before anything is planned or reported.
+fn needed_to_plan(resource: &Resource) -> Vec<ObjectKind> {
+    let mut needed = vec![ObjectKind::Deployment, ObjectKind::Service];
+    let Some(spec) = &resource.spec else { return needed };
+    let (networking, workload) = (spec.networking.as_ref(), spec.workload.as_ref());
+    let exposes = networking.and_then(|networking| networking.expose.as_ref());
+    let overrides = workload.and_then(|workload| workload.overrides.as_ref());
+    let names_account = overrides.is_some_and(|given| given.service_account_name.is_some());
+    needed.extend((!names_account).then_some(ObjectKind::ServiceAccount));
+    let stores = workload.is_some_and(|workload| workload.storage.is_some());
+    needed.extend(stores.then_some(ObjectKind::VolumeClaim));
+    needed.extend(exposes.is_some_and(Expose::is_on).then_some(ObjectKind::Ingress));
+    needed
+}
+
+/// Reads one object that no watch shows, and puts it into the cache if it is the resource's own.
+pub async fn look(
+    context: &Context,
+    resource: &Resource,
+    kind: ObjectKind,
+    name: &str,
+    denials: &Denials<'_>,
+) -> kube::Result<Found> {
+    let key = &resource.key;
+    let api = api::owned_in(&context.client, &key.namespace, kind);
+    let Some(found) = denials.tolerate(api.get_opt(name).await)? else {
+        return Ok(Found::Forbidden);
+    };
+    let Some(found) = found else {
+        context.cache.forget_missing(key, kind, name);
+        return Ok(Found::Missing);
+    };
+    if LiveObject::owned_by(kind, &found.json, resource).is_none() {
+        context.cache.forget_missing(key, kind, name);
+        return Ok(Found::Foreign);
+    }
+    context.cache.put_object(kind, &found.json);
+    Ok(Found::Own)
+}
+
+/// Whether a kind is served and watched, and its watch does not show what is there.
+pub fn is_out_of_sync(context: &Context, kind: ObjectKind, namespace: &str) -> bool {
+    let is_served = !kind.is_optional() || context.served.get(kind.api()) == Served::Yes;
+    is_served && kind.is_watched() && !context.synced.is_in_sync(Watched::Owned(kind), namespace)
+}
+
+/// What cannot be watched of what a resource needs: its own objects, the ConfigMaps that it refers to,
+/// and where its image could not be looked up, the cluster's mirrors.
+pub fn limitations(
+    context: &Context,
+    key: &Key,
+    plan: Option<&Plan>,
+    lacks_its_image: bool,
+) -> Vec<Limitation> {
+    if !context.synced.is_troubled() {
+        return Vec::new();
+    }
+    let mut needed = vec![Watched::OperatorConfig, Watched::ConfigMaps];
+    match plan {
+        Some(plan) => {
+            let kinds = plan.objects.in_order().into_iter().map(|object| object.kind);
+            needed.extend(kinds.map(Watched::Owned));
+        }
+        None => needed.push(Watched::Owned(ObjectKind::Deployment)),
+    }
+    if lacks_its_image {
+        let mirrors = crate::operator::controller::state::served::MIRRORS.iter();
+        needed.extend(mirrors.map(|(api, _)| Watched::Mirrors(api.plural)));
+    }
+    let troubled = needed.into_iter().filter_map(|watched| {
+        let trouble = context.synced.trouble(watched, &key.namespace)?;
+        Some((watched.plural(), trouble))
+    });
+    troubled
+        .map(|(plural, trouble)| match trouble {
+            Trouble::Forbidden(why) => Limitation::Forbidden(why),
+            Trouble::NotServed => {
+                Limitation::NotWatched(format!("the cluster does not serve {plural}"))
+            }
+            // Without the words, which change with every try.
+            Trouble::NotAnswering(_) => {
+                Limitation::NotWatched(format!("the API server does not list {plural}"))
+            }
+        })
+        .collect()
+}
