@@ -77,7 +77,7 @@ impl Expose {
     pub fn is_on(&self) -> bool {
         match self {
             Self::Flag(on) => *on,
-            Self::How(how) => how.read().is_some_and(|spec| spec.enabled.unwrap_or(true)),
+            Self::How(how) => how.understood().is_some_and(|spec| spec.enabled.unwrap_or(true)),
         }
     }
 }

@@ -19,7 +19,7 @@ pub enum Lenient<T> {
 }
 
 impl<T> Lenient<T> {
-    pub fn read(&self) -> Option<&T> {
+    pub fn understood(&self) -> Option<&T> {
         match self {
             Self::Read(value) => Some(value),
             Self::Unread(_) => None,

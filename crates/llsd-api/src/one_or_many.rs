@@ -72,7 +72,7 @@ mod tests {
             json!([]),
         ] {
             let read: OneOrMany<Entry> = serde_json::from_value(written.clone()).unwrap();
-            assert!(read.entries().iter().all(|entry| entry.read().is_some()));
+            assert!(read.entries().iter().all(|entry| entry.understood().is_some()));
             assert_eq!(serde_json::to_value(&read).unwrap(), written);
         }
     }
@@ -81,7 +81,8 @@ mod tests {
     fn what_is_not_understood_is_kept_beside_what_is() {
         let written = json!([{"provider": "vllm"}, {"provider": 5}, null, "x"]);
         let read: OneOrMany<Entry> = serde_json::from_value(written.clone()).unwrap();
-        let understood: Vec<bool> = read.entries().iter().map(|e| e.read().is_some()).collect();
+        let understood: Vec<bool> =
+            read.entries().iter().map(|e| e.understood().is_some()).collect();
         assert_eq!(understood, [true, false, false, false]);
         assert_eq!(serde_json::to_value(&read).unwrap(), written);
         let scalar: OneOrMany<Entry> = serde_json::from_value(json!(true)).unwrap();

@@ -42,10 +42,10 @@ impl GoldenCase {
     /// All cases, in the order of their names.
     pub fn all() -> Vec<Self> {
         let folders = entries(FOLDER).into_iter().filter(|path| path.is_dir());
-        folders.map(Self::read).collect()
+        folders.map(Self::load).collect()
     }
 
-    fn read(folder: PathBuf) -> Self {
+    fn load(folder: PathBuf) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let resource = text(&folder.join("resource.yaml"));
         let (about, base) = head(&resource);

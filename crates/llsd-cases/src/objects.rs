@@ -12,7 +12,7 @@ use llsd_plan::config::wiring::{
 use llsd_plan::facts::Facts;
 use llsd_plan::objects::{Blueprint, ConfigCopy, ConfigSource, Objects, ca_bundle, objects};
 use llsd_plan::problems::{FieldPath, Findings, Problem};
-use llsd_plan::releases::Server;
+use llsd_plan::releases::ServerFamily;
 use llsd_plan::values::connection::{Connection, Form};
 use serde::Deserialize;
 
@@ -100,10 +100,10 @@ impl ObjectCase {
     /// All cases with whole objects, with the files they stand in.
     pub fn all() -> Vec<(PathBuf, Self)> {
         let files = yaml_files("crates/llsd-plan/tests/objects");
-        files.into_iter().map(|file| (file.clone(), Self::read(&file))).collect()
+        files.into_iter().map(|file| (file.clone(), Self::load(&file))).collect()
     }
 
-    fn read(file: &Path) -> Self {
+    fn load(file: &Path) -> Self {
         let text = text(file);
         let input = text.split("\n---\n").next().unwrap();
         serde_saphyr::from_str(input).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
@@ -118,8 +118,8 @@ impl ObjectCase {
         (objects, findings)
     }
 
-    fn server(&self) -> Server {
-        if self.ogx { Server::Ogx } else { Server::LlamaStack }
+    fn server(&self) -> ServerFamily {
+        if self.ogx { ServerFamily::Ogx } else { ServerFamily::LlamaStack }
     }
 
     fn namespace(&self) -> &str {
@@ -135,7 +135,7 @@ impl ObjectCase {
                 config_map: spec.config_map_name.clone(),
                 key: by.key.clone(),
                 hash: by.hash.clone(),
-                copy: self.facts.config_maps.get(&spec.config_map_name).map(ConfigCopy::of),
+                copy: self.facts.config_maps.get(&spec.config_map_name).map(ConfigCopy::from_facts),
             },
             (None, None) => ConfigSource::Default,
         };

@@ -42,7 +42,7 @@ pub struct Digest {
 
 impl Digest {
     /// The sha256 of `content`.
-    pub fn of(content: &[u8]) -> Self {
+    pub fn sha256(content: &[u8]) -> Self {
         let mut verifier = Verifier(Hasher::Sha256(Sha256::new()));
         verifier.update(content);
         verifier.finish()
@@ -55,7 +55,7 @@ impl Digest {
 
     /// Whether `content` is what this digest names.
     pub fn matches(&self, content: &[u8]) -> bool {
-        let mut verifier = Verifier::of(self);
+        let mut verifier = Verifier::for_digest(self);
         verifier.update(content);
         verifier.finish() == *self
     }
@@ -120,7 +120,7 @@ pub struct Verifier(Hasher);
 
 impl Verifier {
     /// Hashes with the algorithm of `expected`.
-    pub fn of(expected: &Digest) -> Self {
+    pub fn for_digest(expected: &Digest) -> Self {
         Self(match expected.algorithm {
             Algorithm::Sha256 => Hasher::Sha256(Sha256::new()),
             Algorithm::Sha512 => Hasher::Sha512(Sha512::new()),
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn content_is_checked_with_the_digests_own_algorithm() {
-        assert_eq!(Digest::of(b"").to_string(), EMPTY);
+        assert_eq!(Digest::sha256(b"").to_string(), EMPTY);
         assert!(EMPTY.parse::<Digest>().unwrap().matches(b""));
         assert!(!EMPTY.parse::<Digest>().unwrap().matches(b"x"));
         let sha512 = "sha512:cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce\

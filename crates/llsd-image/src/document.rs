@@ -33,7 +33,7 @@ impl Document {
     }
 
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes)
+        Digest::sha256(&self.bytes)
     }
 
     fn changed(&self, value: Value) -> Self {

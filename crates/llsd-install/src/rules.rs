@@ -52,20 +52,20 @@ pub(crate) fn of_the_operator() -> Vec<Value> {
     vec![
         // What is created has no name yet that a rule could ask for.
         rule("coordination.k8s.io", &["leases"], &["create"]),
-        named("coordination.k8s.io", "leases", LEASE, &["get", "update"]),
+        rule_for_name("coordination.k8s.io", "leases", LEASE, &["get", "update"]),
         // Its configuration is made where there is none, and what of it is in use is kept.
         rule("", &["configmaps"], &["create"]),
-        named("", "configmaps", CONFIG_MAP, &READ),
-        named("", "configmaps", KEPT_CONFIG_MAP, &["get", "patch"]),
+        rule_for_name("", "configmaps", CONFIG_MAP, &READ),
+        rule_for_name("", "configmaps", KEPT_CONFIG_MAP, &["get", "patch"]),
         rule("events.k8s.io", &["events"], &["create"]),
         rule("", &["secrets"], &["create"]),
-        named("", "secrets", KEY_SECRET, &["get", "patch"]),
+        rule_for_name("", "secrets", KEY_SECRET, &["get", "patch"]),
     ]
 }
 
 /// What the webhooks need in the operator's own namespace: their certificates.
 pub(crate) fn of_certificates() -> Vec<Value> {
-    vec![named("", "secrets", WEBHOOK_SECRET, &["get", "patch"])]
+    vec![rule_for_name("", "secrets", WEBHOOK_SECRET, &["get", "patch"])]
 }
 
 /// What registers the webhooks: their authorities, in two objects and no others. A watch of one
@@ -73,8 +73,8 @@ pub(crate) fn of_certificates() -> Vec<Value> {
 pub(crate) fn of_registration() -> Vec<Value> {
     let verbs = ["list", "watch", "patch"];
     vec![
-        named("apiextensions.k8s.io", "customresourcedefinitions", DEFINITION, &verbs),
-        named(
+        rule_for_name("apiextensions.k8s.io", "customresourcedefinitions", DEFINITION, &verbs),
+        rule_for_name(
             "admissionregistration.k8s.io",
             "validatingwebhookconfigurations",
             VALIDATING_WEBHOOK,
@@ -87,8 +87,8 @@ pub(crate) fn of_registration() -> Vec<Value> {
 pub(crate) fn of_storage_migration() -> Vec<Value> {
     let (group, definitions) = ("apiextensions.k8s.io", "customresourcedefinitions");
     vec![
-        named(group, definitions, DEFINITION, &["get"]),
-        named(group, &format!("{definitions}/status"), DEFINITION, &["patch"]),
+        rule_for_name(group, definitions, DEFINITION, &["get"]),
+        rule_for_name(group, &format!("{definitions}/status"), DEFINITION, &["patch"]),
         rule("llamastack.io", &["llamastackdistributions"], &["get", "list", "update"]),
     ]
 }
@@ -120,7 +120,7 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": resources, "verbs": verbs})
 }
 
-fn named(group: &str, resource: &str, name: &str, verbs: &[&str]) -> Value {
+fn rule_for_name(group: &str, resource: &str, name: &str, verbs: &[&str]) -> Value {
     json!({
         "apiGroups": [group],
         "resources": [resource],

@@ -213,7 +213,7 @@ impl Life<'_> {
         let name = self.container.image.as_deref().unwrap_or_default();
         let image = (kubelet.images)(name).ok_or_else(|| Refusal::image(name))?;
         let spec = pod.spec.as_ref().ok_or_else(|| Refusal::create("the pod has no spec"))?;
-        let objects = Objects::read(&kubelet.client, &self.pod.namespace, spec).await;
+        let objects = Objects::fetch(&kubelet.client, &self.pod.namespace, spec).await;
         let objects = objects.map_err(|error| Refusal::configuration(error.to_string()))?;
         let invocation = invocation(pod, ip, self.container, &image, &objects)?;
         let spec = self.pod.files().spec(pod, self.container, &image, invocation)?;

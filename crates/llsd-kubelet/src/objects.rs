@@ -19,7 +19,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub(crate) async fn read(
+    pub(crate) async fn fetch(
         client: &Client,
         namespace: &str,
         spec: &PodSpec,

@@ -60,7 +60,7 @@ pub(crate) async fn prepare(
     let group = group.filter(|_| kubelet.namespaces.as_root());
     let volumes = loop {
         let made = async {
-            let objects = Objects::read(&kubelet.client, &namespace, &spec).await;
+            let objects = Objects::fetch(&kubelet.client, &namespace, &spec).await;
             let objects = objects.map_err(|error| Refusal::preparing(error.to_string()))?;
             let volumes = Volumes {
                 client: &kubelet.client,

@@ -72,7 +72,7 @@ impl Sandbox {
             bail!("the pod's network does not start: {}", last_lines(&said, 3));
         }
         let network = Arc::new(Network::new(socket, Handle::current()));
-        let hosts = Hosts::of(pod, ip, folder.join("hosts"));
+        let hosts = Hosts::for_pod(pod, ip, folder.join("hosts"));
         let (path, watched) = (hosts.file.clone(), outlets.watch());
         hosts.write(&watched.borrow())?;
         let outlets = tokio::spawn(follow(watched, commands, hosts));
@@ -127,7 +127,7 @@ struct Hosts {
 }
 
 impl Hosts {
-    fn of(pod: &Pod, ip: &str, file: PathBuf) -> Self {
+    fn for_pod(pod: &Pod, ip: &str, file: PathBuf) -> Self {
         let mut own = format!("127.0.0.1 localhost\n::1 localhost\n{ip} {}\n", pod.name_any());
         let aliases = |spec: &PodSpec| spec.host_aliases.clone();
         for alias in pod.spec.as_ref().and_then(aliases).into_iter().flatten() {

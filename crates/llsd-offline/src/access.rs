@@ -3,7 +3,7 @@
 
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
-    self, Answer, By, Caller, Outcome, Policies, Request, Stranger, Verdict, decide_resource,
+    self, Answer, By, Caller, Outcome, Policies, Request, RuleDecision, Stranger, decide_resource,
 };
 use llsd_plan::problems::FieldPath;
 use llsd_plan::releases::{Release, Releases};
@@ -20,12 +20,12 @@ pub struct Question {
     pub path: String,
     /// What the way in is told of the caller; nothing without a token.
     pub caller: Option<Map<String, Value>>,
-    pub deed: Option<Deed>,
+    pub resource_request: Option<ResourceRequest>,
 }
 
 /// Something that is done to a resource of the server.
 #[derive(Clone, Debug)]
-pub struct Deed {
+pub struct ResourceRequest {
     pub action: Action,
     /// `vector_store::vs_1`.
     pub resource: String,
@@ -132,26 +132,26 @@ pub fn ask(examined: &Examined, planned: &Planned, question: &Question) -> Resul
     let spec: AccessSpec =
         serde_json::from_value(written.clone()).map_err(|error| format!("spec.access: {error}"))?;
     let name = planned.plan.generated.as_ref().map(|generated| generated.release);
-    let release = name.and_then(|name| Releases::shipped().named(name));
+    let release = name.and_then(|name| Releases::shipped().by_title(name));
     let release =
         release.ok_or("the release of the server is not known; give it with --release")?;
-    let policies = policy::read(&spec, release).map_err(|problems| {
+    let policies = policy::parse_policies(&spec, release).map_err(|problems| {
         let lines: Vec<String> =
             problems.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();
         lines.join("; ")
     })?;
-    Ok(Court { examined, spec: &spec, policies: &policies, release }.reply(request, question))
+    Ok(Evaluator { examined, spec: &spec, policies: &policies, release }.reply(request, question))
 }
 
 /// All that a decision is made by.
-struct Court<'a> {
+struct Evaluator<'a> {
     examined: &'a Examined,
     spec: &'a AccessSpec,
     policies: &'a Policies,
     release: &'static Release,
 }
 
-impl Court<'_> {
+impl Evaluator<'_> {
     fn reply(&self, request: String, question: &Question) -> Reply {
         let asked = Request {
             method: question.method.clone(),
@@ -170,13 +170,13 @@ impl Court<'_> {
                 (caller, self.step(request, verdict, "routes", 403))
             }
         };
-        let deed = question.deed.as_ref().filter(|_| path.allowed == Some(true));
+        let deed = question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
         let resource = deed.map(|deed| self.deed(deed, caller.as_ref()));
         let caller = caller.as_ref().map(Known::from);
         Reply { release: self.release.title.clone(), caller, path, resource }
     }
 
-    fn deed(&self, deed: &Deed, caller: Option<&Caller>) -> Step {
+    fn deed(&self, deed: &ResourceRequest, caller: Option<&Caller>) -> Step {
         let action = serde_json::to_value(deed.action).unwrap_or_default();
         let request = format!("{} {}", action.as_str().unwrap_or_default(), deed.resource);
         let owner = deed.owner.as_ref();
@@ -202,7 +202,7 @@ impl Court<'_> {
         owner
     }
 
-    fn step(&self, request: String, verdict: Verdict, list: &str, denied: u16) -> Step {
+    fn step(&self, request: String, verdict: RuleDecision, list: &str, denied: u16) -> Step {
         let path = FieldPath::spec().key("access").key(list);
         let field = match verdict.by {
             By::Rule(index) => Some(path.index(index)),

@@ -9,7 +9,7 @@ use llsd_plan::validate::{v1alpha1_path, validate};
 use serde_json::Value;
 
 use crate::finding::Finding;
-use crate::report::Verdict;
+use crate::report::Summary;
 use crate::resource::Resource;
 
 /// A resource and all that was found in it.
@@ -143,12 +143,12 @@ impl Examined {
             .collect()
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Summary {
         let Resource { file, document, namespace, name, api_version, .. } = self.resource.clone();
         let mut problems = self.problems.clone();
         problems.extend(self.missing.iter().cloned());
         let warnings = self.warnings.clone();
-        Verdict { file, document, namespace, name, api_version, problems, warnings }
+        Summary { file, document, namespace, name, api_version, problems, warnings }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use llsd_plan::problems::Problem;
-use llsd_plan::releases::Server;
+use llsd_plan::releases::ServerFamily;
 use llsd_plan::resource::callers;
 use llsd_yaml::document::{self, Line, Node, Origin};
 
@@ -22,7 +22,7 @@ pub fn explain(plans: &Plans, configurations: &[Result<Configuration<'_>, Proble
         .map(|((examined, _), configuration)| match configuration {
             Configuration::Generated { generated, base } => {
                 let server =
-                    if generated.server == Server::LlamaStack { "Llama Stack " } else { "" };
+                    if generated.server == ServerFamily::LlamaStack { "Llama Stack " } else { "" };
                 let of = format!(", for {server}{}", generated.release);
                 with_origins(examined, &generated.document, &of, base)
             }

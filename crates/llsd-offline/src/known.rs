@@ -18,20 +18,20 @@ pub struct Known {
 impl Known {
     /// Facts as YAML; they replace what was known.
     pub fn add_facts(&mut self, source: Source) {
-        if let Some(facts) = self.read(source, |_, text| facts(text)) {
+        if let Some(facts) = self.parse_file(source, |_, text| facts(text)) {
             self.facts = facts;
         }
     }
 
     /// The configuration inside the image.
     pub fn add_base(&mut self, source: Source) {
-        if let Some(base) = self.read(source, base) {
+        if let Some(base) = self.parse_file(source, base) {
             self.facts.image.base = Some(base);
         }
     }
 
     /// What `reader` makes of the text, or nothing and a remark.
-    pub fn read<T>(
+    pub fn parse_file<T>(
         &mut self,
         source: Source,
         reader: impl Fn(&str, &str) -> Result<T, Finding>,

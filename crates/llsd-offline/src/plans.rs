@@ -27,7 +27,7 @@ pub struct Refused {
 
 impl Plans {
     pub fn new(mut input: Input) -> Result<Self, Refused> {
-        let examined: Vec<Examined> = input.examine().into_iter().map(named).collect();
+        let examined: Vec<Examined> = input.examine().into_iter().map(with_a_name).collect();
         let wrong = input.is_refused(&examined);
         let unplanned = examined.iter().any(|examined| examined.planned.is_none());
         match input.facts.take() {
@@ -58,7 +58,7 @@ impl Plans {
 }
 
 /// Admission sees resources before they are named; what is applied must be called something.
-fn named(mut examined: Examined) -> Examined {
+fn with_a_name(mut examined: Examined) -> Examined {
     if examined.resource.name.is_none() && examined.problems.is_empty() {
         examined.refuse(Problem {
             path: FieldPath::root().key("metadata").key("name"),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use llsd_cases::files::repository;
 use llsd_plan::facts::Facts;
 use llsd_plan::plan::{Plan, Planning, parse_and_plan};
-use llsd_plan::releases::{Catalogue, Distribution, Release, Releases, Server, Texts};
+use llsd_plan::releases::{Catalogue, Distribution, Release, Releases, ServerFamily, Texts};
 use serde_json::{Value, json};
 
 /// The shipped texts with a release after the last, which has one provider type more, keeps its state
@@ -66,7 +66,7 @@ fn a_release_and_a_provider_type_are_added_as_data_and_rendered_with() {
     let releases = with_a_release_to_come();
     let plan = planned(releases, &spec).unwrap();
     let generated = plan.generated.as_ref().unwrap();
-    assert_eq!((generated.release, generated.server), ("OGX 1.6.0", Server::Ogx));
+    assert_eq!((generated.release, generated.server), ("OGX 1.6.0", ServerFamily::Ogx));
     assert_eq!(plan.server.as_deref(), Some("OGX 1.6.0"));
     let config = generated.provider_config("inference", "acme").unwrap().to_value();
     let expected = json!({
@@ -122,7 +122,7 @@ fn cells(page: &str, head: &str, row: &str) -> Vec<String> {
 }
 
 /// The newest release of each layout.
-fn layouts(server: Server) -> Vec<&'static Release> {
+fn layouts(server: ServerFamily) -> Vec<&'static Release> {
     let all = Releases::shipped().all();
     let newest = |row: &&Release| {
         all.iter().rfind(|other| other.layout == row.layout).is_some_and(|new| new.name == row.name)
@@ -134,13 +134,13 @@ fn layouts(server: Server) -> Vec<&'static Release> {
 fn the_tables_of_the_documentation_say_what_the_data_says() {
     let page = std::fs::read_to_string(repository("docs/configuration.md")).unwrap();
     let says = |row: &str, cell: fn(&Release) -> &str| {
-        let expected: Vec<String> = layouts(Server::LlamaStack)
+        let expected: Vec<String> = layouts(ServerFamily::LlamaStack)
             .into_iter()
             .map(|release| cell(release).to_owned())
             .collect();
         assert_eq!(cells(&page, "| | up to 0.2.12 |", row), expected, "{row}");
     };
-    let heads: Vec<String> = layouts(Server::LlamaStack)
+    let heads: Vec<String> = layouts(ServerFamily::LlamaStack)
         .iter()
         .map(|release| release.layout.replace(" and ", ", "))
         .collect();
@@ -164,7 +164,7 @@ fn the_tables_of_the_documentation_say_what_the_data_says() {
         let catalogue = Releases::shipped().catalogue(&release.name).unwrap();
         if url(catalogue) == Some("url") { "`url`" } else { "`base_url`" }
     });
-    let ogx = layouts(Server::Ogx);
+    let ogx = layouts(ServerFamily::Ogx);
     let of_ogx = |row: &str| cells(&page, "| | 0.7 |", row)[1..].to_vec();
     let state: Vec<String> = ogx.iter().map(|it| format!("`{}`", it.state_folder)).collect();
     assert_eq!(of_ogx("state"), state);

@@ -21,7 +21,7 @@ pub(crate) struct ContentKey {
 }
 
 impl ContentKey {
-    pub(crate) fn of(reference: &Reference, digest: &Digest, wanted: Wanted) -> Self {
+    pub(crate) fn new(reference: &Reference, digest: &Digest, wanted: Wanted) -> Self {
         Self { repository: reference.name(), digest: digest.clone(), wanted }
     }
 }
@@ -68,7 +68,7 @@ impl Memory {
     /// Whether asking for the digest alone is likely to be enough.
     pub(crate) fn is_known(&self, reference: &Reference, wanted: Wanted) -> bool {
         match reference.digest() {
-            Some(digest) => self.images.contains_key(&ContentKey::of(reference, digest, wanted)),
+            Some(digest) => self.images.contains_key(&ContentKey::new(reference, digest, wanted)),
             None => self.tags.contains_key(reference),
         }
     }
@@ -93,11 +93,11 @@ impl Memory {
         age: Duration,
     ) -> Option<Arc<Image>> {
         if let Some(digest) = reference.digest() {
-            return self.proven(&ContentKey::of(reference, digest, wanted), asker).await;
+            return self.proven(&ContentKey::new(reference, digest, wanted), asker).await;
         }
         let told = self.pointed.get(&(reference.clone(), asker)).await;
         let (digest, _) = told.filter(|(_, at)| at.elapsed() < age)?;
-        self.proven(&ContentKey::of(reference, &digest, wanted), asker).await
+        self.proven(&ContentKey::new(reference, &digest, wanted), asker).await
     }
 
     /// Why the same question failed a moment ago.

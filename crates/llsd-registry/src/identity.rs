@@ -23,7 +23,7 @@ static KEY: LazyLock<[u8; 32]> = LazyLock::new(|| {
 });
 
 impl Identity {
-    pub(crate) fn of(credential: Option<&Credential>) -> Self {
+    pub(crate) fn from_credential(credential: Option<&Credential>) -> Self {
         let (kind, parts): (&str, [&str; 2]) = match credential {
             None => ("anonymous", ["", ""]),
             Some(Credential::Basic { username, password }) => ("basic", [username, password]),
@@ -44,7 +44,7 @@ impl Identity {
     pub(crate) fn of_all(credentials: &[Credential]) -> Self {
         let mut hasher = Sha256::new();
         for credential in credentials {
-            hasher.update(Self::of(Some(credential)).0);
+            hasher.update(Self::from_credential(Some(credential)).0);
         }
         Self(hasher.finalize().into())
     }
@@ -61,11 +61,11 @@ mod tests {
             password: password.to_owned(),
         };
         let names = [
-            Identity::of(None),
-            Identity::of(Some(&basic("a", "bc"))),
-            Identity::of(Some(&basic("ab", "c"))),
-            Identity::of(Some(&Credential::IdentityToken("a".into()))),
-            Identity::of(Some(&Credential::RegistryToken("a".into()))),
+            Identity::from_credential(None),
+            Identity::from_credential(Some(&basic("a", "bc"))),
+            Identity::from_credential(Some(&basic("ab", "c"))),
+            Identity::from_credential(Some(&Credential::IdentityToken("a".into()))),
+            Identity::from_credential(Some(&Credential::RegistryToken("a".into()))),
             Identity::of_all(&[]),
             Identity::of_all(&[basic("a", "bc"), basic("ab", "c")]),
             Identity::of_all(&[basic("ab", "c"), basic("a", "bc")]),
@@ -73,6 +73,9 @@ mod tests {
         for (at, name) in names.iter().enumerate() {
             assert!(!names[..at].contains(name));
         }
-        assert_eq!(Identity::of(Some(&basic("a", "b"))), Identity::of(Some(&basic("a", "b"))));
+        assert_eq!(
+            Identity::from_credential(Some(&basic("a", "b"))),
+            Identity::from_credential(Some(&basic("a", "b")))
+        );
     }
 }

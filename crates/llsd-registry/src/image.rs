@@ -77,7 +77,7 @@ struct Part {
     file: Result<Option<String>, Error>,
 }
 
-pub(crate) async fn read(
+pub(crate) async fn fetch(
     repository: Repository<'_>,
     (reference, digest): (&Reference, &Digest),
     wanted: Wanted,

@@ -107,7 +107,7 @@ impl Registry {
         let attempts = attempts(&places);
         for Attempt { reference, credentials } in &attempts {
             for credential in credentials.iter().map(Some).chain([None]) {
-                let asker = Identity::of(credential);
+                let asker = Identity::from_credential(credential);
                 if let Some(image) = self.memory.recall(reference, wanted, asker, age).await {
                     return Some(Ok(image));
                 }
@@ -188,11 +188,11 @@ impl Registry {
             .iter()
             .map(Some)
             .chain([None])
-            .map(|credential| (credential, Identity::of(credential)))
+            .map(|credential| (credential, Identity::from_credential(credential)))
             .filter(|(_, identity)| tried.insert(*identity))
             .collect();
         if let Some(digest) = reference.digest() {
-            let place = ContentKey::of(reference, digest, wanted);
+            let place = ContentKey::new(reference, digest, wanted);
             for (_, identity) in &askers {
                 if let Some(image) = self.memory.proven(&place, *identity).await {
                     return Ok(image);
@@ -204,11 +204,11 @@ impl Registry {
             let repository = self.client.repository(reference, credential);
             match self.resolve(reference, wanted, repository).await {
                 Ok((digest, manifest)) => {
-                    let place = ContentKey::of(reference, &digest, wanted);
+                    let place = ContentKey::new(reference, &digest, wanted);
                     self.memory.prove(reference, &place, identity).await;
                     let read = || {
                         let (place, manifest) = (&place, manifest.clone());
-                        image::read(
+                        image::fetch(
                             repository,
                             (reference, &place.digest),
                             wanted,

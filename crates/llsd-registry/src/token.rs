@@ -84,7 +84,7 @@ impl Tokens {
                     realm: realm.clone(),
                     service: service.clone(),
                     scope,
-                    identity: Identity::of(credential),
+                    identity: Identity::from_credential(credential),
                 };
                 self.token(transport, key, asker, renew).await.map(Some)
             }
@@ -220,7 +220,7 @@ mod tests {
                 realm: service.to_owned(),
                 service: None,
                 scope: String::new(),
-                identity: Identity::of(None),
+                identity: Identity::from_credential(None),
             };
             realm(&transport, &key).is_ok()
         };

@@ -14,7 +14,8 @@ pub fn archive(program: &[u8], pages: Vec<File>, licence: &str, time: u64) -> Ve
 
 /// As `sha256sum --check` reads it.
 pub fn checksums(files: &[(String, Vec<u8>)]) -> String {
-    let line =
-        |(name, content): &(String, Vec<u8>)| format!("{}  {name}\n", Digest::of(content).hex());
+    let line = |(name, content): &(String, Vec<u8>)| {
+        format!("{}  {name}\n", Digest::sha256(content).hex())
+    };
     files.iter().map(line).collect::<Vec<String>>().concat()
 }

@@ -21,10 +21,10 @@ pub fn bill_of_materials(
     lock: &str,
     release: &Release,
 ) -> Result<Value, Missing> {
-    let graph = Graph::read(metadata);
-    let program = graph.named("llsd")?;
+    let graph = Graph::parse(metadata);
+    let program = graph.package("llsd")?;
     let mut parts = graph.reached_from(program);
-    parts.insert(graph.named(ROOTS)?);
+    parts.insert(graph.package(ROOTS)?);
     let checksums = checksums(lock);
     let components: Vec<Value> = parts
         .iter()
@@ -66,7 +66,7 @@ struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn read(metadata: &'a Value) -> Self {
+    fn parse(metadata: &'a Value) -> Self {
         let list = |value: &'a Value| value.as_array().into_iter().flatten();
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let packages =
@@ -83,7 +83,7 @@ impl<'a> Graph<'a> {
         Self { packages, edges }
     }
 
-    fn named(&self, name: &str) -> Result<&'a str, Missing> {
+    fn package(&self, name: &str) -> Result<&'a str, Missing> {
         let found = self.packages.iter().find(|(_, package)| package["name"] == name);
         found.map(|(id, _)| *id).ok_or_else(|| Missing(name.to_owned()))
     }

@@ -33,7 +33,7 @@ pub fn assemble(programs: &[(String, Vec<u8>)], release: &Release) -> Assembled 
         let architecture = architecture.clone();
         ForMachine { architecture, config, layer, annotations: labels(release) }
     });
-    Assembled::of(images.collect(), &labels(release))
+    Assembled::from_images(images.collect(), &labels(release))
 }
 
 fn config(architecture: &str, layer: &Layer, release: &Release) -> Value {

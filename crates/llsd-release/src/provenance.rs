@@ -27,7 +27,7 @@ pub fn provenance(build: &Build, release: &Release) -> Value {
             "internalParameters": {"compiler": build.compiler},
             "resolvedDependencies": [
                 {"name": "source", "digest": {"gitCommit": release.revision}},
-                {"name": "Cargo.lock", "digest": {"sha256": Digest::of(build.lock.as_bytes()).hex()}},
+                {"name": "Cargo.lock", "digest": {"sha256": Digest::sha256(build.lock.as_bytes()).hex()}},
             ],
         },
         "runDetails": {"builder": {"id": build.builder}},

@@ -53,14 +53,14 @@ fn krew_gets_the_archive_by_address_and_checksum() {
     let archive = Archive {
         architecture: "amd64".into(),
         url: "https://example.com/llsd.tar.gz".into(),
-        digest: Digest::of(b"x"),
+        digest: Digest::sha256(b"x"),
     };
     let text = manifest("0.1.0", &[archive]);
     let manifest: Value = serde_saphyr::from_str(&text).unwrap();
     assert_eq!(manifest["spec"]["version"], "v0.1.0");
     let platform = &manifest["spec"]["platforms"][0];
     assert_eq!(platform["uri"], "https://example.com/llsd.tar.gz");
-    assert_eq!(platform["sha256"], Digest::of(b"x").hex());
+    assert_eq!(platform["sha256"], Digest::sha256(b"x").hex());
     assert_eq!(platform["selector"]["matchLabels"]["arch"], "amd64");
     assert_eq!(platform["bin"], "llsd");
 }

@@ -28,7 +28,7 @@ pub(crate) struct Module {
 
 impl Crate {
     /// Reads the library in a crate's folder, if it has one.
-    pub fn read(folder: &Path) -> Option<Self> {
+    pub fn load(folder: &Path) -> Option<Self> {
         let root = folder.join("src/lib.rs");
         let mut read = Self { folder: folder.to_owned(), modules: BTreeMap::new() };
         if !root.is_file() {

@@ -33,7 +33,7 @@ fn described(name: &str, arrows: &Arrow, circles: Vec<BTreeSet<PathBuf>>) -> Str
 static ARROWS: LazyLock<Vec<(String, Arrow)>> = LazyLock::new(|| {
     let read = |folder: PathBuf| {
         let name = folder.file_name()?.to_string_lossy().into_owned();
-        let mut all = arrows(&Crate::read(&folder)?);
+        let mut all = arrows(&Crate::load(&folder)?);
         all.extend(python_arrows(&folder));
         Some((name, all))
     };
@@ -64,7 +64,7 @@ fn circles_of(files: &[(&str, &str)]) -> (usize, usize) {
         create_dir_all(path.parent().unwrap()).unwrap();
         write(path, text).unwrap();
     }
-    let arrows = arrows(&Crate::read(folder.path()).unwrap());
+    let arrows = arrows(&Crate::load(folder.path()).unwrap());
     (circles(&arrows).len(), folder_circles(&arrows).len())
 }
 

@@ -98,7 +98,7 @@ fn modules() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for folder in crates() {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let names = Crate::read(&folder).map(|read| read.module_names()).unwrap_or_default();
+        let names = Crate::load(&folder).map(|read| read.module_names()).unwrap_or_default();
         found.extend(names.iter().map(|module| format!("{name}::{module}")));
         found.insert(name);
     }

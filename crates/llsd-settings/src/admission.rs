@@ -42,7 +42,7 @@ pub fn decide(request: &Request<'_>) -> Findings {
     let (new, old) = (new.data.unwrap_or_default(), old.and_then(|old| old.data));
     let is_new = |name: &str| old.as_ref().and_then(|old| old.get(name)) != new.get(name);
     for (name, text) in &new {
-        let (found, refuses) = match ConfigKey::named(name) {
+        let (found, refuses) = match ConfigKey::from_name(name) {
             Some(key) => (problems(key, text), true),
             // A key of a later release may come before its operator; a misspelt one never helps.
             None => (vec![ConfigKey::unknown(name)], ConfigKey::meant(name).is_some()),
@@ -82,7 +82,7 @@ mod tests {
             },
         });
         let body = body.to_string().into_bytes();
-        decide(&Request::read(&body).unwrap())
+        decide(&Request::parse(&body).unwrap())
     }
 
     fn listed(problems: &[Problem]) -> Vec<String> {

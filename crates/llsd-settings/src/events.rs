@@ -3,14 +3,14 @@
 use llsd_image::settings::ConfigProblem;
 use llsd_plan::status::{Event, EventKind};
 
-use super::in_use::{Broken, Judged};
+use super::in_use::{Broken, CheckedTexts};
 use super::key::ConfigKey;
 
 /// An event holds no more.
 const LONGEST_NOTE: usize = 1000;
 const ACTION: &str = "ReadConfiguration";
 
-impl Judged {
+impl CheckedTexts {
     /// All that is wrong, each once.
     pub fn problems(&self) -> Vec<&ConfigProblem> {
         let broken = self.broken.values().flat_map(|broken| &broken.problems);
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn a_change_is_told_once_and_so_is_its_end() {
-        let judge = |before: &Judged, text: &str| {
+        let judge = |before: &CheckedTexts, text: &str| {
             let data: BTreeMap<String, String> = [("ingressDomain".into(), text.into())].into();
-            before.in_use.judge(&data)
+            before.in_use.check(&data)
         };
-        let fine = judge(&Judged::default(), "apps.example.com");
-        assert_eq!(fine.events(&Judged::default()), []);
+        let fine = judge(&CheckedTexts::default(), "apps.example.com");
+        assert_eq!(fine.events(&CheckedTexts::default()), []);
         let broken = judge(&fine, "*.example.com");
         let [told] = &broken.events(&fine)[..] else { panic!("{:?}", broken.events(&fine)) };
         assert_eq!((told.kind, told.reason), (EventKind::Warning, "ConfigurationBroken"));
@@ -82,8 +82,8 @@ mod tests {
         assert_eq!(broken.events(&broken), []);
         let mended = judge(&broken, "");
         assert_eq!(mended.events(&broken)[0].reason, "ConfigurationUsed");
-        let unknown = TextsInUse::default().judge(&[("other".into(), String::new())].into());
-        assert_eq!(unknown.events(&Judged::default())[0].reason, "ConfigurationIgnored");
+        let unknown = TextsInUse::default().check(&[("other".into(), String::new())].into());
+        assert_eq!(unknown.events(&CheckedTexts::default())[0].reason, "ConfigurationIgnored");
         assert_eq!(unknown.problems().len(), 1);
     }
 }

@@ -15,7 +15,7 @@ pub struct TextsInUse(BTreeMap<ConfigKey, String>);
 
 /// What becomes of a ConfigMap that was just read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckedTexts {
     pub in_use: TextsInUse,
     /// Keys whose text is not used, or not in full, and what is wrong with each.
     pub broken: BTreeMap<ConfigKey, Broken>,
@@ -36,7 +36,7 @@ impl TextsInUse {
     /// As they were kept.
     pub fn kept(data: &BTreeMap<String, String>) -> Self {
         let known =
-            |(name, text): (&String, &String)| Some((ConfigKey::named(name)?, text.clone()));
+            |(name, text): (&String, &String)| Some((ConfigKey::from_name(name)?, text.clone()));
         Self(data.iter().filter_map(known).collect())
     }
 
@@ -49,9 +49,9 @@ impl TextsInUse {
     /// empty means the default. One that is broken is not, and the one before stays; only where there
     /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds.
     #[must_use]
-    pub fn judge(&self, data: &BTreeMap<String, String>) -> Judged {
-        let mut judged = Judged { in_use: self.clone(), ..Judged::default() };
-        for name in data.keys().filter(|name| ConfigKey::named(name).is_none()) {
+    pub fn check(&self, data: &BTreeMap<String, String>) -> CheckedTexts {
+        let mut judged = CheckedTexts { in_use: self.clone(), ..CheckedTexts::default() };
+        for name in data.keys().filter(|name| ConfigKey::from_name(name).is_none()) {
             judged.unknown.push(ConfigKey::unknown(name));
             // Under its misspelt name the key seems to be absent, which would mean its default.
             if let Some(meant) = ConfigKey::meant(name).filter(|key| !data.contains_key(key.name()))
@@ -103,7 +103,7 @@ mod tests {
             "7",
         ] {
             let flags = ("featureFlags", "enableNetworkPolicy: {enabled: true}");
-            let judged = texts(&[GOOD]).judge(&data(&[("image-overrides", broken), flags]));
+            let judged = texts(&[GOOD]).check(&data(&[("image-overrides", broken), flags]));
             assert_eq!(judged.in_use, texts(&[GOOD, flags]), "{broken}");
             let keys: Vec<ConfigKey> = judged.broken.keys().copied().collect();
             assert_eq!(keys, [ConfigKey::ImageOverrides], "{broken}");
@@ -115,36 +115,36 @@ mod tests {
         for emptied in
             [data(&[]), data(&[("image-overrides", "")]), data(&[("image-overrides", "\n")])]
         {
-            let judged = texts(&[GOOD]).judge(&emptied);
+            let judged = texts(&[GOOD]).check(&emptied);
             assert_eq!(judged.broken, BTreeMap::new());
-            let (config, _) = OperatorConfig::read(&judged.in_use.by_name(), [].into_iter());
+            let (config, _) = OperatorConfig::parse(&judged.in_use.by_name(), [].into_iter());
             assert_eq!(config, OperatorConfig::default(), "{emptied:?}");
         }
     }
 
     #[test]
     fn a_misspelt_key_is_not_an_absent_one() {
-        let judged = texts(&[GOOD]).judge(&data(&[("imageOverrides", "starter: a")]));
+        let judged = texts(&[GOOD]).check(&data(&[("imageOverrides", "starter: a")]));
         assert_eq!(judged.in_use, texts(&[GOOD]));
         let said = judged.broken[&ConfigKey::ImageOverrides].problems[0].to_string();
         assert!(said.starts_with("imageOverrides: unknown key; did you mean image-overrides?"));
         // Beside the key itself it is only unknown.
-        let judged = texts(&[]).judge(&data(&[("imageOverrides", "x"), GOOD]));
+        let judged = texts(&[]).check(&data(&[("imageOverrides", "x"), GOOD]));
         assert_eq!((judged.in_use, judged.broken), (texts(&[GOOD]), BTreeMap::new()));
         assert_eq!(judged.unknown.len(), 1);
-        let judged = texts(&[GOOD]).judge(&data(&[("preferences", "x"), GOOD]));
+        let judged = texts(&[GOOD]).check(&data(&[("preferences", "x"), GOOD]));
         assert_eq!((judged.broken, judged.unknown.len()), (BTreeMap::new(), 1));
     }
 
     #[test]
     fn what_v0_9_left_holds_as_far_as_it_can_be_read_and_stays_when_it_gets_worse() {
         let left = ("image-overrides", "{starter: mirror.internal/starter:1, other: a}");
-        let judged = TextsInUse::default().judge(&data(&[left]));
+        let judged = TextsInUse::default().check(&data(&[left]));
         assert_eq!(judged.in_use, texts(&[left]));
         assert!(judged.broken.contains_key(&ConfigKey::ImageOverrides));
-        let (config, _) = OperatorConfig::read(&judged.in_use.by_name(), [].into_iter());
+        let (config, _) = OperatorConfig::parse(&judged.in_use.by_name(), [].into_iter());
         assert_eq!(config.image_overrides["starter"], "mirror.internal/starter:1");
-        let worse = judged.in_use.judge(&data(&[("image-overrides", "starter: [")]));
+        let worse = judged.in_use.check(&data(&[("image-overrides", "starter: [")]));
         assert_eq!(worse.in_use, texts(&[left]));
     }
 

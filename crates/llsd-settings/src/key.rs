@@ -43,13 +43,13 @@ impl ConfigKey {
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 
     /// The key that a misspelt one was probably meant to be.
     pub(super) fn meant(name: &str) -> Option<Self> {
-        nearest(name, Self::ALL.map(Self::name)).and_then(Self::named)
+        nearest(name, Self::ALL.map(Self::name)).and_then(Self::from_name)
     }
 
     /// What is said of a key that nobody reads.

@@ -13,7 +13,7 @@ mod namespaces;
 mod operator_config;
 mod remarks;
 
-pub use in_use::{Broken, Judged, TextsInUse};
+pub use in_use::{Broken, CheckedTexts, TextsInUse};
 pub use key::ConfigKey;
 pub use operator_config::OperatorConfig;
 

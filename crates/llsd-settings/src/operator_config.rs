@@ -43,11 +43,11 @@ impl OperatorConfig {
     /// each with its path: the key and what lies below, or the variable. A wrong entry is left out, a
     /// key that cannot be read counts as not set, and of `registries` all or nothing holds. Whether a
     /// text with mistakes is to be used at all is decided before, by `TextsInUse::judge`.
-    pub fn read(
+    pub fn parse(
         data: &BTreeMap<String, String>,
         environment: impl Iterator<Item = (String, String)>,
     ) -> (Self, Vec<ConfigProblem>) {
-        let unknown = data.keys().filter(|key| ConfigKey::named(key).is_none());
+        let unknown = data.keys().filter(|key| ConfigKey::from_name(key).is_none());
         let mut remarks = Remarks(unknown.map(|key| ConfigKey::unknown(key)).collect());
         let mut config =
             Self { related_images: images::related(environment, &mut remarks), ..Self::default() };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn read(data: &[(&str, &str)], environment: &[(&str, &str)]) -> (OperatorConfig, Vec<String>) {
+fn parse(data: &[(&str, &str)], environment: &[(&str, &str)]) -> (OperatorConfig, Vec<String>) {
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let data = data.iter().map(owned).collect();
-    let (config, remarks) = OperatorConfig::read(&data, environment.iter().map(owned));
+    let (config, remarks) = OperatorConfig::parse(&data, environment.iter().map(owned));
     (config, remarks.iter().map(ToString::to_string).collect())
 }
 
@@ -17,14 +17,14 @@ fn images(of: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn nothing_configured_is_the_default_and_needs_no_remark() {
-    assert_eq!(read(&[], &[]), (OperatorConfig::default(), vec![]));
+    assert_eq!(parse(&[], &[]), (OperatorConfig::default(), vec![]));
     let empty = ConfigKey::ALL.map(|key| (key.name(), ""));
-    assert_eq!(read(&empty, &[("PATH", "/bin")]), (OperatorConfig::default(), vec![]));
+    assert_eq!(parse(&empty, &[("PATH", "/bin")]), (OperatorConfig::default(), vec![]));
 }
 
 #[test]
 fn everything_configured_reaches_planning() {
-    let (config, remarks) = read(
+    let (config, remarks) = parse(
         &[
             ("featureFlags", "enableNetworkPolicy:\n  enabled: true\n"),
             ("image-overrides", "starter: quay.io/custom/starter:1\n"),
@@ -81,7 +81,7 @@ fn the_flag_is_on_off_or_left_to_each_resource() {
         ),
         ("[enableNetworkPolicy]", None, Some("featureFlags: must be a YAML mapping")),
     ] {
-        let (config, remarks) = read(&[("featureFlags", text)], &[]);
+        let (config, remarks) = parse(&[("featureFlags", text)], &[]);
         assert_eq!(config.network_policy, expected, "{text}");
         assert_eq!(remarks, Vec::from_iter(remark), "{text}");
     }
@@ -96,7 +96,7 @@ postgres-demo: 7
 meta-reference-gpu: ''
 startr: quay.io/custom/starter:1
 ";
-    let (config, remarks) = read(&[("image-overrides", text)], &[]);
+    let (config, remarks) = parse(&[("image-overrides", text)], &[]);
     assert_eq!(config.image_overrides, images(&[("starter", "quay.io/custom/starter:1")]));
     let paths: Vec<&str> = remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
     let expected = ["remote-vllm", "postgres-demo", "meta-reference-gpu", "startr"];
@@ -106,7 +106,7 @@ startr: quay.io/custom/starter:1
 
 #[test]
 fn text_that_is_no_yaml_unsets_its_own_key_alone() {
-    let (config, remarks) = read(
+    let (config, remarks) = parse(
         &[
             ("image-overrides", "starter: [quay.io"),
             ("registries", "mirrors: ["),
@@ -123,7 +123,7 @@ fn text_that_is_no_yaml_unsets_its_own_key_alone() {
 
 #[test]
 fn mistakes_of_all_keys_are_said_at_once() {
-    let (config, remarks) = read(
+    let (config, remarks) = parse(
         &[
             ("imageOverrides", "starter: a"),
             ("image-overrides", "starter: UPPER"),
@@ -150,7 +150,7 @@ fn mistakes_of_all_keys_are_said_at_once() {
 
 #[test]
 fn a_related_image_is_found_by_its_name_in_capitals() {
-    let (config, remarks) = read(
+    let (config, remarks) = parse(
         &[],
         &[
             ("RELATED_IMAGE_STARTER_GPU", "mirror/starter-gpu:1"),
@@ -181,7 +181,7 @@ fn a_domain_is_one_that_host_names_can_stand_in() {
         ("-a.com", None),
         (&long, None),
     ] {
-        let (config, remarks) = read(&[("ingressDomain", text)], &[]);
+        let (config, remarks) = parse(&[("ingressDomain", text)], &[]);
         assert_eq!(config.ingress_domain.as_deref(), expected, "{text}");
         assert_eq!(remarks.is_empty(), expected.is_some() || text.is_empty(), "{text}");
     }
@@ -190,12 +190,12 @@ fn a_domain_is_one_that_host_names_can_stand_in() {
 #[test]
 fn a_hostile_document_is_given_up_quickly() {
     let deep = "[".repeat(200_000);
-    let (config, remarks) = read(&[("image-overrides", &deep), ("featureFlags", &deep)], &[]);
+    let (config, remarks) = parse(&[("image-overrides", &deep), ("featureFlags", &deep)], &[]);
     assert_eq!(config, OperatorConfig::default());
     assert_eq!(remarks.len(), 2);
     let long = "a: b\n".repeat(300_000);
     for key in ConfigKey::ALL {
-        let (config, remarks) = read(&[(key.name(), &long)], &[]);
+        let (config, remarks) = parse(&[(key.name(), &long)], &[]);
         assert_eq!((config, remarks.len()), (OperatorConfig::default(), 1));
     }
 }
@@ -214,7 +214,7 @@ fn namespaces_are_a_list_in_either_form_or_all() {
         ("{trust: true}", allowed(&[]), 1),
         ("[trust", allowed(&[]), 1),
     ] {
-        let (config, found) = read(&[("caBundleNamespaces", text)], &[]);
+        let (config, found) = parse(&[("caBundleNamespaces", text)], &[]);
         assert_eq!(config.ca_bundle_namespaces, expected, "{text}");
         assert_eq!(found.len(), remarks, "{text}: {found:?}");
     }

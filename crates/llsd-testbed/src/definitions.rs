@@ -53,7 +53,7 @@ pub async fn http_routes(client: &Client) -> Result<(), String> {
 
 /// The same as the first Gateway API has them, in these versions alone.
 pub async fn first_http_routes(client: &Client, served: &[&str]) -> Result<(), String> {
-    let mut definition = read(FIRST_HTTP_ROUTE).await?;
+    let mut definition = published_definition(FIRST_HTTP_ROUTE).await?;
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {
         let is_served = served.contains(&version["name"].as_str().unwrap());
         version["served"] = is_served.into();
@@ -64,12 +64,12 @@ pub async fn first_http_routes(client: &Client, served: &[&str]) -> Result<(), S
 
 /// Installs a definition and waits until it is served; why it cannot be had, if so.
 async fn install(client: &Client, of_module: (&str, &str)) -> Result<(), String> {
-    apply(client, &read(of_module).await?, "v1").await;
+    apply(client, &published_definition(of_module).await?, "v1").await;
     Ok(())
 }
 
 /// The definition as its project publishes it.
-async fn read((module, file): (&str, &str)) -> Result<Value, String> {
+async fn published_definition((module, file): (&str, &str)) -> Result<Value, String> {
     let folder = module_folder(module).await.map_err(|why| format!("{module}: {why}"))?;
     let text = std::fs::read_to_string(folder.join(file)).map_err(|why| why.to_string())?;
     let mut definition: Value = serde_saphyr::from_str(&text).unwrap();

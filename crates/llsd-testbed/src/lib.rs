@@ -20,14 +20,13 @@
 
 pub mod access;
 pub mod authority;
-pub mod bed;
+pub mod blackhole_server;
 pub mod cluster;
-pub mod deaf;
+pub mod cluster_pool;
 pub mod definitions;
 pub mod everything;
 pub mod gate;
 pub mod granted;
-pub mod ground;
 pub mod install;
 pub mod namespace;
 pub mod neighbour;
@@ -38,6 +37,7 @@ pub mod rights;
 pub mod running;
 pub mod story;
 pub mod stub_server;
+pub mod test_operator;
 pub mod v0_9;
 pub mod webhook_client;
 pub mod webhooks;

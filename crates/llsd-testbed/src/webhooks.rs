@@ -43,20 +43,20 @@ impl Site {
     }
 
     /// An object as an administrator sees it; null where there is none.
-    pub async fn read(&self, path: &str) -> Value {
+    pub async fn get(&self, path: &str) -> Value {
         let request = Request::get(path).body(Vec::new()).unwrap();
         self.cluster.client().request(request).await.unwrap_or_default()
     }
 
     /// The Secret with the certificates.
     pub async fn secret(&self) -> Value {
-        self.read(&secret_path()).await
+        self.get(&secret_path()).await
     }
 
     /// The `caBundle` of the resource's definition and that of the validating webhook.
     pub async fn bundles(&self) -> [Value; 2] {
-        let definition = self.read(&definition_path()).await;
-        let webhook = self.read(&webhook_path()).await;
+        let definition = self.get(&definition_path()).await;
+        let webhook = self.get(&webhook_path()).await;
         [
             definition["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"].clone(),
             webhook["webhooks"][0]["clientConfig"]["caBundle"].clone(),

@@ -34,7 +34,7 @@ pub struct Mark(usize);
 pub struct Requests(Vec<Request>);
 
 impl<'a> Audit<'a> {
-    pub(crate) fn of(access: &'a Access) -> Self {
+    pub(crate) fn through(access: &'a Access) -> Self {
         Self { access }
     }
 

@@ -124,7 +124,7 @@ impl ControlPlane {
 
     /// What was asked of the API server, and by whom.
     pub fn audit(&self) -> Audit<'_> {
-        Audit::of(&self.access)
+        Audit::through(&self.access)
     }
 
     /// For the next test: forgets who asked what until now, and what programs of a test said.

@@ -69,7 +69,7 @@ pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
 pub use llama_stack::{
-    Answer, Boot, Candidate, Decided, Decisions, Judgement, LlamaStackServer, Release, Venv,
+    Answer, Boot, Candidate, CheckResult, Decided, Decisions, LlamaStackServer, Release, Venv,
 };
 pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;

@@ -39,7 +39,7 @@ pub(super) fn take(
         },
         to: match about_to.as_ref().and_then(|v| Extras::parse(to, v, reading)) {
             Some(extras) => extras,
-            None => older::read(to, about_to, annotations, sections),
+            None => older::take_extras(to, about_to, annotations, sections),
         },
     };
     luggage.from.blank = None;

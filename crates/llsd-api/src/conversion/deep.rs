@@ -28,7 +28,7 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    pub(super) fn read<'t, T: Deserialize<'t>>(self, text: &'t str) -> Result<T, Error> {
+    pub(super) fn deserialize<'t, T: Deserialize<'t>>(self, text: &'t str) -> Result<T, Error> {
         if self == Self::Usual || nesting(text) > DEEPEST {
             return serde_json::from_str(text);
         }

@@ -20,7 +20,7 @@ pub fn convert(object: Value, to: Version) -> Value {
 }
 
 pub(super) fn convert_reading(object: Value, to: Version, reading: Reading) -> Value {
-    match Version::of(&object) {
+    match Version::from_object(&object) {
         Some(version) if version != to => exchange(object, to, reading),
         _ => object,
     }
@@ -40,7 +40,7 @@ pub fn down(object: Value) -> Value {
 /// v1alpha2 has no field for it, but the name of a running container must stay.
 pub fn carried_container_name(object: &Value) -> Option<String> {
     // In v1alpha2 it travels in an annotation, and without any there is no need to convert.
-    if Version::of(object) == Some(Version::V1Alpha2) {
+    if Version::from_object(object) == Some(Version::V1Alpha2) {
         object.pointer("/metadata/annotations")?;
     }
     let object = convert(object.clone(), Version::V1Alpha1);

@@ -42,7 +42,7 @@ pub(super) struct Extras {
 impl Extras {
     /// Reads an annotation of our form; anything else is nothing.
     pub(super) fn parse(version: Version, value: &Value, reading: Reading) -> Option<Self> {
-        let items: Vec<Map<String, Value>> = reading.read(value.as_str()?).ok()?;
+        let items: Vec<Map<String, Value>> = reading.deserialize(value.as_str()?).ok()?;
         let mut extras = Self::default();
         for mut item in items {
             if let Some(foreign) = item.shift_remove("kept") {

@@ -38,7 +38,7 @@ const USER_CONFIG: &str = "/spec/server/userConfig";
 /// Reads what older operators left about version `about` on an object of the other version, whose
 /// sections these are. `value` is that of the annotation that is still in use, if it is not in
 /// today's form; what nobody can read stays in it.
-pub(super) fn read(
+pub(super) fn take_extras(
     about: Version,
     value: Option<Value>,
     annotations: &mut Map<String, Value>,

@@ -71,7 +71,7 @@ fn write_converted(answer: &mut Vec<u8>, object: &str, to: Version) {
 }
 
 fn converted(object: &str, to: Version, reading: Reading) -> Option<Vec<u8>> {
-    let object = reading.read(object).ok()?;
+    let object = reading.deserialize(object).ok()?;
     let mut bytes = Vec::new();
     write(&mut bytes, &convert_reading(object, to, reading));
     Some(bytes)

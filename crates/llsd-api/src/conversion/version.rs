@@ -27,7 +27,7 @@ impl Version {
     }
 
     /// The version of an object, if it is of our kind.
-    pub fn of(object: &Value) -> Option<Self> {
+    pub fn from_object(object: &Value) -> Option<Self> {
         let ours = object.get("kind")?.as_str()? == KIND;
         Self::from_api_version(object.get("apiVersion")?.as_str()?).filter(|_| ours)
     }

@@ -51,7 +51,7 @@ fn assert_carries_nothing(object: &Value) {
 
 #[track_caller]
 fn assert_comes_back(object: &Value) {
-    match Version::of(object) {
+    match Version::from_object(object) {
         Some(Version::V1Alpha1) => assert_eq!(down(up(object.clone())), *object),
         _ => assert_eq!(up(down(object.clone())), *object),
     }

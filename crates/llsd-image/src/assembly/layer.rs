@@ -36,7 +36,7 @@ pub struct Layer {
 /// The files with the folders that hold them.
 pub fn layer(files: &[File], time: u64) -> Layer {
     let archive = archive(files, time);
-    let diff_id = Digest::of(&archive);
+    let diff_id = Digest::sha256(&archive);
     Layer { bytes: gzipped(&archive), diff_id }
 }
 

@@ -29,7 +29,7 @@ impl Content {
     }
 
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes)
+        Digest::sha256(&self.bytes)
     }
 
     pub fn descriptor(&self) -> Value {
@@ -62,7 +62,7 @@ pub struct ForMachine {
 
 impl Assembled {
     /// One image for all of these; several of them stand in an index with `annotations`.
-    pub fn of(images: Vec<ForMachine>, annotations: &Value) -> Self {
+    pub fn from_images(images: Vec<ForMachine>, annotations: &Value) -> Self {
         let (mut blobs, mut manifests) = (Vec::new(), Vec::new());
         for image in images {
             let config = Content::json(CONFIG, &image.config);

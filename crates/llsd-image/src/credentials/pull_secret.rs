@@ -99,7 +99,7 @@ impl fmt::Debug for PullSecret {
 
 impl PullSecret {
     /// Reads the Secret `name` of type `secret_type`; `data` gives the decoded value of a key.
-    pub fn read<'a>(
+    pub fn from_secret<'a>(
         name: &str,
         secret_type: &str,
         data: impl FnOnce(&str) -> Option<&'a [u8]>,

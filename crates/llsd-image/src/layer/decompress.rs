@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    fn read(layer: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+    fn decompress(layer: &[u8], limit: u64) -> Result<Vec<u8>, String> {
         let deadline = Instant::now() + Duration::from_secs(10);
         let bounds = Bounds { unpacked: limit, file: 0, deadline };
         let mut content = Vec::new();
@@ -170,18 +170,18 @@ mod tests {
             zstd(b"content and more"),
             [skippable.clone(), zstd(b"content "), skippable, zstd(b"and more")].concat(),
         ] {
-            assert_eq!(read(&layer, 100).unwrap(), b"content and more");
+            assert_eq!(decompress(&layer, 100).unwrap(), b"content and more");
         }
-        assert_eq!(read(b"", 100).unwrap(), b"");
-        assert_eq!(read(b"ab", 100).unwrap(), b"ab");
+        assert_eq!(decompress(b"", 100).unwrap(), b"");
+        assert_eq!(decompress(b"ab", 100).unwrap(), b"ab");
     }
 
     #[test]
     fn a_small_layer_that_unpacks_to_much_is_stopped() {
         let zeros = vec![0; 1 << 20];
         for layer in [gzip(&zeros), zstd(&zeros), zeros.clone()] {
-            assert_eq!(read(&layer, 1 << 20).unwrap().len(), 1 << 20);
-            assert_eq!(read(&layer, (1 << 20) - 1).unwrap_err(), Stop::TooLarge.to_string());
+            assert_eq!(decompress(&layer, 1 << 20).unwrap().len(), 1 << 20);
+            assert_eq!(decompress(&layer, (1 << 20) - 1).unwrap_err(), Stop::TooLarge.to_string());
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
     fn broken_and_cut_off_layers_are_errors() {
         let (gzip, zstd) = (gzip(b"some content"), zstd(b"some content"));
         for layer in [&gzip[..gzip.len() - 9], &zstd[..zstd.len() - 3], &ZSTD, &GZIP] {
-            assert!(read(layer, 100).is_err());
+            assert!(decompress(layer, 100).is_err());
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         // A frame header with a window of 3.75 TiB, and one of 64 MiB.
         for window in [0xff, 0x80] {
             let layer = [&ZSTD[..], &[0, window], &[1, 0, 0]].concat();
-            assert!(read(&layer, 100).is_err());
+            assert!(decompress(&layer, 100).is_err());
         }
     }
 }

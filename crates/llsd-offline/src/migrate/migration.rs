@@ -16,7 +16,7 @@ use llsd_yaml::Position;
 use serde_json::Value;
 
 use crate::finding::Finding;
-use crate::report::Verdict;
+use crate::report::Summary;
 use crate::resource::Resource;
 
 #[derive(Debug)]
@@ -24,12 +24,12 @@ pub(super) struct Migration {
     /// The new object; nothing where the old one stays.
     pub(super) object: Option<Value>,
     pub(super) moves: Vec<Move>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Summary,
     decisions: Vec<(Position, Decision)>,
 }
 
 impl Migration {
-    pub(super) fn of(resource: Resource, facts: &Facts, to: Option<Target>) -> Self {
+    pub(super) fn migrate(resource: Resource, facts: &Facts, to: Option<Target>) -> Self {
         let source = resource.to_json();
         let mut findings = Findings::default();
         let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
@@ -66,7 +66,7 @@ impl Migration {
         Self {
             object: changed.then_some(migrated.object),
             moves: migrated.moves,
-            verdict: Verdict { file, document, namespace, name, api_version, problems, warnings },
+            verdict: Summary { file, document, namespace, name, api_version, problems, warnings },
             decisions,
         }
     }

@@ -38,7 +38,7 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<Target>) -> Migrated
         let migrations: Vec<Migration> = found
             .resources
             .into_iter()
-            .map(|resource| Migration::of(resource, &facts, to))
+            .map(|resource| Migration::migrate(resource, &facts, to))
             .collect();
         report.resources.extend(migrations.iter().map(|migration| migration.verdict.clone()));
         if let Ok(text) = &source.text

@@ -5,5 +5,5 @@ mod json;
 mod summary;
 mod text;
 
-pub use summary::{Report, Verdict};
+pub use summary::{Report, Summary};
 pub use text::StreamTexts;

@@ -8,13 +8,13 @@ use crate::resource::Remark;
 pub struct Report {
     /// The files in the order in which they were named.
     pub files: Vec<String>,
-    pub resources: Vec<Verdict>,
+    pub resources: Vec<Summary>,
     pub remarks: Vec<Remark>,
 }
 
 /// A resource and all that was found in it.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct Summary {
     pub file: String,
     pub document: usize,
     pub namespace: Option<String>,
@@ -24,7 +24,7 @@ pub struct Verdict {
     pub warnings: Vec<Finding>,
 }
 
-impl Verdict {
+impl Summary {
     /// `NAMESPACE/NAME`, or as much of it as the file says.
     pub fn title(&self) -> String {
         let name = self.name.as_deref().unwrap_or("(unnamed)");

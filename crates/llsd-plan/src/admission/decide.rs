@@ -32,10 +32,10 @@ pub fn decide(request: &Request<'_>, distributions: &BTreeSet<String>) -> Decisi
         }
         return decision;
     }
-    let (Some(new), old) = (read(new), request.old_object.and_then(read)) else {
+    let (Some(new), old) = (parse(new), request.old_object.and_then(parse)) else {
         return decision;
     };
-    let Some(version) = Version::of(&new) else { return decision };
+    let Some(version) = Version::from_object(&new) else { return decision };
     let deleting = new.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
     if deleting || old.as_ref().is_some_and(|old| asks_for_the_same(old, &new)) {
         return decision;
@@ -51,7 +51,7 @@ pub fn decide(request: &Request<'_>, distributions: &BTreeSet<String>) -> Decisi
     decision
 }
 
-fn read(object: &RawValue) -> Option<Value> {
+fn parse(object: &RawValue) -> Option<Value> {
     serde_json::from_str(object.get()).ok()
 }
 
@@ -96,7 +96,7 @@ mod tests {
             "request": {"uid": "1", "operation": operation, "object": new, "oldObject": old},
         });
         let body = body.to_string().into_bytes();
-        decide(&Request::read(&body).unwrap(), &["starter".to_owned()].into()).findings
+        decide(&Request::parse(&body).unwrap(), &["starter".to_owned()].into()).findings
     }
 
     fn with(spec: &Value) -> Value {

@@ -128,7 +128,7 @@ fn catch_all(version: Version, new: &Value, old: Option<&Value>, findings: &mut 
         Some(match expose {
             Expose::Flag(_) => true,
             Expose::How(how) => {
-                how.read().is_some_and(|how| how.hostname.is_none() && how.gateway.is_none())
+                how.understood().is_some_and(|how| how.hostname.is_none() && how.gateway.is_none())
             }
         })
     };

@@ -35,7 +35,7 @@ pub struct Request<'b> {
 }
 
 impl<'b> Request<'b> {
-    pub fn read(body: &'b [u8]) -> Result<Self, NoReview> {
+    pub fn parse(body: &'b [u8]) -> Result<Self, NoReview> {
         review::request(body, API_VERSION, KIND)
     }
 }

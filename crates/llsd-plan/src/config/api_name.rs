@@ -1,10 +1,10 @@
 //! The names of the server's APIs: camelCase in the resource, snake_case in config.yaml, and one
 //! API whose name changed with a release.
 
-use crate::releases::Era;
+use crate::releases::ServerProfile;
 
 /// The name that config.yaml of this era has for an API, however the resource spells it.
-pub(super) fn in_config(era: &Era, written: &str) -> String {
+pub(super) fn in_config(era: &ServerProfile, written: &str) -> String {
     let name = in_snake_case(written);
     if matches!(name.as_str(), "agents" | "responses") {
         era.layout.agents_api.clone()

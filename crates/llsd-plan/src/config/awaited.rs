@@ -24,7 +24,7 @@ fn backends(draft: &Draft<'_>) -> Map<String, Value> {
     let asked = entries.iter().filter_map(|entry| {
         let id = draft::entry_id(entry)?.id;
         let name = entry.get_str("provider_type")?;
-        let known = draft.era.catalogue.get("inference", name)?;
+        let known = draft.profile.catalogue.get("inference", name)?;
         let backend = known.awaits()?;
         // A server with a key asks for nothing at its start, and the pod would ask without it.
         let has_key = known.key().is_some_and(|key| entry.at(&["config", key]).is_some());
@@ -36,7 +36,7 @@ fn backends(draft: &Draft<'_>) -> Map<String, Value> {
 
 /// The providers that models are registered with.
 fn with_models<'a>(draft: &'a Draft<'_>) -> BTreeSet<&'a str> {
-    let path: &[&str] = if draft.era.layout.has_storage_section {
+    let path: &[&str] = if draft.profile.layout.has_storage_section {
         &["registered_resources", "models"]
     } else {
         &["models"]

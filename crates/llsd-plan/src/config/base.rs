@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::facts::BaseFacts;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Era, NoEra, Releases, detect};
+use crate::releases::{NoProfile, Releases, ServerProfile, detect};
 use llsd_yaml::document::{self, Node, Origin};
 
 /// The versions of config.yaml that are supported; every server there is says 2.
@@ -19,7 +19,7 @@ const OTHER_IMAGE: &str = "use an image of llama-stack 0.2 to 0.7, or overrideCo
 #[derive(Clone, Debug)]
 pub(super) struct Base {
     pub(super) document: Node,
-    pub(super) era: Era,
+    pub(super) profile: ServerProfile,
     pub(super) version: u64,
 }
 
@@ -81,23 +81,23 @@ pub(super) fn open(
                 Some((_, document)) => document.clone(),
                 None => Node::from_value(value.into_owned(), &Origin::Base),
             };
-            Some(Base { document, era, version })
+            Some(Base { document, profile: era, version })
         }
         Err(no_era) => {
             let (message, remedy) = match no_era {
-                NoEra::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
-                NoEra::Contradiction(marks) => (
+                NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
+                NoProfile::Contradiction(marks) => (
                     format!(
                         "{source} has the layout of no known release: these do not go together: \
                          {marks}"
                     ),
                     OTHER_IMAGE,
                 ),
-                NoEra::OtherServer(marks) => (
+                NoProfile::OtherServer(marks) => (
                     format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
                     "correct the configuration that the image carries, or its labels",
                 ),
-                NoEra::OtherRelease { layout, marks, stated } => (
+                NoProfile::OtherRelease { layout, marks, stated } => (
                     format!(
                         "{source} has the layout of {layout} ({marks}), but the image is of \
                          release {stated}"

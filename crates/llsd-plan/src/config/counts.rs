@@ -53,7 +53,7 @@ pub(super) fn count(draft: &Draft<'_>) -> Counts {
 fn is_there(draft: &Draft<'_>, entry: &Node, key: &str) -> bool {
     [key, "provider_id"].into_iter().filter_map(|key| entry.get(key)).all(|node| {
         node.as_str()
-            .and_then(|id| EffectiveId::of(id, ""))
+            .and_then(|id| EffectiveId::parse(id, ""))
             .is_some_and(|id| draft.variables.admit(&id))
     })
 }

@@ -62,7 +62,7 @@ const ALWAYS_SERVED: [(&str, Option<&str>); 9] = [
 
 fn always_served(draft: &mut Draft<'_>) {
     for (index, name) in draft.spec.disabled.iter().flatten().enumerate() {
-        let api = api_name::in_config(&draft.era, name);
+        let api = api_name::in_config(&draft.profile, name);
         let Some((_, with)) = ALWAYS_SERVED.iter().find(|(served, _)| *served == api) else {
             continue;
         };
@@ -120,9 +120,9 @@ fn cascade(draft: &mut Draft<'_>) {
 }
 
 fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
-    let known = draft.era.catalogue.get(api, entry.get_str("provider_type")?)?;
+    let known = draft.profile.catalogue.get(api, entry.get_str("provider_type")?)?;
     // APIs without providers are always served, whatever the file says.
-    let mut providable = known.needs().filter(|needed| draft.era.catalogue.has_api(needed));
+    let mut providable = known.needs().filter(|needed| draft.profile.catalogue.has_api(needed));
     providable.find_map(|needed| {
         draft.disabled.cause(needed).map(|cause| (needed.to_owned(), cause.to_owned()))
     })

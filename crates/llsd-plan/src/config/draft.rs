@@ -14,7 +14,7 @@ use super::switched_off::SwitchedOff;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Problem};
-use crate::releases::Era;
+use crate::releases::ServerProfile;
 use crate::server::substitution::{self, EffectiveId, Variables};
 use crate::values::connection::Form;
 use llsd_yaml::document::{Node, Origin};
@@ -22,7 +22,7 @@ use llsd_yaml::document::{Node, Origin};
 pub(super) struct Draft<'a> {
     pub(super) spec: &'a LlamaStackDistributionSpec,
     pub(super) facts: &'a Facts,
-    pub(super) era: Era,
+    pub(super) profile: ServerProfile,
     pub(super) document: Node,
     pub(super) disabled: SwitchedOff,
     /// Listed once, because most steps ask for them, some for every model.
@@ -55,7 +55,7 @@ impl<'a> UserProvider<'a> {
     /// are validation's to report.
     pub(super) fn all(
         spec: &'a LlamaStackDistributionSpec,
-        era: &Era,
+        era: &ServerProfile,
         disabled: &SwitchedOff,
     ) -> Rc<[Self]> {
         let mut found = Vec::new();
@@ -69,7 +69,7 @@ impl<'a> UserProvider<'a> {
             let path = FieldPath::spec().key("providers").key(field);
             let list = matches!(entries, OneOrMany::Many(_));
             for (index, entry) in entries.entries().iter().enumerate() {
-                let Some(entry) = entry.read() else { continue };
+                let Some(entry) = entry.understood() else { continue };
                 let id = match &entry.id {
                     Some(id) => id.as_str().to_owned(),
                     None => short_name(&entry.provider).to_owned(),
@@ -87,7 +87,7 @@ impl<'a> Draft<'a> {
     pub(super) fn new(
         spec: &'a LlamaStackDistributionSpec,
         facts: &'a Facts,
-        era: Era,
+        era: ServerProfile,
         document: Node,
         findings: Findings,
     ) -> Self {
@@ -95,7 +95,7 @@ impl<'a> Draft<'a> {
         Self {
             spec,
             facts,
-            era,
+            profile: era,
             document,
             users: UserProvider::all(spec, &era, &disabled),
             disabled,
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
     /// The list of resources of a kind, at the place that the layout has for it.
     pub(super) fn registered(&mut self, kind: &str) -> &mut Vec<Node> {
         let origin = Origin::Rule("resources are registered here");
-        if self.era.layout.has_storage_section {
+        if self.profile.layout.has_storage_section {
             self.document.entry_map("registered_resources", &origin).entry_list(kind, &origin)
         } else {
             self.document.entry_list(kind, &origin)
@@ -145,7 +145,7 @@ impl<'a> Draft<'a> {
 
     /// The resources of a kind that the document has, without making the list.
     pub(super) fn registered_now(&self, kind: &str) -> &[Node] {
-        let list = if self.era.layout.has_storage_section {
+        let list = if self.profile.layout.has_storage_section {
             self.document.at(&["registered_resources", kind])
         } else {
             self.document.get(kind)
@@ -176,7 +176,7 @@ fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables 
 
 /// The id of a provider's entry, as it will be when the server runs.
 pub(super) fn entry_id(entry: &Node) -> Option<EffectiveId> {
-    EffectiveId::of(entry.get_str("provider_id")?, entry.get_str("provider_type").unwrap_or(""))
+    EffectiveId::parse(entry.get_str("provider_id")?, entry.get_str("provider_type").unwrap_or(""))
 }
 
 /// `a`, `b` and `c` as a list for a message, or `none`.

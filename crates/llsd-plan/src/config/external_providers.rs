@@ -27,16 +27,16 @@ struct Provided {
 pub(super) fn apply(draft: &mut Draft<'_>) {
     for listed in external::listed(draft.spec) {
         let Listed { api: field, path, provider, .. } = &listed;
-        let api = api_name::in_config(&draft.era, field);
+        let api = api_name::in_config(&draft.profile, field);
         if draft.disabled.directly(&api) {
             ignored(draft, path, field);
             continue;
         }
-        if !draft.era.layout.takes_external_packages {
+        if !draft.profile.layout.takes_external_packages {
             draft.findings.problem(
                 path,
                 Reason::Invalid,
-                format!("{} cannot load providers from packages", draft.era.name()),
+                format!("{} cannot load providers from packages", draft.profile.name()),
                 "use an image of 0.2.16 or later",
             );
             continue;
@@ -93,7 +93,7 @@ fn config(draft: &mut Draft<'_>, provider: &ExternalProvider, path: &FieldPath) 
         .map(|config| Node::from_field(&config.clone().into(), &path.key("config")));
     for (field, secret) in provider.secret_refs.iter().flatten() {
         let path = path.key("secretRefs").key(field);
-        let Some(secret) = secret.read().map(SecretRef::target) else { continue };
+        let Some(secret) = secret.understood().map(SecretRef::target) else { continue };
         if provider.config.as_ref().is_some_and(|config| config.contains_key(field)) {
             draft.findings.warning(
                 &path,
@@ -179,7 +179,7 @@ fn provided(draft: &mut Draft<'_>, listed: &Listed<'_>, api: &str) -> Option<Pro
             "make all platforms of the image from the same wheels",
         );
     }
-    let era = draft.era;
+    let era = draft.profile;
     let is_api = |provided: &str| api_name::in_config(&era, provided) == api;
     let (provided, found) = match &facts.package_file {
         None => match by_labels(facts) {

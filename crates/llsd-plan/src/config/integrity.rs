@@ -24,10 +24,14 @@ fn needs(draft: &mut Draft<'_>) {
             .filter(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
             .find_map(|entry| {
                 let name = entry.get_str("provider_type")?;
-                draft.era.catalogue.get(&provider.api, name).map(|known| (name.to_owned(), known))
+                draft
+                    .profile
+                    .catalogue
+                    .get(&provider.api, name)
+                    .map(|known| (name.to_owned(), known))
             });
         let Some((name, known)) = known else { continue };
-        let catalogue = draft.era.catalogue;
+        let catalogue = draft.profile.catalogue;
         for needed in known.needs().filter(|needed| catalogue.has_api(needed)) {
             if draft.providers(needed).is_empty() {
                 draft.findings.problem(
@@ -48,11 +52,11 @@ fn resources(draft: &mut Draft<'_>) {
     // Benchmarks stay as the base has them.
     for ResourceKind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);
-        let of_all = *list == "models" && draft.era.layout.has_provider_all;
+        let of_all = *list == "models" && draft.profile.layout.has_provider_all;
         let dangling = |resource: &Node| {
             resource
                 .get_str("provider_id")
-                .and_then(|id| EffectiveId::of(id, ""))
+                .and_then(|id| EffectiveId::parse(id, ""))
                 .is_some_and(|id| !(ids.contains(&id.id) || of_all && id.id == "all"))
         };
         if draft.registered_now(list).iter().any(dangling) {
@@ -65,7 +69,7 @@ fn resources(draft: &mut Draft<'_>) {
 /// a shield of their own.
 fn default_shield(draft: &mut Draft<'_>) {
     let default = draft.document.at(&["safety", "default_shield_id"]).and_then(Node::as_str);
-    let Some(default) = default.and_then(|id| EffectiveId::of(id, "")) else { return };
+    let Some(default) = default.and_then(|id| EffectiveId::parse(id, "")) else { return };
     // One that depends on a variable that nothing sets is no default at all.
     if draft.variables.admit(&default)
         && !is_registered_shield(draft, &default.id)
@@ -81,7 +85,7 @@ fn vector_stores(draft: &mut Draft<'_>) {
         (provider_ids(draft, "inference"), provider_ids(draft, "vector_io"));
     let Some(section) = draft.document.get_mut("vector_stores") else { return };
     let names = |ids: &[String], written: Option<&str>| {
-        written.and_then(|id| EffectiveId::of(id, "")).is_none_or(|id| ids.contains(&id.id))
+        written.and_then(|id| EffectiveId::parse(id, "")).is_none_or(|id| ids.contains(&id.id))
     };
     if !names(&vector_io, section.get_str("default_provider_id")) {
         section.remove("default_provider_id");

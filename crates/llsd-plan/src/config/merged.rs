@@ -58,7 +58,7 @@ pub fn merge(
         text: document::text(&draft.document),
         secrets: draft.secrets(),
         document: draft.document,
-        coerces_variables: draft.era.layout.coerces_variables,
+        coerces_variables: draft.profile.layout.coerces_variables,
         external: draft.external,
     };
     Drafted { file: Some(merged), findings: draft.findings, unavailable: draft.unavailable }

@@ -26,7 +26,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{BaseFacts, Facts};
 use crate::problems::{Findings, Problem};
-use crate::releases::{Release, Server};
+use crate::releases::{Release, ServerFamily};
 use crate::values::connection::Form;
 use llsd_yaml::document::{self, Node};
 
@@ -49,7 +49,7 @@ pub struct Generated {
     /// How the server that the file is made for is named: `0.7.3`, `OGX 1.5.0`, or the releases of
     /// its layout.
     pub release: &'static str,
-    pub server: Server,
+    pub server: ServerFamily,
     /// That release, or one of its layout.
     pub layout: &'static Release,
     /// Whether that server turns a variable that looks like a number into one.
@@ -106,7 +106,7 @@ pub fn generate(
     let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
         return Drafted::refused(findings);
     };
-    let mut draft = Draft::new(spec, facts, base.era, base.document, findings);
+    let mut draft = Draft::new(spec, facts, base.profile, base.document, findings);
     providers::apply(&mut draft);
     telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);
@@ -129,10 +129,10 @@ fn finish(mut draft: Draft<'_>, version: u64) -> Drafted<Generated> {
         version,
         counts,
         providers,
-        release: draft.era.name(),
-        server: draft.era.server(),
-        layout: draft.era.layout,
-        coerces_variables: draft.era.layout.coerces_variables,
+        release: draft.profile.name(),
+        server: draft.profile.server(),
+        layout: draft.profile.layout,
+        coerces_variables: draft.profile.layout.coerces_variables,
         secrets: draft.secrets(),
         variables: draft.plain_variables,
         redis: draft.redis,

@@ -11,7 +11,7 @@ fn plain_http(draft: &mut Draft<'_>, rule: &Origin) {
     let own = draft.document.get("server");
     let has =
         |field: &str| own.and_then(|server| server.get(field)).is_some_and(|node| !node.is_null());
-    if draft.era.layout.must_allow_plain_http && !has("tls_certfile") && !has("insecure") {
+    if draft.profile.layout.must_allow_plain_http && !has("tls_certfile") && !has("insecure") {
         let origin = Origin::Rule("the server's own command would refuse to serve plain HTTP");
         draft.document.entry_map("server", rule).set("insecure", Node::scalar(true, origin));
     }
@@ -39,14 +39,14 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     let workers = draft.spec.workload.as_ref().and_then(|workload| workload.workers);
     let Some(workers) = workers.filter(|workers| *workers > 1) else { return };
     let path = FieldPath::spec().key("workload").key("workers");
-    if draft.era.layout.has_workers {
+    if draft.profile.layout.has_workers {
         let server = draft.document.entry_map("server", &rule);
         server.set("workers", Node::scalar(workers, Origin::Field(path)));
     } else {
         draft.findings.warning(
             &path,
             Reason::Ignored,
-            format!("{} runs in one process only", draft.era.name()),
+            format!("{} runs in one process only", draft.profile.name()),
             "use replicas, or an image of 0.3 or later",
         );
     }

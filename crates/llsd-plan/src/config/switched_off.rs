@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use super::api_name;
-use crate::releases::Era;
+use crate::releases::ServerProfile;
 
 /// The APIs that are switched off, and those that fall with them.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub(super) struct Fallen {
 }
 
 impl SwitchedOff {
-    pub(super) fn new(spec: &LlamaStackDistributionSpec, era: &Era) -> Self {
+    pub(super) fn new(spec: &LlamaStackDistributionSpec, era: &ServerProfile) -> Self {
         let names = spec.disabled.iter().flatten();
         let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
         let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();

@@ -8,7 +8,7 @@ use llsd_yaml::document::{Node, Origin};
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let monitoring = draft.spec.monitoring.as_ref();
     let is_sent = monitoring.is_some_and(|monitoring| monitoring.otlp.is_some());
-    if is_sent && draft.era.layout.has_telemetry_section {
+    if is_sent && draft.profile.layout.has_telemetry_section {
         let origin = Origin::Field(FieldPath::spec().key("monitoring").key("otlp"));
         let section = draft.document.entry_map("telemetry", &origin);
         section.set("enabled", Node::scalar(true, origin));

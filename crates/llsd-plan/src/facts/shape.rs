@@ -33,7 +33,7 @@ const URLS: [(&str, Shape); 7] = [
 ];
 
 impl Shape {
-    pub fn of(text: &str) -> Self {
+    pub fn of_value(text: &str) -> Self {
         if coerced(text) {
             return Self::Number;
         }
@@ -85,13 +85,13 @@ mod tests {
         #[case] value: &str,
         #[case] expected: &str,
     ) {
-        assert_eq!(Shape::of(value).placeholder(), expected);
-        assert_eq!(Shape::of(&Shape::of(value).placeholder()), Shape::of(value));
+        assert_eq!(Shape::of_value(value).placeholder(), expected);
+        assert_eq!(Shape::of_value(&Shape::of_value(value).placeholder()), Shape::of_value(value));
     }
 
     #[test]
     fn a_certificate_stays_one_by_its_look() {
-        let shape = Shape::of("-----BEGIN RSA PRIVATE KEY-----\nsecret");
+        let shape = Shape::of_value("-----BEGIN RSA PRIVATE KEY-----\nsecret");
         assert_eq!(shape, Shape::Pem);
         assert!(!shape.placeholder().contains("secret"));
     }

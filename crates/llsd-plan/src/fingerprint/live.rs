@@ -67,7 +67,7 @@ fn write_items(
 ) {
     let owned: Vec<(Item, &Map<String, Value>)> = fields
         .iter()
-        .filter_map(|(path, below)| Some((Item::read(path)?, below.as_object()?)))
+        .filter_map(|(path, below)| Some((Item::parse(path)?, below.as_object()?)))
         .collect();
     normal.open_list();
     for (index, item) in live.and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -91,7 +91,7 @@ pub(super) enum Item {
 }
 
 impl Item {
-    pub(super) fn read(path: &str) -> Option<Self> {
+    pub(super) fn parse(path: &str) -> Option<Self> {
         let (kind, text) = path.split_once(':')?;
         match kind {
             "k" => serde_json::from_str(text).ok().map(Self::Keys),

@@ -39,7 +39,7 @@ fn of_map(fields: &Map<String, Value>, live: Option<&Value>) -> Value {
 fn of_list(name: &str, fields: &Map<String, Value>, live: Option<&Value>) -> Value {
     let owned: Vec<(Item, &Map<String, Value>)> = fields
         .iter()
-        .filter_map(|(path, below)| Some((Item::read(path)?, below.as_object()?)))
+        .filter_map(|(path, below)| Some((Item::parse(path)?, below.as_object()?)))
         .collect();
     let items = live.and_then(Value::as_array).into_iter().flatten().enumerate();
     let held = items.filter_map(|(index, item)| {

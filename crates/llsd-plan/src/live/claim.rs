@@ -21,7 +21,7 @@ pub struct ClaimDetail {
 }
 
 impl ClaimDetail {
-    pub(super) fn read(object: &Value) -> Self {
+    pub(super) fn parse(object: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(Box::<str>::from);
         let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
         let modes = spec["accessModes"].as_array().into_iter().flatten();

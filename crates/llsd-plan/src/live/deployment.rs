@@ -69,7 +69,7 @@ pub struct RecordedHashes {
 
 impl DeploymentState {
     /// Reads the numbers and conditions of a Deployment.
-    pub fn read(object: &Value) -> Self {
+    pub fn parse(object: &Value) -> Self {
         let number =
             |value: &Value| value.as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
         let (metadata, spec, status) = (&object["metadata"], &object["spec"], &object["status"]);
@@ -146,12 +146,12 @@ impl DeploymentDetail {
         refreshed == resource.refreshed().as_deref()
     }
 
-    pub(super) fn read(object: &Value) -> Self {
+    pub(super) fn parse(object: &Value) -> Self {
         let metadata = &object["metadata"];
         let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
         let has = |name: &str| annotation(name).is_some();
         Self {
-            state: DeploymentState::read(object),
+            state: DeploymentState::parse(object),
             provider_images: provider_images(object),
             planned_for: annotation(labels::PLANNED_FOR),
             adopted: annotation(labels::ADOPTED).is_some(),

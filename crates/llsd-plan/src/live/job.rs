@@ -16,7 +16,7 @@ pub struct JobDetail {
 }
 
 impl JobDetail {
-    pub(super) fn read(object: &Value) -> Self {
+    pub(super) fn parse(object: &Value) -> Self {
         let status = &object["status"];
         let mut conditions = status["conditions"].as_array().into_iter().flatten();
         let ended = conditions.find(|condition| {
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn a_job_has_ended_once_a_condition_says_so() {
         let job = |conditions: Value| {
-            JobDetail::read(&json!({
+            JobDetail::parse(&json!({
                 "metadata": {"creationTimestamp": "1970-01-01T00:01:00Z"},
                 "status": {"active": 1, "conditions": conditions},
             }))

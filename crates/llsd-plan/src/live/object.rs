@@ -61,7 +61,7 @@ pub enum Detail {
 
 impl LiveObject {
     /// Reads a live object; with it the resource that it belongs to.
-    pub fn read(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
+    pub fn parse(kind: ObjectKind, object: &Value) -> Option<(Key, Self)> {
         let metadata = &object["metadata"];
         let text = |field: &str| metadata[field].as_str();
         let controller = metadata["ownerReferences"]
@@ -96,7 +96,7 @@ impl LiveObject {
 
     /// What is known of an object that no watch has shown, if it is the resource's own.
     pub fn owned_by(kind: ObjectKind, live: &Value, resource: &Resource) -> Option<Self> {
-        let (named, object) = Self::read(kind, live)?;
+        let (named, object) = Self::parse(kind, live)?;
         let labelled = live["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR;
         // Somebody may have taken the label away, and with it the object out of the watch. Of a
         // Secret the label is the only proof that the operator's own policy accepts.
@@ -159,8 +159,8 @@ pub fn version(metadata: &Value) -> u64 {
 fn detail(kind: ObjectKind, object: &Value) -> Detail {
     let text = |value: &Value| value.as_str().map(Box::<str>::from);
     match kind {
-        ObjectKind::Deployment => Detail::Deployment(Box::new(DeploymentDetail::read(object))),
-        ObjectKind::VolumeClaim => Detail::Claim(Box::new(ClaimDetail::read(object))),
+        ObjectKind::Deployment => Detail::Deployment(Box::new(DeploymentDetail::parse(object))),
+        ObjectKind::VolumeClaim => Detail::Claim(Box::new(ClaimDetail::parse(object))),
         ObjectKind::Ingress | ObjectKind::HttpRoute | ObjectKind::Route => Detail::Outside {
             url: outside::url(kind, object),
             refused: outside::refused(kind, object),
@@ -181,7 +181,7 @@ fn detail(kind: ObjectKind, object: &Value) -> Detail {
                 .filter_map(|secret| text(&secret["name"]))
                 .collect(),
         },
-        ObjectKind::Job => Detail::Job(JobDetail::read(object)),
+        ObjectKind::Job => Detail::Job(JobDetail::parse(object)),
         ObjectKind::Secret
         | ObjectKind::NetworkPolicy
         | ObjectKind::Service

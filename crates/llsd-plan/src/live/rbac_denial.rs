@@ -17,7 +17,7 @@ pub struct Denial {
 
 impl Denial {
     /// From the message of an answer with code 403; nothing where it was not for want of a right.
-    pub fn read(message: &str) -> Option<Self> {
+    pub fn parse(message: &str) -> Option<Self> {
         let (_, refused) = message.split_once("\" cannot ")?;
         let (verb, rest) = refused.split_once(" resource \"")?;
         let (resource, rest) = rest.split_once("\" in API group \"")?;
@@ -71,7 +71,7 @@ mod tests {
              \"deployments\" in API group \"apps\" in the namespace \"team\": RBAC: role \
              \"manager\" not found"
         );
-        let denial = Denial::read(&message).unwrap();
+        let denial = Denial::parse(&message).unwrap();
         assert_eq!(
             denial.of_operator("ClusterRole manager"),
             "the operator may not patch deployments.apps in namespace team: ClusterRole manager \
@@ -81,7 +81,7 @@ mod tests {
             "pods is forbidden: User \"{USER}\" cannot list resource \"pods\" in API group \"\" at \
              the cluster scope"
         );
-        let denial = Denial::read(&message).unwrap();
+        let denial = Denial::parse(&message).unwrap();
         assert_eq!(denial.of_caller(), "you may not list pods in all namespaces");
     }
 
@@ -94,7 +94,7 @@ mod tests {
             "admission webhook \"policy.example.com\" denied the request: no",
             "",
         ] {
-            assert_eq!(Denial::read(message), None, "{message}");
+            assert_eq!(Denial::parse(message), None, "{message}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn migrate(source: &Value) -> Migrated {
 
 /// The same with the configuration inside the image, where the facts have it.
 pub fn migrate_with(source: &Value, facts: &Facts) -> Migrated {
-    if Version::of(source) != Some(Version::V1Alpha1) {
+    if Version::from_object(source) != Some(Version::V1Alpha1) {
         return Migrated { object: source.clone(), decisions: Vec::new(), moves: Vec::new() };
     }
     let Lifted { rest, parts } = lift(source);

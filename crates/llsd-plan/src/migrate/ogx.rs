@@ -10,7 +10,7 @@ use crate::config::api_name::in_resource;
 use crate::facts::Facts;
 use crate::problems::FieldPath;
 use crate::releases::{
-    Catalogue, Distribution, ProviderType, Releases, Server, release_of, server_of,
+    Catalogue, Distribution, ProviderType, Releases, ServerFamily, release_of, server_of,
 };
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
@@ -23,7 +23,7 @@ pub struct Target(Catalogue);
 impl Target {
     /// The release that the named distributions have: `ogx-1.5.0`, or `ogx-1.5`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let newest = newest(Server::Ogx);
+        let newest = newest(ServerFamily::Ogx);
         let name = &newest.release.name;
         let patch = name.strip_prefix(text).filter(|_| text.contains('.'));
         if patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.')) {
@@ -39,7 +39,7 @@ impl Target {
     }
 }
 
-fn newest(server: Server) -> Catalogue {
+fn newest(server: ServerFamily) -> Catalogue {
     let releases = Releases::shipped();
     releases.catalogue_of(releases.newest(server))
 }
@@ -48,7 +48,7 @@ fn newest(server: Server) -> Catalogue {
 pub fn migrate_to(source: &Value, facts: &Facts, target: Target) -> Migrated {
     let migrated = migrate_with(source, facts);
     let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
-    let before = newest(Server::LlamaStack);
+    let before = newest(ServerFamily::LlamaStack);
     let mut moving = MoveToOgx { migrated, is_same_version, before, after: target.0 };
     if moving.distribution() {
         moving.gone();
@@ -73,7 +73,7 @@ impl MoveToOgx {
         let asked = &self.migrated.object["spec"]["distribution"];
         if let Some(image) = asked["image"].as_str() {
             let release = release_of(image, None);
-            if release.as_deref().and_then(server_of) != Some(Server::Ogx) {
+            if release.as_deref().and_then(server_of) != Some(ServerFamily::Ogx) {
                 let message = format!(
                     "an image is yours to choose: put one of {} in its place, and use `--release \
                      {}` where its name does not say it; all else is for OGX now",
@@ -86,7 +86,7 @@ impl MoveToOgx {
         }
         let Some(name) = asked["name"].as_str().map(str::to_owned) else { return false };
         let Some(old) = Distribution::all().get(&name) else { return false };
-        if server_of(&old.release) == Some(Server::Ogx) {
+        if server_of(&old.release) == Some(ServerFamily::Ogx) {
             return true;
         }
         let succeeds = |new: &&Distribution| new.succeeds.as_ref() == Some(&name);

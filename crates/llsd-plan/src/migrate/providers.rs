@@ -31,7 +31,8 @@ pub(super) fn field(
     let alone = provider.config.get(key).and_then(Value::as_str).is_some_and(|text| {
         whole(text).is_some_and(|reference| !matches!(reference.form, Form::Alternative(_)))
     });
-    let is_key = named(base, provider, ProviderType::key, &["api_key", "api_token"]) == Some(key);
+    let is_key =
+        config_key(base, provider, ProviderType::key, &["api_key", "api_token"]) == Some(key);
     match given {
         Given::Secret { .. } if !alone => {
             Err(format!("no field takes `{key}` of the provider `{}` from a Secret", provider.id))
@@ -57,7 +58,7 @@ fn plain_field(
     text: &str,
     alone: bool,
 ) -> Field {
-    let endpoint = named(base, provider, ProviderType::endpoint, &["url", "base_url"]);
+    let endpoint = config_key(base, provider, ProviderType::endpoint, &["url", "base_url"]);
     // A number where text belongs stops the server either way; as a setting it does so unchanged.
     if !alone || (base.era.layout.coerces_variables && coerced(text)) {
         return Field::Setting(key.to_owned());
@@ -74,7 +75,7 @@ fn plain_field(
 }
 
 /// The key of the provider's own config that generation would take for an endpoint or a key.
-fn named(
+fn config_key(
     base: &Base<'_>,
     provider: &BaseProvider<'_>,
     of: impl Fn(ProviderType) -> Option<&'static str>,

@@ -70,7 +70,7 @@ pub(super) fn shield_index(places: &[VariableUse]) -> Option<usize> {
 
 fn id(entry: &Value) -> Option<String> {
     let written = entry.get("provider_id")?.as_str()?;
-    EffectiveId::of(written, "").map(|id| id.id)
+    EffectiveId::parse(written, "").map(|id| id.id)
 }
 
 /// A model's entry; the provider is named where it is not the only one.

@@ -27,7 +27,7 @@ pub(super) fn turn(migrated: &mut Migrated, facts: &Facts) {
     else {
         return;
     };
-    let variables = variables::read(env);
+    let variables = variables::parse(env);
     let given = facts.image.base.as_ref();
     let document = given.and_then(|base| document::read(&base.text).ok());
     let given = given.zip(document.as_ref());
@@ -86,7 +86,7 @@ fn base<'d>(
                     inside it, they can be turned"
             .to_owned());
     };
-    Base::of(name).ok_or_else(|| format!("no distribution {name} is known"))
+    Base::of_distribution(name).ok_or_else(|| format!("no distribution {name} is known"))
 }
 
 impl Choice<'_> {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::releases::{Era, Releases, detect};
+use crate::releases::{Releases, ServerProfile, detect};
 use crate::server::substitution::{EffectiveId, references};
 
 /// The configuration that a distribution runs.
 pub(super) struct Base<'d> {
     /// `starter 0.7.3`, or the file.
     pub(super) title: String,
-    pub(super) era: Era,
+    pub(super) era: ServerProfile,
     document: &'d Value,
     pub(super) providers: Vec<BaseProvider<'d>>,
 }
@@ -55,7 +55,7 @@ impl<'d> Base<'d> {
     }
 
     /// The configuration behind a name; nothing for a name that is not known.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn of_distribution(name: &str) -> Option<Self> {
         let releases = Releases::shipped();
         let distribution = releases.distributions.get(name)?;
         let (document, _) = distribution.document();
@@ -73,7 +73,7 @@ impl<'d> Base<'d> {
                 "providers" => {
                     for entries in value.as_object().into_iter().flat_map(|apis| apis.values()) {
                         for entry in entries.as_array().into_iter().flatten() {
-                            if EffectiveId::of(text(entry, "provider_id"), "").is_some() {
+                            if EffectiveId::parse(text(entry, "provider_id"), "").is_some() {
                                 found.provider(entry, next);
                                 next += 1;
                             }
@@ -120,7 +120,8 @@ fn providers(document: &Value) -> Vec<BaseProvider<'_>> {
     entries
         .filter_map(|(api, entry)| {
             let kind = text(entry, "provider_type").to_owned();
-            let EffectiveId { id, condition } = EffectiveId::of(text(entry, "provider_id"), &kind)?;
+            let EffectiveId { id, condition } =
+                EffectiveId::parse(text(entry, "provider_id"), &kind)?;
             let config = entry.get("config").unwrap_or(&Value::Null);
             Some(BaseProvider { api: api.clone(), id, kind, switch: condition, config })
         })

@@ -27,7 +27,7 @@ const READ_BY_LIBRARIES: [&str; 5] = ["AWS_", "OTEL_", "HF_", "SSL_", "PYTHON"];
 /// Variables that name another configuration than the distribution's own.
 pub(super) const OTHER_CONFIGURATION: [&str; 2] = ["RUN_CONFIG_PATH", "LLAMA_STACK_CONFIG"];
 
-pub(super) fn read(env: &[Value]) -> Vec<Variable<'_>> {
+pub(super) fn parse(env: &[Value]) -> Vec<Variable<'_>> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for name in env.iter().filter_map(name) {
         *times.entry(name).or_default() += 1;

@@ -14,7 +14,7 @@ use llsd_api::v1alpha2::{
 use super::{labels, names};
 use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
-use crate::releases::Server;
+use crate::releases::ServerFamily;
 use crate::server::paths::DEFAULT_MOUNT_PATH;
 use crate::values::sha256;
 
@@ -31,7 +31,7 @@ pub struct Blueprint<'a> {
     pub container_name: String,
     pub config: ConfigSource,
     /// The server that the image holds.
-    pub server: Server,
+    pub server: ServerFamily,
     /// Environment that generation asks for: secrets, telemetry, storage.
     pub environment: Vec<Variable>,
     /// The sidecar that logs in to Redis for the server.
@@ -79,7 +79,7 @@ pub struct ConfigCopy {
 }
 
 impl ConfigCopy {
-    pub fn of(found: &ConfigMapFacts) -> Self {
+    pub fn from_facts(found: &ConfigMapFacts) -> Self {
         Self::holding(found.data.clone(), found.binary_data.clone())
     }
 

@@ -58,7 +58,7 @@ struct RecordedImage {
 impl ImageRecord {
     /// Of images that were read in full; of no other is there anything to keep. Of providers alone only
     /// where the server's image has no digest: what runs pinned may be in the record that this one replaces.
-    pub fn of<'p>(
+    pub fn from_facts<'p>(
         facts: &ImageFacts,
         providers: impl IntoIterator<Item = &'p ExternalProviderFacts>,
     ) -> Option<Self> {
@@ -97,7 +97,7 @@ impl ImageRecord {
     }
 
     /// Nothing where the text is no record, or one of another version.
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let record: Self = serde_json::from_str(text).ok().filter(|_| text.len() <= MAX_BYTES)?;
         (record.version == VERSION).then_some(record)
     }
@@ -182,15 +182,15 @@ mod tests {
 
     #[test]
     fn what_is_read_back_is_what_the_registry_said() {
-        let text = ImageRecord::of(&facts(), []).unwrap().text().unwrap();
-        let record = ImageRecord::read(&text).unwrap();
+        let text = ImageRecord::from_facts(&facts(), []).unwrap().text().unwrap();
+        let record = ImageRecord::parse(&text).unwrap();
         assert_eq!(record.facts("sha256:0"), Some(facts()));
         assert_eq!(record.facts("sha256:1"), None);
         let bare =
             ImageFacts { digest: Some("sha256:1".into()), inspected: true, ..<_>::default() };
-        let text = ImageRecord::of(&bare, []).unwrap().text().unwrap();
+        let text = ImageRecord::from_facts(&bare, []).unwrap().text().unwrap();
         assert_eq!(text, r#"{"version":1,"images":[{"digest":"sha256:1"}]}"#);
-        assert_eq!(ImageRecord::read(&text).unwrap().facts("sha256:1"), Some(bare));
+        assert_eq!(ImageRecord::parse(&text).unwrap().facts("sha256:1"), Some(bare));
     }
 
     #[test]
@@ -202,17 +202,18 @@ mod tests {
         };
         let away =
             ExternalProviderFacts { unavailable: Some("away".to_owned()), ..provider("sha256:8") };
-        let text = ImageRecord::of(&facts(), [&provider("sha256:7"), &away]).unwrap().text();
-        let record = ImageRecord::read(&text.unwrap()).unwrap();
+        let text =
+            ImageRecord::from_facts(&facts(), [&provider("sha256:7"), &away]).unwrap().text();
+        let record = ImageRecord::parse(&text.unwrap()).unwrap();
         assert_eq!(record.provider("sha256:7"), Some(provider("sha256:7")));
         assert_eq!(record.provider("sha256:8"), None);
         assert_eq!((record.facts("sha256:7"), record.facts("sha256:0")), (None, Some(facts())));
 
         let server = ImageFacts { unavailable: Some("away".into()), ..<_>::default() };
-        let alone = ImageRecord::of(&server, [&provider("sha256:7")]).unwrap();
+        let alone = ImageRecord::from_facts(&server, [&provider("sha256:7")]).unwrap();
         assert_eq!(alone.provider("sha256:7"), Some(provider("sha256:7")));
         let pinned = ImageFacts { digest: Some("sha256:0".into()), ..server };
-        assert_eq!(ImageRecord::of(&pinned, [&provider("sha256:7")]), None);
+        assert_eq!(ImageRecord::from_facts(&pinned, [&provider("sha256:7")]), None);
     }
 
     #[test]
@@ -221,11 +222,11 @@ mod tests {
         let failed = ImageFacts { unavailable: Some("gone".into()), ..facts() };
         let unread = ImageFacts { inspected: false, ..facts() };
         for facts in [unpinned, failed, unread] {
-            assert_eq!(ImageRecord::of(&facts, []), None);
+            assert_eq!(ImageRecord::from_facts(&facts, []), None);
         }
         let mut large = facts();
         large.base.as_mut().unwrap().text = "\n".repeat(MAX_BYTES / 2);
-        assert_eq!(ImageRecord::of(&large, []).unwrap().text(), None);
+        assert_eq!(ImageRecord::from_facts(&large, []).unwrap().text(), None);
     }
 
     #[test]
@@ -234,10 +235,10 @@ mod tests {
             {"digest": "sha256:9", "kind": "Provider", "labels": {"a": "b"}},
             {"digest": "sha256:1", "layers": 3},
         ]});
-        let record = ImageRecord::read(&later.to_string()).unwrap();
+        let record = ImageRecord::parse(&later.to_string()).unwrap();
         assert!(record.facts("sha256:1").is_some());
         for other in [r#"{"version": 2, "images": []}"#, "{}", "", r#"{"version": "1"}"#] {
-            assert_eq!(ImageRecord::read(other), None, "{other}");
+            assert_eq!(ImageRecord::parse(other), None, "{other}");
         }
     }
 
@@ -245,7 +246,7 @@ mod tests {
     fn it_belongs_to_its_resource() {
         let resource = json!({"metadata": {"name": "llama", "namespace": "ns", "uid": "u"}});
         let resource = Resource::parse(&resource);
-        let text = ImageRecord::of(&facts(), []).unwrap().text().unwrap();
+        let text = ImageRecord::from_facts(&facts(), []).unwrap().text().unwrap();
         let object = object(&resource, &text, "0123456789abcdef").unwrap();
         assert_eq!(object.name, "llama-images-01234567");
         assert_eq!(object.json["immutable"], true);

@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_name_of_an_object_tells_its_resource() {
         for kind in ObjectKind::ALL {
-            let named = match names::of(*kind, "llama") {
+            let named = match names::only_name(*kind, "llama") {
                 Some(name) => vec![name],
                 None if *kind == ObjectKind::Secret => vec![
                     names::storage_secret("llama", None),

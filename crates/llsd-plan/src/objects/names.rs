@@ -4,7 +4,7 @@
 use super::kind::ObjectKind;
 
 /// The one name that an object of this kind has; `None` where there are several, named by their content.
-pub fn of(kind: ObjectKind, resource: &str) -> Option<String> {
+pub fn only_name(kind: ObjectKind, resource: &str) -> Option<String> {
     Some(match kind {
         ObjectKind::ServiceAccount => service_account(resource),
         ObjectKind::VolumeClaim => volume_claim(resource),

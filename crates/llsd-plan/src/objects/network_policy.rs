@@ -196,7 +196,7 @@ fn warn_of_locked_out_controller(blueprint: &Blueprint, findings: &mut Findings)
     let nobody = allowed.namespaces.is_none_or(|namespaces| namespaces.is_empty())
         && allowed.labels.is_none_or(|labels| labels.is_empty());
     // On OpenShift the routers, which were let in, also serve Ingresses.
-    let elsewhere = exposure::of(blueprint).is_some_and(|exposure| match exposure.via {
+    let elsewhere = exposure::exposure(blueprint).is_some_and(|exposure| match exposure.via {
         Via::Ingress => !blueprint.serves(ObjectKind::Route.api()),
         Via::HttpRoute(_) => true,
         Via::Route => false,

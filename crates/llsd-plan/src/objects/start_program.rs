@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::blueprint::{Blueprint, ConfigSource, Owner};
 use super::kind::ObjectKind;
 use super::{labels, names};
-use crate::releases::Server;
+use crate::releases::ServerFamily;
 use crate::values::sha256;
 
 /// The keys, and so the names of the files. `launch.py` starts the server, and where a start has failed
@@ -45,7 +45,7 @@ pub(super) fn is_used(blueprint: &Blueprint) -> bool {
     let starts_itself = match blueprint.config {
         // The entrypoint of OGX's images ends with success when the server does not start.
         ConfigSource::Default => {
-            blueprint.server == Server::LlamaStack && !blueprint.listens_otherwise()
+            blueprint.server == ServerFamily::LlamaStack && !blueprint.listens_otherwise()
         }
         ConfigSource::Generated { .. } | ConfigSource::Override { .. } => false,
     };

@@ -115,7 +115,7 @@ fn override_config(
     };
     Some(ConfigSource::Override {
         hash: Some(sha256::hex(&found.data[key])),
-        copy: Some(ConfigCopy::of(found)),
+        copy: Some(ConfigCopy::from_facts(found)),
         config_map: name,
         key: key.to_owned(),
     })

@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Release, Server, detect, row_of, server_of};
+use crate::releases::{Release, ServerFamily, detect, row_of, server_of};
 use crate::resource::image::RequestedImage;
 use llsd_yaml::document;
 
@@ -64,7 +64,7 @@ fn runs_several(spec: &LlamaStackDistributionSpec) -> bool {
 
 fn is_ogx(image: &RequestedImage, facts: &Facts) -> bool {
     let release = image.release(facts.image.release.as_deref());
-    release.as_deref().and_then(server_of) == Some(Server::Ogx)
+    release.as_deref().and_then(server_of) == Some(ServerFamily::Ogx)
 }
 
 /// The release inside the image, or one of its layout, as far as either is known.

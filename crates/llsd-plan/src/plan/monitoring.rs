@@ -39,7 +39,7 @@ pub(super) fn add(
             Some(layout) if !layout.serves_metrics => findings.problem(
                 &path,
                 Reason::Invalid,
-                format!("{} serves no metrics; OGX 1.2 and later do", named(layout)),
+                format!("{} serves no metrics; OGX 1.2 and later do", title(layout)),
                 "run an image of OGX 1.2 or later, or send telemetry by monitoring.otlp",
             ),
             Some(_) => {}
@@ -61,13 +61,13 @@ pub(super) fn add(
             Some(layout) if !layout.reads_otlp_variables => findings.problem(
                 &path,
                 Reason::Invalid,
-                format!("{} sends telemetry by a provider of its own", named(layout)),
+                format!("{} sends telemetry by a provider of its own", title(layout)),
                 "configure providers.telemetry, or run an image of 0.3 or later",
             ),
             Some(layout) if layout.has_telemetry_section && is_own(config) => findings.warning(
                 &path,
                 Reason::Conflict,
-                format!("{} sends nothing until its file switches telemetry on", named(layout)),
+                format!("{} sends nothing until its file switches telemetry on", title(layout)),
                 "set telemetry.enabled in the ConfigMap of overrideConfig",
             ),
             Some(_) => {}
@@ -103,7 +103,7 @@ fn is_own(config: &ConfigSource) -> bool {
 }
 
 /// As messages name a release: with its server where its number alone does not tell.
-fn named(layout: &Release) -> String {
+fn title(layout: &Release) -> String {
     let name = &layout.layout;
     if name.starts_with("OGX") { name.clone() } else { format!("llama-stack {name}") }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::facts::OperatorFacts;
 use crate::problems::{FieldPath, Findings, Problem, Reason};
-use crate::releases::{Server, server_of};
+use crate::releases::{ServerFamily, server_of};
 use crate::resource::image;
 
 const PAGE: &str = "docs/from-llama-stack-to-ogx.md";
@@ -29,10 +29,10 @@ pub fn moved(spec: &LlamaStackDistributionSpec, status: &Value) -> Vec<Problem> 
 pub(super) fn remark(
     status: &Value,
     spec: &LlamaStackDistributionSpec,
-    server: Server,
+    server: ServerFamily,
     findings: &mut Findings,
 ) {
-    let Some(before) = llama_stack(status).filter(|_| server == Server::Ogx) else { return };
+    let Some(before) = llama_stack(status).filter(|_| server == ServerFamily::Ogx) else { return };
     let (kv, sql) = spec.storage.as_ref().map_or((None, None), |storage| {
         let kv = storage.kv.as_ref().and_then(|kv| kv.kind.as_ref());
         (kv, storage.sql.as_ref().and_then(|sql| sql.kind.as_ref()))
@@ -87,5 +87,5 @@ fn llama_stack(status: &Value) -> Option<String> {
     let planned =
         || status["resolvedDistribution"]["server"].as_str()?.strip_prefix("llama-stack ");
     let release = answered.filter(|said| !said.is_empty()).or_else(planned)?;
-    (server_of(release) == Some(Server::LlamaStack)).then(|| format!("llama-stack {release}"))
+    (server_of(release) == Some(ServerFamily::LlamaStack)).then(|| format!("llama-stack {release}"))
 }

@@ -11,7 +11,7 @@ use crate::resource::image::RequestedImage;
 use crate::resource::template_inputs::{self, Inputs};
 
 /// What the record on the Deployment says of the resource as it is now.
-pub(super) fn of(
+pub(super) fn own_inputs(
     resource: &Resource,
     spec: &LlamaStackDistributionSpec,
     image: &RequestedImage,

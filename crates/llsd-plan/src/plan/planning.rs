@@ -14,7 +14,7 @@ use super::{
 use crate::config::wiring::{Database, ExternalInstall, Variable, VariableValue};
 use crate::config::{self, Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
-use crate::objects::judge_job::Shapes;
+use crate::objects::preflight_job::Shapes;
 use crate::objects::{
     Blueprint, ConfigSource, Objects, ca_bundle, objects, service, storage_secret, withheld,
 };
@@ -50,20 +50,20 @@ pub struct Plan {
     pub rollback: RollbackPolicy,
     /// Whether it is judged before pods are replaced, and what is known for that.
     pub preflight: PreflightPolicy,
-    pub judged_with: JudgedWith,
+    pub preflight_inputs: PreflightInputs,
     pub warnings: Vec<Problem>,
 }
 
 /// What a judgement needs to know beyond the objects.
 #[derive(Clone, Debug, Default)]
-pub struct JudgedWith {
+pub struct PreflightInputs {
     pub shapes: Shapes,
     /// Claims of the user's own, by their access modes.
     pub claims: BTreeMap<String, Vec<String>>,
 }
 
-impl JudgedWith {
-    fn of(facts: &Facts) -> Self {
+impl PreflightInputs {
+    fn from_facts(facts: &Facts) -> Self {
         let shapes = facts.secrets.iter().map(|(name, secret)| {
             let keys = secret.keys.iter().map(|(key, value)| (key.clone(), value.shape));
             (name.clone(), keys.collect())
@@ -124,7 +124,8 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         &mut findings,
         &mut unavailable,
     );
-    let references = secret_references::of(spec, generated.as_ref(), merged.as_ref());
+    let references =
+        secret_references::secret_references(spec, generated.as_ref(), merged.as_ref());
     secret_check::check(&references, facts, namespace, &mut findings);
     user_variables::check(spec, facts, namespace, &mut findings);
     let database = generated
@@ -151,7 +152,8 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     monitoring::add((spec, &**name), &config, layout, &mut environment, &mut findings);
     let external = external(generated.as_ref(), merged.as_ref());
     let inputs = resource.generation.map(|_| {
-        own_inputs::of(resource, spec, &image, &references, ca_bundle.as_deref(), facts).text()
+        own_inputs::own_inputs(resource, spec, &image, &references, ca_bundle.as_deref(), facts)
+            .text()
     });
     let blueprint = Blueprint {
         name,
@@ -195,7 +197,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         withheld,
         rollback: workload.and_then(|it| it.rollback).unwrap_or(facts.operator.rollback),
         preflight: workload.and_then(|it| it.preflight).unwrap_or(facts.operator.preflight),
-        judged_with: JudgedWith::of(facts),
+        preflight_inputs: PreflightInputs::from_facts(facts),
         warnings: findings.warnings,
     }))
 }

@@ -127,7 +127,7 @@ impl Walk {
     }
 
     fn provider(&mut self, entry: &Lenient<ProviderEntry>, path: &FieldPath) {
-        let Some(entry) = entry.read() else { return };
+        let Some(entry) = entry.understood() else { return };
         self.secret(Purpose::ProviderSecret, entry.api_key.as_ref(), path.key("apiKey"));
         if let Some(Host::Secret(secret)) = &entry.host {
             self.secret(Purpose::ProviderSecret, Some(secret), path.key("host"));
@@ -238,7 +238,8 @@ impl Walk {
     }
 
     fn secret(&mut self, purpose: Purpose, secret: Option<&Lenient<SecretRef>>, path: FieldPath) {
-        if let Some(SecretKey { name, key }) = secret.and_then(Lenient::read).map(SecretRef::target)
+        if let Some(SecretKey { name, key }) =
+            secret.and_then(Lenient::understood).map(SecretRef::target)
         {
             self.add(purpose, ObjectKind::Secret, name, Some(key), path);
         }
@@ -282,7 +283,7 @@ pub struct References {
 }
 
 /// Everything that must be gathered for a resource of this namespace.
-pub fn of(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
+pub fn references(spec: &LlamaStackDistributionSpec, namespace: &str) -> References {
     let external = spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
     let external = external.flat_map(|(_, providers)| providers.iter().flatten());
     let mut found = References {

@@ -14,7 +14,7 @@ use crate::problems::{Findings, Reason};
 use crate::values::connection::Form;
 
 /// Every secret key that the pod depends on.
-pub(super) fn of(
+pub(super) fn secret_references(
     spec: &LlamaStackDistributionSpec,
     generated: Option<&Generated>,
     merged: Option<&Merged>,

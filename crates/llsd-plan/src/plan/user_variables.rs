@@ -19,7 +19,7 @@ pub(super) fn check(
     namespace: &str,
     findings: &mut Findings,
 ) {
-    for reference in of(spec) {
+    for reference in user_references(spec) {
         match reference.kind {
             ObjectKind::Secret => check_secret(&reference, facts, namespace, findings),
             _ => check_config_map(&reference, facts, findings),
@@ -30,13 +30,13 @@ pub(super) fn check(
 /// A hash over everything that the variables are made from, as far as it is known.
 pub(super) fn hash(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Option<String> {
     let mut lines: Vec<String> =
-        of(spec).iter().flat_map(|reference| contents(reference, facts)).collect();
+        user_references(spec).iter().flat_map(|reference| contents(reference, facts)).collect();
     lines.sort();
     lines.dedup();
     (!lines.is_empty()).then(|| sha256::hex(&lines.concat()))
 }
 
-fn of(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
+fn user_references(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
     let mut references = references::walk(spec);
     references.retain(|reference| {
         matches!(reference.purpose, Purpose::Variable | Purpose::OptionalVariable)

@@ -3,11 +3,11 @@
 use llsd_api::v1alpha2::{AccessSpec, TenancyMode};
 use serde_json::{Map, Value};
 
+use super::authentication::caller;
 use super::caller::{Caller, Stranger};
 use super::policies::Policies;
 use super::route::decide_route;
-use super::rule::Verdict;
-use super::way_in::caller;
+use super::rule::RuleDecision;
 use crate::releases::Release;
 use crate::server::paths::OPEN_PATHS;
 
@@ -34,7 +34,7 @@ pub enum Answer {
     Decided {
         /// Nobody on open paths, even with a token.
         caller: Option<Caller>,
-        verdict: Verdict,
+        verdict: RuleDecision,
     },
 }
 

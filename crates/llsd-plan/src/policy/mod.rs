@@ -4,6 +4,7 @@
 //! met here, nor those before 0.3, which ask the probes of their own pods for a token.
 
 mod answer;
+mod authentication;
 mod caller;
 mod claims;
 pub mod condition;
@@ -15,13 +16,12 @@ mod route;
 mod rule;
 mod scope;
 mod tenant;
-mod way_in;
 
 pub use answer::{Answer, Request, answer};
+pub use authentication::caller;
 pub use caller::{Attributes, Caller, Stranger};
 pub use condition::{Condition, Mistake};
-pub use policies::{Policies, read};
+pub use policies::{Policies, parse_policies};
 pub use resource::decide_resource;
 pub use route::decide_route;
-pub use rule::{By, Outcome, Verdict};
-pub use way_in::caller;
+pub use rule::{By, Outcome, RuleDecision};

@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::{AccessRule, AccessSpec, Action, RouteRule, Scope};
 use super::condition::{Condition, Mistake, parse};
 use super::pattern::Fault;
 use super::rule::{Effect, Guard, Rule};
-use super::scope::{Deed, Paths, Resources, without_end_slash};
+use super::scope::{Paths, ResourceScope, Resources, without_end_slash};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Release;
 
@@ -15,12 +15,15 @@ use crate::releases::Release;
 pub struct Policies {
     pub(super) release: &'static Release,
     pub(super) routes: Vec<Rule<Vec<Paths>>>,
-    pub(super) rules: Vec<Rule<Deed>>,
+    pub(super) rules: Vec<Rule<ResourceScope>>,
 }
 
 /// Reads `spec.access` as a release does. Problems are of rules that the server would refuse, or would pass
 /// over without a word.
-pub fn read(spec: &AccessSpec, release: &'static Release) -> Result<Policies, Vec<Problem>> {
+pub fn parse_policies(
+    spec: &AccessSpec,
+    release: &'static Release,
+) -> Result<Policies, Vec<Problem>> {
     let access = FieldPath::spec().key("access");
     let mut reader = Reader { release, findings: Findings::default() };
     let routes = spec.routes.iter().enumerate();
@@ -41,7 +44,7 @@ pub fn read(spec: &AccessSpec, release: &'static Release) -> Result<Policies, Ve
 impl Policies {
     /// The first rule that means to permit creating, where none of those can ever hold.
     pub fn vain_create(&self) -> Option<usize> {
-        let permits = |rule: &&Rule<Deed>| {
+        let permits = |rule: &&Rule<ResourceScope>| {
             rule.effect == Effect::Permit && rule.scope.actions.contains(&Action::Create)
         };
         let mut meant = self.rules.iter().filter(permits);
@@ -75,14 +78,14 @@ impl Reader {
         self.sound(if slash { Err(end_slash(text)) } else { read }, at)
     }
 
-    fn rule(&mut self, rule: &AccessRule, at: &FieldPath) -> Option<Rule<Deed>> {
+    fn rule(&mut self, rule: &AccessRule, at: &FieldPath) -> Option<Rule<ResourceScope>> {
         let guard = self.guard(rule.when.as_ref(), rule.unless.as_ref(), at);
         let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;
         let scope = self.deed(scope, &at.key(key));
         Some(Rule { effect, scope: scope?, guard: guard? })
     }
 
-    fn deed(&mut self, scope: &Scope, at: &FieldPath) -> Option<Deed> {
+    fn deed(&mut self, scope: &Scope, at: &FieldPath) -> Option<ResourceScope> {
         let given = |text: &&str| !text.is_empty();
         let resource = match scope.resource.as_deref().filter(given) {
             None => None,
@@ -96,7 +99,7 @@ impl Reader {
             }
         };
         let principal = scope.principal.as_deref().filter(given).map(str::to_owned);
-        Some(Deed { principal, actions: scope.actions.clone(), resource })
+        Some(ResourceScope { principal, actions: scope.actions.clone(), resource })
     }
 
     fn guard(
@@ -120,7 +123,7 @@ impl Reader {
         let mut read = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let at = if matches!(list, OneOrMany::One(_)) { at.clone() } else { at.index(index) };
-            let text = entry.read().map(String::as_str).unwrap_or_default();
+            let text = entry.understood().map(String::as_str).unwrap_or_default();
             read.push(self.sound(parse(text, self.release), &at));
         }
         read.into_iter().collect()
@@ -198,7 +201,7 @@ mod tests {
         let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
         let authentication = json!({"kubernetes": {}});
         let spec = json!({"authentication": authentication, "routes": routes, "rules": rules});
-        let problems = read(&serde_json::from_value(spec).unwrap(), release).unwrap_err();
+        let problems = parse_policies(&serde_json::from_value(spec).unwrap(), release).unwrap_err();
         problems.into_iter().map(|problem| problem.path.to_string()).collect()
     }
 
@@ -247,7 +250,7 @@ mod tests {
         let mut rules: Vec<Value> = conditions.as_array().unwrap().iter().map(create).collect();
         rules.push(json!({"permit": {"actions": ["read"]}}));
         let spec = json!({"authentication": {"kubernetes": {}}, "rules": rules});
-        let read = read(&serde_json::from_value(spec).unwrap(), release).unwrap();
+        let read = parse_policies(&serde_json::from_value(spec).unwrap(), release).unwrap();
         assert_eq!(read.vain_create(), expected);
     }
 

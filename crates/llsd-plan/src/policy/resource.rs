@@ -5,8 +5,8 @@ use llsd_api::v1alpha2::Action;
 use super::caller::Caller;
 use super::condition::Condition;
 use super::policies::Policies;
-use super::rule::{By, Match, Outcome, Rule, Verdict, first};
-use super::scope::Deed;
+use super::rule::{By, Match, Outcome, Rule, RuleDecision, first};
+use super::scope::ResourceScope;
 use crate::releases::Release;
 
 /// Whether a caller may do something to a resource, `model::llama`, that `owner` made. Whatever is created
@@ -17,14 +17,14 @@ pub fn decide_resource(
     action: Action,
     resource: &str,
     owner: Option<&Caller>,
-) -> Verdict {
+) -> RuleDecision {
     let Some(caller) = caller else {
-        return Verdict { outcome: Outcome::Allowed, by: By::Nobody };
+        return RuleDecision { outcome: Outcome::Allowed, by: By::Nobody };
     };
     if owner.is_some_and(|owner| owner.is_of_another_tenant(caller)) {
-        return Verdict { outcome: Outcome::Denied, by: By::OtherTenant };
+        return RuleDecision { outcome: Outcome::Denied, by: By::OtherTenant };
     }
-    let holds = |rule: &Rule<Deed>| {
+    let holds = |rule: &Rule<ResourceScope>| {
         let deed = &rule.scope;
         let is_meant = deed.principal.as_ref().is_none_or(|name| *name == caller.principal)
             && deed.actions.contains(&action)
@@ -40,8 +40,10 @@ pub fn decide_resource(
     let mut own = default_rules(policies.release);
     let holds = |condition: &Condition| condition.holds(caller, owner, policies.release);
     match own.find(|(_, conditions)| conditions.iter().all(holds)) {
-        Some((sentence, _)) => Verdict { outcome: Outcome::Allowed, by: By::Default(sentence) },
-        None => Verdict { outcome: Outcome::Denied, by: By::NoRule },
+        Some((sentence, _)) => {
+            RuleDecision { outcome: Outcome::Allowed, by: By::Default(sentence) }
+        }
+        None => RuleDecision { outcome: Outcome::Denied, by: By::NoRule },
     }
 }
 

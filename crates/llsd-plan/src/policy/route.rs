@@ -2,30 +2,30 @@
 
 use super::caller::Caller;
 use super::policies::Policies;
-use super::rule::{By, Match, Outcome, Verdict, first};
+use super::rule::{By, Match, Outcome, RuleDecision, first};
 use super::scope::{Paths, without_end_slash};
 use crate::server::paths::OPEN_PATHS;
 
 /// Whether a caller may call a path. Nobody is who comes without being known, as on open paths. The method
 /// is no matter.
-pub fn decide_route(policies: &Policies, caller: Option<&Caller>, path: &str) -> Verdict {
+pub fn decide_route(policies: &Policies, caller: Option<&Caller>, path: &str) -> RuleDecision {
     if policies.routes.is_empty() {
-        return Verdict { outcome: Outcome::Allowed, by: By::NoPolicy };
+        return RuleDecision { outcome: Outcome::Allowed, by: By::NoPolicy };
     }
     let path = without_end_slash(path);
     if OPEN_PATHS.contains(&path) {
-        return Verdict { outcome: Outcome::Allowed, by: By::OpenPaths };
+        return RuleDecision { outcome: Outcome::Allowed, by: By::OpenPaths };
     }
     first(&policies.routes, |rule| {
         if !rule.guard.holds_for_route(caller, policies.release) {
             return Match::No;
         }
-        named(&rule.scope, path)
+        any_matches(&rule.scope, path)
     })
 }
 
 /// A path that one pattern surely names is named, whatever the others say.
-fn named(scope: &[Paths], path: &str) -> Match {
+fn any_matches(scope: &[Paths], path: &str) -> Match {
     let found: Vec<Match> = scope.iter().map(|paths| paths.matches(path)).collect();
     let is = |wanted| found.contains(&wanted);
     if is(Match::Yes) {

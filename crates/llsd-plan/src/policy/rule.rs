@@ -72,7 +72,7 @@ pub enum By {
 
 /// What the server decides, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RuleDecision {
     pub outcome: Outcome,
     pub by: By,
 }
@@ -122,7 +122,7 @@ impl Guard {
 }
 
 /// The verdict of rules in their order; each is asked whether it holds.
-pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> Verdict {
+pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> RuleDecision {
     for (index, rule) in rules.iter().enumerate() {
         let outcome = match (holds(rule), rule.effect) {
             (Match::No, _) => continue,
@@ -130,7 +130,7 @@ pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> 
             (Match::Yes, Effect::Permit) => Outcome::Allowed,
             (Match::Yes, Effect::Forbid) => Outcome::Denied,
         };
-        return Verdict { outcome, by: By::Rule(index) };
+        return RuleDecision { outcome, by: By::Rule(index) };
     }
-    Verdict { outcome: Outcome::Denied, by: By::NoRule }
+    RuleDecision { outcome: Outcome::Denied, by: By::NoRule }
 }

@@ -13,7 +13,7 @@ pub(super) enum Paths {
     Beginning(String),
     Exactly(String),
     Like(Pattern),
-    Unjudged,
+    Unknown,
 }
 
 impl Paths {
@@ -23,7 +23,7 @@ impl Paths {
             ("*", _) => Self::All,
             (_, Some(pattern)) => match Pattern::parse(pattern) {
                 Ok(pattern) => Self::Like(pattern),
-                Err(Fault::Foreign(_)) => Self::Unjudged,
+                Err(Fault::Foreign(_)) => Self::Unknown,
                 Err(broken) => return Err(broken),
             },
             (text, None) => match text.strip_suffix('*') {
@@ -39,7 +39,7 @@ impl Paths {
             Self::Beginning(beginning) => Some(path.starts_with(beginning)),
             Self::Exactly(exactly) => Some(path == exactly),
             Self::Like(pattern) => pattern.matches(path),
-            Self::Unjudged => None,
+            Self::Unknown => None,
         };
         known.into()
     }
@@ -52,7 +52,7 @@ pub(super) fn without_end_slash(path: &str) -> &str {
 
 /// Who, what, and to which resource.
 #[derive(Clone, Debug)]
-pub(super) struct Deed {
+pub(super) struct ResourceScope {
     pub(super) principal: Option<String>,
     pub(super) actions: Vec<Action>,
     pub(super) resource: Option<Resources>,

@@ -1,7 +1,7 @@
 //! Which releases have which part of `spec.access`, as `access.yaml` says.
 
-use super::detection::Era;
-use super::number::{Number, Server};
+use super::detection::ServerProfile;
+use super::number::{Number, ServerFamily};
 use super::set::Releases;
 use super::table::Release;
 
@@ -15,18 +15,18 @@ impl Releases {
     /// The same in words: `llama-stack from 0.5.4 on, and OGX`.
     pub fn named_with_access(&'static self, part: &str) -> String {
         let first = |server| self.with_access(part).find(|row| row.server == server);
-        let of_ogx = first(Server::Ogx).map(|row| {
-            let every = self.all().iter().find(|row| row.server == Server::Ogx);
+        let of_ogx = first(ServerFamily::Ogx).map(|row| {
+            let every = self.all().iter().find(|row| row.server == ServerFamily::Ogx);
             let all = every.is_some_and(|every| every.number == row.number);
             if all { "OGX".to_owned() } else { format!("{} and later", row.title) }
         });
-        let of_llama_stack =
-            first(Server::LlamaStack).map(|row| format!("llama-stack {} and later", row.title));
+        let of_llama_stack = first(ServerFamily::LlamaStack)
+            .map(|row| format!("llama-stack {} and later", row.title));
         [of_llama_stack, of_ogx].into_iter().flatten().collect::<Vec<_>>().join(", and ")
     }
 }
 
-impl Era {
+impl ServerProfile {
     /// Whether the server has a part of `spec.access`.
     pub fn has_access(&self, part: &str) -> bool {
         let own = self.catalogue.release.number;

@@ -2,7 +2,7 @@
 
 use llsd_api::provider_id::short_name;
 
-use super::number::{Server, Span};
+use super::number::{ServerFamily, Span};
 use super::provider_type::{ProviderType, Row};
 use super::set::{Api, Releases};
 use super::table::Release;
@@ -57,7 +57,7 @@ impl Releases {
     /// Whether an API ended with llama-stack and is not in OGX.
     pub fn ended_with_llama_stack(&'static self, api: &str) -> bool {
         let has = |server| self.catalogue_of(self.newest(server)).has_api(api);
-        has(Server::LlamaStack) && !has(Server::Ogx)
+        has(ServerFamily::LlamaStack) && !has(ServerFamily::Ogx)
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::catalogue::Catalogue;
 use super::marks::Mark;
-use super::number::{Server, Span};
+use super::number::{ServerFamily, Span};
 use super::set::Releases;
 use super::stated::Stated;
 use super::table::Release;
@@ -14,7 +14,7 @@ use crate::values::connection::Form;
 
 /// The server that a document is for: the layout of its file and the provider types it knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Era {
+pub struct ServerProfile {
     pub releases: &'static Releases,
     /// A release of the layout, for its traits.
     pub layout: &'static Release,
@@ -24,13 +24,13 @@ pub struct Era {
     stated: Option<Stated>,
 }
 
-impl Era {
+impl ServerProfile {
     /// How messages name the server: `0.7.3`, or `0.5 and 0.6` where only the layout is known.
     pub fn name(&self) -> &'static str {
         if self.release_known { &self.catalogue.release.title } else { &self.layout.layout }
     }
 
-    pub fn server(&self) -> Server {
+    pub fn server(&self) -> ServerFamily {
         self.layout.server
     }
 
@@ -47,7 +47,7 @@ impl Era {
 
     /// Whether an API ended with llama-stack and is not in this server.
     pub fn lacks_api(&self, api: &str) -> bool {
-        self.server() == Server::Ogx && self.releases.ended_with_llama_stack(api)
+        self.server() == ServerFamily::Ogx && self.releases.ended_with_llama_stack(api)
     }
 
     /// How the server takes the address of a Postgres: as the last release does that came out no
@@ -62,7 +62,7 @@ impl Era {
 
 /// Why a document has no era.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoEra {
+pub enum NoProfile {
     /// It belongs to a layout that no supported release reads.
     Foreign(&'static str),
     /// It holds marks of layouts that exclude each other.
@@ -85,14 +85,14 @@ pub fn detect(
     releases: &'static Releases,
     document: &Value,
     release: Option<&str>,
-) -> Result<Era, NoEra> {
+) -> Result<ServerProfile, NoProfile> {
     if let Some(foreign) = foreign(document) {
-        return Err(NoEra::Foreign(foreign));
+        return Err(NoProfile::Foreign(foreign));
     }
     let stated = release.map(Stated::parse);
     let wanted = stated.and_then(|stated| stated.server);
-    let mut marks = Mark::of(document);
-    if wanted == Some(Server::Ogx) {
+    let mut marks = Mark::found_in(document);
+    if wanted == Some(ServerFamily::Ogx) {
         marks.retain(|mark| !mark.can_be_switched_off(releases));
     }
     let spans: Vec<Span> = marks.iter().map(|mark| mark.span()).collect();
@@ -100,15 +100,15 @@ pub fn detect(
     let possible: Vec<&'static Release> = releases.all().iter().filter(fits).collect();
     let list = || marks.iter().map(|mark| mark.what).collect::<Vec<_>>().join(", ");
     if possible.is_empty() {
-        return Err(NoEra::Contradiction(list()));
+        return Err(NoProfile::Contradiction(list()));
     }
     let (llama_stack, ogx): (Vec<_>, Vec<_>) =
-        possible.into_iter().partition(|row| row.server == Server::LlamaStack);
+        possible.into_iter().partition(|row| row.server == ServerFamily::LlamaStack);
     let possible = match wanted {
-        Some(Server::Ogx) if ogx.is_empty() => return Err(NoEra::OtherServer(list())),
-        Some(Server::Ogx) => ogx,
-        Some(Server::LlamaStack) | None if llama_stack.is_empty() => ogx,
-        Some(Server::LlamaStack) | None => llama_stack,
+        Some(ServerFamily::Ogx) if ogx.is_empty() => return Err(NoProfile::OtherServer(list())),
+        Some(ServerFamily::Ogx) => ogx,
+        Some(ServerFamily::LlamaStack) | None if llama_stack.is_empty() => ogx,
+        Some(ServerFamily::LlamaStack) | None => llama_stack,
     };
     let of_image = stated
         .and_then(|stated| stated.release(releases, stated.server.unwrap_or(possible[0].server)));
@@ -116,7 +116,7 @@ pub fn detect(
         && !possible.iter().any(|row| row.number == own.number)
     {
         let unknown = marks.iter().filter(|mark| !mark.span().contains(own.number));
-        return Err(NoEra::OtherRelease {
+        return Err(NoProfile::OtherRelease {
             layout: layout_of(&possible),
             marks: unknown.map(|mark| mark.what).collect::<Vec<_>>().join(", "),
             stated: release.unwrap_or_default().to_owned(),
@@ -141,8 +141,8 @@ fn choose(
     document: &Value,
     possible: &[&'static Release],
     stated: Option<Stated>,
-) -> Era {
-    let newest = possible.last().copied().unwrap_or(releases.newest(Server::Ogx));
+) -> ServerProfile {
+    let newest = possible.last().copied().unwrap_or(releases.newest(ServerFamily::Ogx));
     let release = stated.and_then(|stated| stated.release(releases, newest.server));
     let named = possible.iter().find(|row| release.is_some_and(|own| own.number == row.number));
     // Releases that know `distro_name` ship files with it, so its absence tells an older one.
@@ -151,12 +151,12 @@ fn choose(
     let layout = *named.or(older).unwrap_or(&newest);
     let newest_of_layout = || releases.all().iter().rfind(|row| row.layout == layout.layout);
     let chosen = release.or_else(newest_of_layout).unwrap_or(layout);
-    Era {
+    ServerProfile {
         releases,
         layout,
         catalogue: releases.catalogue_of(chosen),
         release_known: release.is_some(),
-        stated: stated.filter(|_| release.is_some() || layout.server == Server::Ogx),
+        stated: stated.filter(|_| release.is_some() || layout.server == ServerFamily::Ogx),
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Distribution {
     read: OnceLock<(Value, Node)>,
 }
 
-pub(super) fn read(
+pub(super) fn parse(
     images: &str,
     mut bases: BTreeMap<&str, Cow<'static, str>>,
 ) -> Result<BTreeMap<String, Distribution>, String> {

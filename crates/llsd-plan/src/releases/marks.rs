@@ -15,7 +15,7 @@ pub(super) struct Mark {
 
 impl Mark {
     /// The marks of a document.
-    pub(super) fn of(document: &Value) -> Vec<&'static Self> {
+    pub(super) fn found_in(document: &Value) -> Vec<&'static Self> {
         MARKS.iter().filter(|mark| (mark.found)(document)).collect()
     }
 

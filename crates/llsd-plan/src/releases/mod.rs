@@ -15,9 +15,9 @@ mod stated;
 mod table;
 
 pub use catalogue::Catalogue;
-pub use detection::{Era, NoEra, detect};
+pub use detection::{NoProfile, ServerProfile, detect};
 pub use distributions::Distribution;
-pub use number::{Number, Server};
+pub use number::{Number, ServerFamily};
 pub use provider_type::{Awaited, ProviderType};
 pub use set::{Releases, Texts};
 pub use stated::{is_known, release_of, release_of_server, row_of, server_of};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// The two servers that images hold. OGX is llama-stack under the name that it has since 1.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Server {
+pub enum ServerFamily {
     #[default]
     LlamaStack,
     Ogx,
@@ -18,7 +18,7 @@ pub(super) const OGX: &str = "ogx";
 /// A release in the order in which they came out, those of OGX after those of llama-stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Number {
-    pub server: Server,
+    pub server: ServerFamily,
     pub major: u32,
     pub minor: u32,
     pub patch: u32,
@@ -26,13 +26,13 @@ pub struct Number {
 
 impl Number {
     const LAST: Self =
-        Self { server: Server::Ogx, major: u32::MAX, minor: u32::MAX, patch: u32::MAX };
+        Self { server: ServerFamily::Ogx, major: u32::MAX, minor: u32::MAX, patch: u32::MAX };
 
     /// Reads a name as the data writes it: `0.7.3`, `ogx-1.5.0`.
     fn parse(name: &str) -> Option<Self> {
         let (server, number) = match name.strip_prefix(OGX) {
-            Some(number) => (Server::Ogx, number.strip_prefix('-')?),
-            None => (Server::LlamaStack, name),
+            Some(number) => (ServerFamily::Ogx, number.strip_prefix('-')?),
+            None => (ServerFamily::LlamaStack, name),
         };
         let mut parts = number.split('.').map(|part| part.parse().ok());
         let [major, minor, patch] = [parts.next()??, parts.next()??, parts.next()??];

@@ -74,14 +74,14 @@ impl ProviderType {
         Self { row, release }
     }
 
-    fn of(self, words: &'static [Spanned]) -> impl Iterator<Item = &'static str> {
+    fn valid_words(self, words: &'static [Spanned]) -> impl Iterator<Item = &'static str> {
         let holds = move |word: &&Spanned| word.span.contains(self.release);
         words.iter().filter(holds).map(|spanned| &*spanned.word)
     }
 
     /// The field that takes `endpoint`.
     pub fn endpoint(self) -> Option<&'static str> {
-        self.of(&self.row.endpoint).next()
+        self.valid_words(&self.row.endpoint).next()
     }
 
     /// The path that an endpoint in this field must have.
@@ -101,27 +101,27 @@ impl ProviderType {
 
     /// The field that takes `apiKey`.
     pub fn key(self) -> Option<&'static str> {
-        self.of(&self.row.key).next()
+        self.valid_words(&self.row.key).next()
     }
 
     /// The field that takes `region`.
     pub fn region(self) -> Option<&'static str> {
-        self.of(&self.row.region).next()
+        self.valid_words(&self.row.region).next()
     }
 
     /// APIs that the type cannot do without.
     pub fn needs(self) -> impl Iterator<Item = &'static str> {
-        self.of(&self.row.needs)
+        self.valid_words(&self.row.needs)
     }
 
     /// Fields without which the server refuses it.
     pub fn required(self) -> impl Iterator<Item = &'static str> {
-        self.of(&self.row.required)
+        self.valid_words(&self.row.required)
     }
 
     /// All fields that the type knows.
     pub fn fields(self) -> impl Iterator<Item = &'static str> {
-        self.required().chain(self.of(&self.row.fields))
+        self.required().chain(self.valid_words(&self.row.fields))
     }
 
     pub fn knows(self, field: &str) -> bool {
@@ -141,7 +141,7 @@ impl ProviderType {
 
     /// The type that replaces this one, which is deprecated.
     pub fn instead(self) -> Option<&'static str> {
-        self.of(&self.row.instead).next()
+        self.valid_words(&self.row.instead).next()
     }
 
     /// The type that does its work in releases that no longer have it.
@@ -161,7 +161,7 @@ impl ProviderType {
 
     /// The backend that must have the models of the file before a server of this release starts.
     pub fn awaits(self) -> Option<Awaited> {
-        let lists = self.of(&self.row.awaits).next()?;
+        let lists = self.valid_words(&self.row.awaits).next()?;
         Some(Awaited { lists, pull: self.row.pull.as_deref(), seconds: self.row.patience })
     }
 

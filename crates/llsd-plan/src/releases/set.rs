@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::access_parts::{self, AccessParts};
 use super::distributions::{self, Distribution};
-use super::number::{Server, Span};
+use super::number::{ServerFamily, Span};
 use super::provider_type::Row;
 use super::table::{self, Release};
 use llsd_yaml::document::{self, Node};
@@ -84,12 +84,12 @@ impl Releases {
     /// Releases from other texts than the shipped ones, which then stay until the program ends.
     pub fn from_texts(texts: Texts) -> Result<&'static Self, String> {
         let releases = Self::build(texts)?;
-        releases.apis.values().try_for_each(|api| api.read().map(|_| ()))?;
+        releases.apis.values().try_for_each(|api| api.parse_rows().map(|_| ()))?;
         Ok(Box::leak(Box::new(releases)))
     }
 
     fn build(texts: Texts) -> Result<Self, String> {
-        let rows = table::read(&texts.table)?;
+        let rows = table::parse(&texts.table)?;
         if rows.is_empty() {
             return Err("no release is known".to_owned());
         }
@@ -97,8 +97,8 @@ impl Releases {
         Ok(Self {
             rows,
             apis: texts.providers.into_iter().map(|(name, text)| (name, api(text))).collect(),
-            access: access_parts::read(&texts.access)?,
-            distributions: distributions::read(&texts.images, texts.bases)?,
+            access: access_parts::parse(&texts.access)?,
+            distributions: distributions::parse(&texts.images, texts.bases)?,
         })
     }
 
@@ -114,12 +114,12 @@ impl Releases {
     }
 
     /// The release that messages name so: by its title, or as the newest of a layout.
-    pub fn named(&'static self, name: &str) -> Option<&'static Release> {
+    pub fn by_title(&'static self, name: &str) -> Option<&'static Release> {
         self.rows.iter().rfind(|row| row.title == name || row.layout == name)
     }
 
     /// The newest release of a server.
-    pub fn newest(&'static self, server: Server) -> &'static Release {
+    pub fn newest(&'static self, server: ServerFamily) -> &'static Release {
         let newest = self.rows.iter().rfind(|row| row.server == server);
         newest.unwrap_or(&self.rows[self.rows.len() - 1])
     }
@@ -135,10 +135,10 @@ impl Distribution {
 impl Api {
     /// The types in the order of the file, with the releases that have them.
     pub(super) fn rows(&self) -> &[(String, Span, Row)] {
-        self.rows.get_or_init(|| self.read().unwrap_or_else(|error| panic!("{error}")))
+        self.rows.get_or_init(|| self.parse_rows().unwrap_or_else(|error| panic!("{error}")))
     }
 
-    fn read(&self) -> Result<Vec<(String, Span, Row)>, String> {
+    fn parse_rows(&self) -> Result<Vec<(String, Span, Row)>, String> {
         let rows = document::read(&self.text).map_err(|error| error.message)?;
         let Value::Object(rows) = rows else { return Err("a catalogue is a map".to_owned()) };
         let read = |(name, row): (String, Value)| {

@@ -1,7 +1,7 @@
 //! What an image states of the server inside: which of the two it is, and its release. `0.6.1` is
 //! llama-stack's, `ogx-1.5.0` is OGX's, and `ogx` is OGX of a release that nobody knows.
 
-use super::number::{Number, OGX, Server};
+use super::number::{Number, OGX, ServerFamily};
 use super::set::Releases;
 use super::table::Release;
 
@@ -12,7 +12,7 @@ const FIRST_OF_OGX: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stated {
     /// Nothing where a bare number may be the image's own.
-    pub(super) server: Option<Server>,
+    pub(super) server: Option<ServerFamily>,
     /// Major, minor and patch, as far as they are numbers.
     number: Option<(u32, u32, Option<u32>)>,
 }
@@ -23,22 +23,22 @@ impl Stated {
         let of_ogx = text.strip_prefix(OGX).map(|rest| rest.trim_start_matches(['-', ' ']));
         let number = number(of_ogx.unwrap_or(text));
         let server = match (of_ogx, number) {
-            (Some(_), _) => Some(Server::Ogx),
-            (None, Some((major, ..))) if major < FIRST_OF_OGX => Some(Server::LlamaStack),
+            (Some(_), _) => Some(ServerFamily::Ogx),
+            (None, Some((major, ..))) if major < FIRST_OF_OGX => Some(ServerFamily::LlamaStack),
             _ => None,
         };
         Self { server, number }
     }
 
     /// The release as one of this server; a patch that is not stated may be the first.
-    pub(super) fn at(self, server: Server) -> Option<Number> {
+    pub(super) fn at(self, server: ServerFamily) -> Option<Number> {
         let (major, minor, patch) = self.number?;
         Some(Number { server, major, minor, patch: patch.unwrap_or_default() })
     }
 
     /// The release that stands for the stated one: the next of its minor version, or the last. What
     /// came before the first of all is taken for it.
-    pub(super) fn release(self, releases: &Releases, server: Server) -> Option<&Release> {
+    pub(super) fn release(self, releases: &Releases, server: ServerFamily) -> Option<&Release> {
         let (major, minor, patch) = self.number?;
         let of_major = |row: &&Release| row.server == server && row.number.major == major;
         let rows = releases.all().iter().filter(of_major);
@@ -72,7 +72,7 @@ pub fn row_of(releases: &'static Releases, release: &str) -> Option<&'static Rel
 }
 
 /// The server that a release is of, where that can be told from it alone.
-pub fn server_of(release: &str) -> Option<Server> {
+pub fn server_of(release: &str) -> Option<ServerFamily> {
     Stated::parse(release).server
 }
 
@@ -95,10 +95,10 @@ pub fn release_of(image: &str, label: Option<&str>) -> Option<String> {
 pub fn release_of_server(
     image: &str,
     label: Option<&str>,
-    server: Option<Server>,
+    server: Option<ServerFamily>,
 ) -> Option<String> {
     let tag = release_of_tag(image);
-    let is_ogx = server == Some(Server::Ogx) || names_ogx(image);
+    let is_ogx = server == Some(ServerFamily::Ogx) || names_ogx(image);
     if label.is_some_and(|label| server_of(label).is_some()) || !is_ogx {
         return label.or(tag).map(str::to_owned);
     }
@@ -132,24 +132,24 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("0.6.1", Some(Server::LlamaStack), Some("0.6.1"))]
-    #[case("v0.7.0-rc1", Some(Server::LlamaStack), Some("0.7.3"))]
-    #[case("0.1.9", Some(Server::LlamaStack), Some("0.2.12"))]
-    #[case("0.2.12", Some(Server::LlamaStack), Some("0.2.12"))]
-    #[case("0.2.13", Some(Server::LlamaStack), Some("0.2.24"))]
-    #[case("0.2", Some(Server::LlamaStack), Some("0.2.24"))]
-    #[case("0.8.0", Some(Server::LlamaStack), None)]
-    #[case("ogx-1.5.0", Some(Server::Ogx), Some("ogx-1.5.0"))]
-    #[case("ogx-v1.0.0", Some(Server::Ogx), Some("ogx-1.0.4"))]
-    #[case("ogx-1.4", Some(Server::Ogx), Some("ogx-1.4.1"))]
-    #[case("ogx", Some(Server::Ogx), None)]
-    #[case("ogx-9.0.0", Some(Server::Ogx), None)]
-    #[case("ogx-0.7.3", Some(Server::Ogx), None)]
+    #[case("0.6.1", Some(ServerFamily::LlamaStack), Some("0.6.1"))]
+    #[case("v0.7.0-rc1", Some(ServerFamily::LlamaStack), Some("0.7.3"))]
+    #[case("0.1.9", Some(ServerFamily::LlamaStack), Some("0.2.12"))]
+    #[case("0.2.12", Some(ServerFamily::LlamaStack), Some("0.2.12"))]
+    #[case("0.2.13", Some(ServerFamily::LlamaStack), Some("0.2.24"))]
+    #[case("0.2", Some(ServerFamily::LlamaStack), Some("0.2.24"))]
+    #[case("0.8.0", Some(ServerFamily::LlamaStack), None)]
+    #[case("ogx-1.5.0", Some(ServerFamily::Ogx), Some("ogx-1.5.0"))]
+    #[case("ogx-v1.0.0", Some(ServerFamily::Ogx), Some("ogx-1.0.4"))]
+    #[case("ogx-1.4", Some(ServerFamily::Ogx), Some("ogx-1.4.1"))]
+    #[case("ogx", Some(ServerFamily::Ogx), None)]
+    #[case("ogx-9.0.0", Some(ServerFamily::Ogx), None)]
+    #[case("ogx-0.7.3", Some(ServerFamily::Ogx), None)]
     #[case("1.5.0", None, None)]
     #[case("latest", None, None)]
     fn a_release_says_which_server_it_is_of(
         #[case] text: &str,
-        #[case] server: Option<Server>,
+        #[case] server: Option<ServerFamily>,
         #[case] name: Option<&str>,
     ) {
         let stated = Stated::parse(text);
@@ -163,7 +163,7 @@ mod tests {
     fn a_patch_that_is_not_named_may_be_the_first() {
         let first = Number::try_from("ogx-1.4.1").unwrap();
         let is_since =
-            |text: &str| Stated::parse(text).at(Server::Ogx).is_some_and(|at| at >= first);
+            |text: &str| Stated::parse(text).at(ServerFamily::Ogx).is_some_and(|at| at >= first);
         assert!(is_since("ogx-1.4.1"));
         assert!(is_since("ogx-2.0.0"));
         assert!(!is_since("ogx-1.4"));

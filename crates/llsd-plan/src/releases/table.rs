@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::number::{Number, OGX, Server};
+use super::number::{Number, OGX, ServerFamily};
 use crate::values::connection::Form;
 
 /// A release of the server and in what it differs from others beyond its provider types; the head
@@ -15,7 +15,7 @@ pub struct Release {
     /// `0.7.3`, `ogx-1.5.0`.
     #[serde(rename = "release")]
     pub name: String,
-    pub server: Server,
+    pub server: ServerFamily,
     pub layout: String,
     #[serde(rename = "agents")]
     pub agents_api: String,
@@ -120,7 +120,7 @@ impl Release {
 }
 
 /// The rows of a table in Markdown, whose heads are the names of the fields.
-pub(super) fn read(text: &str) -> Result<Vec<Release>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<Release>, String> {
     let mut lines = text.lines().filter(|line| line.starts_with('|')).map(cells);
     let heads = lines.next().ok_or("there is no table")?;
     lines.skip(1).map(|cells| row(&heads, &cells)).collect()
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn rows_are_in_order_and_those_of_one_layout_have_the_same_traits() {
-        let rows = read(include_str!("table.md")).unwrap();
+        let rows = parse(include_str!("table.md")).unwrap();
         assert!(rows.is_sorted_by(|left, right| left.number < right.number));
         assert!(rows.iter().all(|row| row.number.server == row.server));
         let lines: Vec<Vec<&str>> = include_str!("table.md")
@@ -180,6 +180,6 @@ mod tests {
     #[test]
     fn a_row_that_lacks_a_trait_is_an_error_that_names_it() {
         let table = include_str!("table.md").replace(" workers ", " wokers ");
-        assert!(read(&table).unwrap_err().contains("wokers"));
+        assert!(parse(&table).unwrap_err().contains("wokers"));
     }
 }

@@ -24,7 +24,7 @@ pub enum Action<'a> {
 
 impl<'a> Action<'a> {
     /// `owner` is the resource's uid.
-    pub(super) fn of(desired: &Value, live: Option<&'a LiveObject>, owner: &str) -> Self {
+    pub(super) fn for_object(desired: &Value, live: Option<&'a LiveObject>, owner: &str) -> Self {
         let Some(live) = live else { return Self::Create };
         if live.deleting {
             return Self::Wait;
@@ -73,7 +73,7 @@ mod tests {
             detail: Detail::None,
         };
         let other = json!({"kind": "Service", "metadata": {"name": "s"}, "spec": {"a": 2}});
-        let of = Action::of;
+        let of = Action::for_object;
         assert_eq!(of(&desired, None, "owner"), Action::Create);
         assert_eq!(of(&desired, Some(&live), "owner"), Action::Leave);
         assert_eq!(of(&other, Some(&live), "owner"), Action::Update(&live));

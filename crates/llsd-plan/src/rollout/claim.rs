@@ -145,7 +145,7 @@ mod tests {
             "metadata": {"name": "llama-pvc", "namespace": "here", "managedFields": managed},
             "spec": {"storageClassName": "slow", "accessModes": ["ReadWriteOnce"]},
         });
-        LiveObject::read(ObjectKind::VolumeClaim, &claim).unwrap().1
+        LiveObject::parse(ObjectKind::VolumeClaim, &claim).unwrap().1
     }
 
     fn resource(storage: &Value) -> Resource {

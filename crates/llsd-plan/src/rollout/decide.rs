@@ -15,7 +15,7 @@ use crate::resource::{ROLLBACK_TO, Resource};
 
 /// What the cluster holds of a resource's objects.
 #[derive(Clone, Debug, Default)]
-pub struct Running {
+pub struct ClusterState {
     /// Those that are the resource's own.
     pub objects: Vec<LiveObject>,
     /// Those that have the name of a planned one and are somebody else's.
@@ -75,7 +75,7 @@ pub fn decide<'a>(
     resource: &Resource,
     planned: Vec<PlannedObject>,
     image_override: Option<&str>,
-    running: &'a Running,
+    running: &'a ClusterState,
 ) -> Rollout<'a> {
     let mut rollout = Rollout { preflight: running.preflight.as_ref(), ..Rollout::default() };
     let fewest = fewest_scaled(&planned);
@@ -115,7 +115,7 @@ pub fn decide<'a>(
                 | ObjectKind::Ingress
                 | ObjectKind::HttpRoute
                 | ObjectKind::Route
-                | ObjectKind::ServiceMonitor => Decision::of(resource, object, live),
+                | ObjectKind::ServiceMonitor => Decision::for_object(resource, object, live),
             }
         };
         rollout.decisions.push(decision);
@@ -151,7 +151,7 @@ fn no_such_state(back: &Return) -> Problem {
     }
 }
 
-impl Running {
+impl ClusterState {
     /// The resource's own object of the same kind and name.
     pub fn counterpart(&self, planned: &PlannedObject) -> Option<&LiveObject> {
         self.objects.iter().find(|live| live.is_named(planned.kind, &planned.name))
@@ -165,7 +165,7 @@ impl<'a> Rollout<'a> {
         resource: &Resource,
         planned: &mut PlannedObject,
         image_override: Option<&str>,
-        running: &Running,
+        running: &ClusterState,
     ) {
         let live = running.counterpart(planned);
         let detail = live.and_then(LiveObject::deployment);
@@ -176,7 +176,7 @@ impl<'a> Rollout<'a> {
         let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
         if !keeps_template(resource, planned, image_override, live) {
             if self.preflight.is_some_and(Preflight::holds) {
-                self.wait_for_judgement(planned, detail, whole);
+                self.wait_for_preflight(planned, detail, whole);
             }
             return;
         }
@@ -198,7 +198,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// Leaves the live template in the place of the planned one until that was judged.
-    fn wait_for_judgement(
+    fn wait_for_preflight(
         &mut self,
         planned: &mut PlannedObject,
         live: Option<&DeploymentDetail>,
@@ -215,7 +215,7 @@ impl<'a> Rollout<'a> {
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
             *inputs = json!(adopted.inputs.as_deref());
             self.only_marks = true;
-        } else if let Some((json, kept)) = kept::until_judged(&planned.json, whole) {
+        } else if let Some((json, kept)) = kept::until_checked(&planned.json, whole) {
             planned.json = json;
             self.kept = Some(kept);
         }
@@ -226,7 +226,7 @@ impl<'a> Rollout<'a> {
         &mut self,
         planned: &mut PlannedObject,
         live: Option<&DeploymentDetail>,
-        running: &Running,
+        running: &ClusterState,
     ) -> bool {
         let Some((back, template)) = &running.back else { return false };
         let Some(template) = template else {
@@ -274,7 +274,7 @@ impl<'a> Rollout<'a> {
         live: Option<&'a LiveObject>,
         fewest: Option<i32>,
     ) -> Decision<'a> {
-        let decision = Decision::of(resource, object, live);
+        let decision = Decision::for_object(resource, object, live);
         if self.only_marks {
             let action = match decision.action {
                 Action::Adopt(live) | Action::Update(live) => Action::Mark(live),
@@ -307,7 +307,7 @@ impl<'a> Rollout<'a> {
         resource: &Resource,
         object: PlannedObject,
         live: Option<&'a LiveObject>,
-        running: &Running,
+        running: &ClusterState,
     ) -> Decision<'a> {
         let runs = running.objects.iter().any(|live| live.kind == ObjectKind::Deployment);
         if let Some(remark) = live.filter(|_| runs).and_then(claim::going) {
@@ -318,7 +318,7 @@ impl<'a> Rollout<'a> {
         self.warnings.extend(shrinking);
         let (json, unchangeable) = claim::with_its_kind(resource, json, live);
         self.warnings.extend(unchangeable);
-        let decision = Decision::of(resource, PlannedObject { json, ..object }, live);
+        let decision = Decision::for_object(resource, PlannedObject { json, ..object }, live);
         match (live, decision.action) {
             (Some(live), Action::Leave | Action::Update(_) | Action::Adopt(_))
                 if claim::would_go_with(resource, &decision.object.json, live) =>
@@ -336,8 +336,12 @@ impl<'a> Rollout<'a> {
 
 impl<'a> Decision<'a> {
     /// What to do about an object that follows no rule of its own.
-    pub fn of(resource: &Resource, object: PlannedObject, live: Option<&'a LiveObject>) -> Self {
-        let action = Action::of(&object.json, live, resource.owner());
+    pub fn for_object(
+        resource: &Resource,
+        object: PlannedObject,
+        live: Option<&'a LiveObject>,
+    ) -> Self {
+        let action = Action::for_object(&object.json, live, resource.owner());
         Self { object, action, beforehand: Beforehand::Nothing }
     }
 }

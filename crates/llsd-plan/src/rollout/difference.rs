@@ -23,7 +23,9 @@ fn differences(planned: &Value, live: &Value, path: &str, places: &mut Vec<Strin
         (Value::Object(planned), Value::Object(live)) => {
             of_objects(planned, live, path, places);
         }
-        (Value::Array(planned), Value::Array(live)) if named(planned) && named(live) => {
+        (Value::Array(planned), Value::Array(live))
+            if all_have_names(planned) && all_have_names(live) =>
+        {
             for item in planned {
                 let name = item["name"].as_str().unwrap_or_default();
                 let path = format!("{path}[{name}]");
@@ -53,7 +55,7 @@ fn of_objects(
     }
 }
 
-fn named(items: &[Value]) -> bool {
+fn all_have_names(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(|item| item["name"].is_string())
 }
 

@@ -63,7 +63,7 @@ mod tests {
                 "annotations": {"llamastack.io/ca-bundle-grant": grant},
             },
         });
-        vec![LiveObject::read(ObjectKind::ConfigMap, &object).unwrap().1]
+        vec![LiveObject::parse(ObjectKind::ConfigMap, &object).unwrap().1]
     }
 
     #[test]

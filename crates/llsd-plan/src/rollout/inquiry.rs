@@ -2,7 +2,7 @@
 //! a change of the image asks the registry, and so does a tag that may have moved, but what is known of
 //! the running image serves where nobody answers.
 
-use super::held::{Held, PinnedImage};
+use super::running_server::{PinnedImage, RunningServer};
 
 /// What has to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct RunningImage {
 
 impl RunningImage {
     /// `named` is the digest by which the resource itself names its image.
-    pub fn of(running: Option<&PinnedImage>, named: Option<&str>) -> Option<Self> {
+    pub fn from_pinned(running: Option<&PinnedImage>, named: Option<&str>) -> Option<Self> {
         match (running?, named) {
             (PinnedImage::Digest(digest), None) => {
                 Some(Self { digest: digest.clone(), has_tag: true })
@@ -38,7 +38,11 @@ impl RunningImage {
 
 impl Inquiry {
     /// `is_read` says whether it is known what was read of the image that runs.
-    pub fn of(held: &Held<'_>, running: Option<&RunningImage>, is_read: bool) -> Self {
+    pub fn for_image(
+        held: &RunningServer<'_>,
+        running: Option<&RunningImage>,
+        is_read: bool,
+    ) -> Self {
         let Some(RunningImage { digest, has_tag }) = running else {
             return Self::Named { or_running: false };
         };
@@ -76,17 +80,17 @@ mod tests {
             },
             "spec": {"selector": {"matchLabels": {labels::INSTANCE: "llama"}}},
         });
-        let (_, live) = LiveObject::read(ObjectKind::Deployment, &deployment).unwrap();
+        let (_, live) = LiveObject::parse(ObjectKind::Deployment, &deployment).unwrap();
         let live = [live];
-        let held = Held::of(&Resource::parse(&resource), &live);
+        let held = RunningServer::find(&Resource::parse(&resource), &live);
         let pinned = PinnedImage::Digest(DIGEST.to_owned());
         let running = match running {
-            "tag" => RunningImage::of(Some(&pinned), None),
-            "digest" => RunningImage::of(Some(&PinnedImage::Unpinned), Some(DIGEST)),
-            "unpinned" => RunningImage::of(Some(&PinnedImage::Unpinned), None),
+            "tag" => RunningImage::from_pinned(Some(&pinned), None),
+            "digest" => RunningImage::from_pinned(Some(&PinnedImage::Unpinned), Some(DIGEST)),
+            "unpinned" => RunningImage::from_pinned(Some(&PinnedImage::Unpinned), None),
             _ => None,
         };
-        Inquiry::of(&held, running.as_ref(), is_read)
+        Inquiry::for_image(&held, running.as_ref(), is_read)
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Decision<'_> {
                     .to_owned(),
             remedy: "install Gateway API 1.2 or later".to_owned(),
         };
-        Some((Self::of(resource, object, live), remark))
+        Some((Self::for_object(resource, object, live), remark))
     }
 
     /// What to do instead where a claim was refused because it cannot grow, and the remark on that.
@@ -60,6 +60,6 @@ impl Decision<'_> {
         let remark = claim::not_growing(Some(live), &self.object.json, failure)?;
         let json = claim::with_its_size(self.object.json.clone(), Some(live));
         let object = PlannedObject { json, ..self.object.clone() };
-        Some((Self::of(resource, object, Some(live)), remark))
+        Some((Self::for_object(resource, object, Some(live)), remark))
     }
 }

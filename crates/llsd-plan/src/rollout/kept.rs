@@ -46,7 +46,7 @@ pub fn keeps_template(
     image_override: Option<&str>,
     live: Option<&LiveObject>,
 ) -> bool {
-    match Action::of(&planned.json, live, resource.owner()) {
+    match Action::for_object(&planned.json, live, resource.owner()) {
         Action::Adopt(_) => true,
         Action::Update(live) => live.deployment().is_some_and(|deployment| {
             let annotations = &planned.json["metadata"]["annotations"];
@@ -87,7 +87,7 @@ pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value
 /// The planned Deployment with the template and the records that the live one has, so that the planned
 /// template is still news once it may be applied; and what waits. `None` where the live one has no
 /// template of ours.
-pub(super) fn until_judged(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
+pub(super) fn until_checked(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
     let template = fingerprint::owned_template(live)?;
     let kept = KeptTemplate {
         cause: KeepCause::Preflight,
@@ -206,7 +206,7 @@ mod tests {
             let planned =
                 PlannedObject { kind: ObjectKind::Deployment, name: "llama".into(), json };
             let live = live("spec=1 image=-", "old", "server:1");
-            let (_, live) = LiveObject::read(ObjectKind::Deployment, &live).unwrap();
+            let (_, live) = LiveObject::parse(ObjectKind::Deployment, &live).unwrap();
             keeps_template(&resource, &planned, None, Some(&live))
         };
         assert!(keeps("spec=1 image=-", "new"), "only the operator plans otherwise");

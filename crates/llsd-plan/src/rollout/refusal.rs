@@ -28,14 +28,14 @@ impl WriteFailure {
     pub fn not_ours(object: &PlannedObject) -> Self {
         let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
                        give the resource another name";
-        Self::of(object, message, Refused::NotOurs)
+        Self::new(object, message, Refused::NotOurs)
     }
 
     pub fn is_going(object: &PlannedObject) -> Self {
-        Self::of(object, "is being deleted", Refused::Unavailable)
+        Self::new(object, "is being deleted", Refused::Unavailable)
     }
 
-    fn of(object: &PlannedObject, message: &str, refused: Refused) -> Self {
+    fn new(object: &PlannedObject, message: &str, refused: Refused) -> Self {
         Self { object: object.to_string(), message: message.to_owned(), refused }
     }
 }

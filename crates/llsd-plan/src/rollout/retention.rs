@@ -29,7 +29,7 @@ pub struct PodSet {
 }
 
 impl PodSet {
-    pub fn read(replica_set: ReplicaSet) -> Self {
+    pub fn from_replica_set(replica_set: ReplicaSet) -> Self {
         let running = replica_set.status.map_or(0, |status| status.replicas);
         let spec = replica_set.spec.unwrap_or_default();
         let pod = spec.template.and_then(|template| template.spec);
@@ -203,7 +203,7 @@ mod tests {
         if let Some(hash) = hash {
             object["metadata"]["annotations"] = json!({"llamastack.io/config-hash": hash});
         }
-        LiveObject::read(ObjectKind::ConfigMap, &object).unwrap().1
+        LiveObject::parse(ObjectKind::ConfigMap, &object).unwrap().1
     }
 
     fn resource() -> Resource {
@@ -226,7 +226,7 @@ mod tests {
             },
             "status": {"replicas": wanted},
         });
-        PodSet::read(serde_json::from_value(replica_set).unwrap())
+        PodSet::from_replica_set(serde_json::from_value(replica_set).unwrap())
     }
 
     #[test]

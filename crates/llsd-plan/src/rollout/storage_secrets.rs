@@ -17,7 +17,7 @@ pub(super) fn record(
 ) {
     let mut names = live.map(recorded).unwrap_or_default();
     names.retain(|name| !gone.contains(name));
-    names.extend(named(resource, &planned.json));
+    names.extend(in_use(resource, &planned.json));
     names.sort();
     names.dedup();
     if !names.is_empty() {
@@ -26,7 +26,7 @@ pub(super) fn record(
 }
 
 /// The Secret that the template of a resource's Deployment names.
-pub fn named(resource: &str, deployment: &Value) -> Option<String> {
+pub fn in_use(resource: &str, deployment: &Value) -> Option<String> {
     let is_ours = |name: &str| ObjectKind::Secret.resource_named(name) == Some(resource);
     let mut needs = kept::needs(deployment).into_iter();
     needs.find(|(kind, name)| *kind == ObjectKind::Secret && is_ours(name)).map(|(_, name)| name)

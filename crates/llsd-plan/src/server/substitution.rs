@@ -12,7 +12,7 @@ const DISABLED: &str = "__disabled__";
 
 /// One `${env.VARIABLE…}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reference<'a> {
+pub(crate) struct VariableReference<'a> {
     pub(crate) variable: &'a str,
     pub(crate) form: Form<'a>,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Form<'a> {
 }
 
 /// All references of a text, in order, and what follows the last one.
-pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
+pub(crate) fn references(text: &str) -> impl Iterator<Item = VariableReference<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {
@@ -44,7 +44,7 @@ pub(crate) fn references(text: &str) -> impl Iterator<Item = Reference<'_>> {
     })
 }
 
-fn parse(inside: &str) -> Option<Reference<'_>> {
+fn parse(inside: &str) -> Option<VariableReference<'_>> {
     let name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     let length = inside.find(|c| !name(c)).unwrap_or(inside.len());
     if length == 0 {
@@ -58,11 +58,11 @@ fn parse(inside: &str) -> Option<Reference<'_>> {
     } else {
         Form::Default(rest.strip_prefix(":=").or_else(|| rest.strip_prefix(':'))?)
     };
-    Some(Reference { variable, form })
+    Some(VariableReference { variable, form })
 }
 
 /// The reference that a text consists of, and nothing else.
-pub(crate) fn whole(text: &str) -> Option<Reference<'_>> {
+pub(crate) fn whole(text: &str) -> Option<VariableReference<'_>> {
     let inside = text.strip_prefix("${env.")?.strip_suffix('}')?;
     if inside.contains('}') { None } else { parse(inside) }
 }
@@ -77,7 +77,7 @@ pub(crate) struct EffectiveId {
 impl EffectiveId {
     /// The effective id of a written one: `${env.OLLAMA_URL:+ollama}` is `ollama`, if `OLLAMA_URL`
     /// is set. `provider_type` names what an id is unknown of until a variable is set.
-    pub(crate) fn of(written: &str, provider_type: &str) -> Option<Self> {
+    pub(crate) fn parse(written: &str, provider_type: &str) -> Option<Self> {
         let always = |id: &str| Self { id: id.to_owned(), condition: None };
         let when = |id: &str, variable: &str| Self {
             id: id.to_owned(),
@@ -87,12 +87,14 @@ impl EffectiveId {
         match whole(written) {
             None if written == DISABLED || written.is_empty() => None,
             None => Some(always(written)),
-            Some(Reference { form: Form::Required, .. }) => Some(always(short)),
-            Some(Reference { variable, form: Form::Default(DISABLED | "") }) => {
+            Some(VariableReference { form: Form::Required, .. }) => Some(always(short)),
+            Some(VariableReference { variable, form: Form::Default(DISABLED | "") }) => {
                 Some(when(short, variable))
             }
-            Some(Reference { form: Form::Default(id), .. }) => Some(always(id)),
-            Some(Reference { variable, form: Form::Alternative(id) }) => Some(when(id, variable)),
+            Some(VariableReference { form: Form::Default(id), .. }) => Some(always(id)),
+            Some(VariableReference { variable, form: Form::Alternative(id) }) => {
+                Some(when(id, variable))
+            }
         }
     }
 }
@@ -156,7 +158,7 @@ mod tests {
         #[case] written: &str,
         #[case] expected: Option<(&str, Option<&str>)>,
     ) {
-        let id = EffectiveId::of(written, "remote::vllm");
+        let id = EffectiveId::parse(written, "remote::vllm");
         assert_eq!(id.as_ref().map(|id| (id.id.as_str(), id.condition.as_deref())), expected);
     }
 

@@ -6,10 +6,10 @@ use llsd_api::v1alpha2::{
     ConfigGenerationStatus, DistributionConfig, ResolvedDistribution, VersionInfo,
 };
 
-use super::observed::{Observed, Server};
+use super::observed::{ServerAnswer, StatusInputs};
 use super::previous::Previous;
 use super::providers::providers;
-use super::rollout::Rollout;
+use super::rollout::RolloutProgress;
 use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
@@ -20,11 +20,14 @@ use crate::values::sha256;
 const CUSTOM: &str = "custom";
 
 /// The operator's version and the server's.
-pub(super) fn version(observed: &Observed<'_>, previous: &Previous, now: &Time) -> VersionInfo {
+pub(super) fn version(observed: &StatusInputs<'_>, previous: &Previous, now: &Time) -> VersionInfo {
     let before = &previous.version;
     let answered = match observed.server {
-        Server::Answered(answers) => answers.version.clone(),
-        Server::NotAsked | Server::Awaited | Server::Unreachable(_) | Server::Untrusted(_) => None,
+        ServerAnswer::Answered(answers) => answers.version.clone(),
+        ServerAnswer::NotAsked
+        | ServerAnswer::Awaited
+        | ServerAnswer::Unreachable(_)
+        | ServerAnswer::Untrusted(_) => None,
     };
     // The last known one stands while there is a Deployment that runs it, also at no replicas.
     let last_known = || {
@@ -43,9 +46,9 @@ pub(super) fn version(observed: &Observed<'_>, previous: &Previous, now: &Time) 
 }
 
 pub(super) fn distribution_config(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     previous: &Previous,
 ) -> DistributionConfig {
     DistributionConfig {
@@ -55,7 +58,7 @@ pub(super) fn distribution_config(
     }
 }
 
-fn active(observed: &Observed<'_>, stage: &Stage<'_>, previous: &Previous) -> Option<String> {
+fn active(observed: &StatusInputs<'_>, stage: &Stage<'_>, previous: &Previous) -> Option<String> {
     if let Some(plan) = stage.plan_in_effect() {
         return Some(plan.image.name.clone().unwrap_or_else(|| CUSTOM.to_owned()));
     }
@@ -66,7 +69,7 @@ fn active(observed: &Observed<'_>, stage: &Stage<'_>, previous: &Previous) -> Op
 }
 
 pub(super) fn resolved(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
     previous: &Previous,
 ) -> Option<ResolvedDistribution> {
@@ -97,7 +100,7 @@ fn planned_image(plan: &Plan) -> &str {
     server.and_then(|server| server.image.as_deref()).unwrap_or(&plan.image.image)
 }
 
-fn config_source(plan: &Plan, observed: &Observed<'_>) -> &'static str {
+fn config_source(plan: &Plan, observed: &StatusInputs<'_>) -> &'static str {
     match plan.base.as_ref().map(|base| base.source) {
         Some(BaseSource::Labels) => "Labels",
         Some(BaseSource::Layer) => "Layer",

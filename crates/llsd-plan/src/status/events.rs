@@ -6,9 +6,9 @@ use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config_source;
 use super::messages::{self, NOTE_BYTES, bounded};
-use super::observed::Observed;
+use super::observed::StatusInputs;
 use super::previous::Previous;
-use super::rollout::Rollout;
+use super::rollout::RolloutProgress;
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
@@ -127,9 +127,9 @@ impl EventReason {
 
 /// What events are derived from.
 pub(super) struct Change<'a> {
-    pub(super) observed: &'a Observed<'a>,
+    pub(super) observed: &'a StatusInputs<'a>,
     pub(super) stage: &'a Stage<'a>,
-    pub(super) rollout: &'a Rollout,
+    pub(super) rollout: &'a RolloutProgress,
     pub(super) previous: &'a Previous,
     pub(super) status: &'a LlamaStackDistributionStatus,
 }

@@ -25,7 +25,7 @@ const SYSTEM: [(&str, &str); 8] = [
 ];
 
 /// The last error that a Python program names, or the complaint of the start program.
-pub(super) fn of(last_lines: &str) -> Option<String> {
+pub(super) fn exit_reason(last_lines: &str) -> Option<String> {
     let lines: Vec<&str> = last_lines.lines().map(str::trim).collect();
     (0..lines.len()).rev().find_map(|index| {
         if let Some(text) = lines[index].strip_prefix(OF_THE_START_PROGRAM) {
@@ -113,7 +113,7 @@ base_url
         #[case] last_lines: &str,
         #[case] expected: &str,
     ) {
-        assert_eq!(of(last_lines).as_deref(), Some(expected));
+        assert_eq!(exit_reason(last_lines).as_deref(), Some(expected));
     }
 
     #[rstest]
@@ -123,6 +123,6 @@ base_url
     #[case("sk-secretError: is no class")]
     #[case("1 validation error for sk-secret")]
     fn what_is_no_error_of_python_is_not_given(#[case] last_lines: &str) {
-        assert_eq!(of(last_lines), None);
+        assert_eq!(exit_reason(last_lines), None);
     }
 }

@@ -5,9 +5,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use llsd_api::v1alpha2::{ExternalPhase, ExternalProviderStatus};
 
 use super::messages;
-use super::observed::{Observed, Server};
+use super::observed::{ServerAnswer, StatusInputs};
 use super::previous::Previous;
-use super::rollout::{Progress, Rollout};
+use super::rollout::{Progress, RolloutProgress};
 use super::stage::Stage;
 use crate::live::installation::Installation;
 use crate::problems::Problem;
@@ -18,9 +18,9 @@ use crate::rollout::preflight::State;
 type Come = (ExternalPhase, String);
 
 pub(super) fn external_providers(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     previous: &Previous,
     now: &Time,
 ) -> Option<Vec<ExternalProviderStatus>> {
@@ -62,9 +62,9 @@ fn image(listed: &Listed<'_>, stage: &Stage<'_>) -> Option<String> {
 }
 
 fn come(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     listed: &Listed<'_>,
     known: Option<&ExternalProviderStatus>,
 ) -> Option<Come> {
@@ -115,8 +115,8 @@ fn come(
 
 /// By the newest pod, and by the server once its pods are new.
 fn in_pod(
-    observed: &Observed<'_>,
-    rollout: &Rollout,
+    observed: &StatusInputs<'_>,
+    rollout: &RolloutProgress,
     listed: &Listed<'_>,
     known: Option<&ExternalProviderStatus>,
 ) -> Come {
@@ -136,11 +136,11 @@ fn in_pod(
 }
 
 fn serving(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     listed: &Listed<'_>,
     known: Option<&ExternalProviderStatus>,
 ) -> Come {
-    let Server::Answered(answers) = observed.server else {
+    let ServerAnswer::Answered(answers) = observed.server else {
         return as_before(known, "the server was not asked yet");
     };
     let Some(providers) = &answers.providers else {

@@ -50,7 +50,7 @@ use serde::Deserialize;
 use crate::objects::labels;
 use obstacle::Obstacle;
 use previous::Previous;
-use rollout::Rollout;
+use rollout::RolloutProgress;
 use stage::Stage;
 
 pub use events::{Event, EventKind, EventReason};
@@ -68,11 +68,11 @@ pub struct StatusUpdate {
 
 /// The status of a resource and what changed in it. With the status that it gave before and
 /// nothing else new, it gives the same one and no events.
-pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
-    let previous = Previous::of(&observed.resource.status);
-    let stage = Stage::of(observed);
-    let rollout = Rollout::of(observed.live, stage.keeps_template());
-    let obstacle = Obstacle::of(&stage, &rollout, observed.live);
+pub fn compute(observed: &StatusInputs<'_>) -> StatusUpdate {
+    let previous = Previous::from_status(&observed.resource.status);
+    let stage = Stage::reached(observed);
+    let rollout = RolloutProgress::from_live(observed.live, stage.keeps_template());
+    let obstacle = Obstacle::find(&stage, &rollout, observed.live);
     let obstacle = obstacle.as_ref();
     let generation = observed.resource.generation;
     let now = &whole_second(observed.now);
@@ -116,9 +116,9 @@ pub fn compute(observed: &Observed<'_>) -> StatusUpdate {
 
 /// The status where nothing could be looked at: what was known stands, and what is in the way.
 fn hindered(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     obstacle: Option<&Obstacle>,
     previous: &Previous,
 ) -> StatusUpdate {

@@ -15,7 +15,7 @@ use llsd_api::v1alpha2::ProviderHealth;
 
 /// Everything that one status speaks of.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
+pub struct StatusInputs<'a> {
     /// The resource as v1alpha2, with the status that it has now.
     pub resource: &'a Resource,
     pub now: Timestamp,
@@ -24,8 +24,8 @@ pub struct Observed<'a> {
     /// The distributions that the operator knows, with the images that their names stand for.
     pub distributions: &'a BTreeMap<String, String>,
     pub pass: Pass<'a>,
-    pub live: &'a Live,
-    pub server: &'a Server,
+    pub live: &'a ObservedObjects,
+    pub server: &'a ServerAnswer,
     /// Where the image's tag points to by now.
     pub tag: &'a TagNow,
     /// What the operator cannot do for the resource.
@@ -126,7 +126,7 @@ pub struct Applied {
 
 /// The owned objects as the cluster holds them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Live {
+pub struct ObservedObjects {
     pub deployment: Option<DeploymentState>,
     pub service: bool,
     /// `None` without a claim; else its phase, `Pending`, `Bound` or `Lost`.
@@ -148,7 +148,7 @@ pub struct Live {
 
 /// What the running server says.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Server {
+pub enum ServerAnswer {
     /// It was not asked: no pod of it is ready.
     #[default]
     NotAsked,
@@ -194,7 +194,7 @@ pub enum ProviderState {
 
 impl ProviderState {
     /// From the server's word; anything else than its three words is not repeated.
-    pub fn read(word: &str) -> Self {
+    pub fn parse(word: &str) -> Self {
         let mut all = [Self::Ok, Self::Error, Self::NotImplemented].into_iter();
         all.find(|state| state.word().eq_ignore_ascii_case(word)).unwrap_or(Self::Unknown)
     }

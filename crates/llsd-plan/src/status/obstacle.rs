@@ -4,8 +4,8 @@
 use llsd_api::v1alpha2::Phase;
 
 use super::messages;
-use super::observed::{Limitation, Live};
-use super::rollout::{Progress, Rollout};
+use super::observed::{Limitation, ObservedObjects};
+use super::rollout::{Progress, RolloutProgress};
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, Truth};
 use crate::problems::Reason;
@@ -41,7 +41,11 @@ pub(super) enum Cause {
 }
 
 impl Obstacle {
-    pub(super) fn of(stage: &Stage<'_>, rollout: &Rollout, live: &Live) -> Option<Self> {
+    pub(super) fn find(
+        stage: &Stage<'_>,
+        rollout: &RolloutProgress,
+        live: &ObservedObjects,
+    ) -> Option<Self> {
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
             .or_else(|| of_preflight(stage))
@@ -139,7 +143,7 @@ fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
 }
 
 /// The pods wait for somebody to bring a model to its backend, and then go on by themselves.
-fn of_models(rollout: &Rollout, live: &Live) -> Option<Obstacle> {
+fn of_models(rollout: &RolloutProgress, live: &ObservedObjects) -> Option<Obstacle> {
     let awaited =
         live.models_awaited.as_ref().filter(|_| rollout.progress != Progress::Complete)?;
     let cause = match rollout.progress {
@@ -149,7 +153,7 @@ fn of_models(rollout: &Rollout, live: &Live) -> Option<Obstacle> {
     Some(Obstacle::new(cause, ConditionReason::WaitingForModels, messages::models_awaited(awaited)))
 }
 
-fn of_rollout(rollout: &Rollout) -> Option<Obstacle> {
+fn of_rollout(rollout: &RolloutProgress) -> Option<Obstacle> {
     let (cause, reason) = match rollout.progress {
         Progress::Complete => return None,
         Progress::Missing => (Cause::UnderWay, ConditionReason::DeploymentPending),
@@ -183,13 +187,13 @@ fn of_return(stage: &Stage<'_>) -> Option<Obstacle> {
 }
 
 /// The server runs, but not where the resource asks to be reached.
-fn of_exposure(live: &Live) -> Option<Obstacle> {
+fn of_exposure(live: &ObservedObjects) -> Option<Obstacle> {
     let why = live.not_admitted.as_ref()?;
     Some(Obstacle::new(Cause::Exposure, ConditionReason::RouteNotAdmitted, why))
 }
 
 /// The state in one word; the table is in the documentation of [`super`].
-pub(super) fn phase(obstacle: Option<&Obstacle>, rollout: &Rollout) -> Phase {
+pub(super) fn phase(obstacle: Option<&Obstacle>, rollout: &RolloutProgress) -> Phase {
     let Some(obstacle) = obstacle else { return Phase::Ready };
     match obstacle.cause {
         Cause::Deletion => Phase::Terminating,

@@ -66,7 +66,7 @@ fn why_it_ended(ended: &ContainerStateTerminated, container: &str, pod: &str) ->
     let cause = match reason {
         // It never ran, so these are the words of the runtime.
         "StartError" | "ContainerCannotRun" => Some(format!("{reason}: {message}")),
-        "" | "Error" | "Completed" => exit_reason::of(message),
+        "" | "Error" | "Completed" => exit_reason::exit_reason(message),
         _ => Some(reason.to_owned()),
     };
     if let Some(cause) = cause {

@@ -26,7 +26,7 @@ pub(super) struct Previous {
 }
 
 impl Previous {
-    pub(super) fn of(status: &Value) -> Self {
+    pub(super) fn from_status(status: &Value) -> Self {
         let conditions = status["conditions"].as_array().into_iter().flatten();
         let mut distribution: DistributionConfig = part(status, "distributionConfig");
         // v0.9 knows no generation, and copied the server's answer, in which some secrets are clear;
@@ -36,7 +36,7 @@ impl Previous {
             without_quotes(provider, is_ours);
         }
         Self {
-            conditions: conditions.filter_map(read).collect(),
+            conditions: conditions.filter_map(deserialize).collect(),
             phase: part(status, "phase"),
             version: part(status, "version"),
             distribution,
@@ -65,7 +65,7 @@ fn without_quotes(provider: &mut ProviderStatus, is_ours: bool) {
     if !is_ours {
         provider.config = no_config();
     }
-    provider.health = ProviderState::read(&provider.health.status).told(&provider.provider_id);
+    provider.health = ProviderState::parse(&provider.health.status).told(&provider.provider_id);
 }
 
 /// A provider's configuration where none is known.
@@ -74,9 +74,9 @@ pub(super) fn no_config() -> Value {
 }
 
 fn part<T: DeserializeOwned + Default>(status: &Value, name: &str) -> T {
-    status.get(name).and_then(read).unwrap_or_default()
+    status.get(name).and_then(deserialize).unwrap_or_default()
 }
 
-fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+fn deserialize<T: DeserializeOwned>(value: &Value) -> Option<T> {
     T::deserialize(value).ok()
 }

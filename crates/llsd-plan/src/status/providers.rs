@@ -5,22 +5,25 @@
 use llsd_api::v1alpha2::ProviderStatus;
 use serde_json::Value;
 
-use super::observed::{Observed, ProviderState, Server, ServerProvider};
+use super::observed::{ProviderState, ServerAnswer, ServerProvider, StatusInputs};
 use super::previous::{Previous, no_config};
-use super::rollout::Rollout;
+use super::rollout::RolloutProgress;
 use super::stage::Stage;
 use llsd_yaml::document::Node;
 
 pub(super) fn providers(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     previous: &Previous,
 ) -> Option<Vec<ProviderStatus>> {
     let before = previous.distribution.providers.as_deref();
     let answered = match observed.server {
-        Server::Answered(answers) => answers.providers.as_deref(),
-        Server::NotAsked | Server::Awaited | Server::Unreachable(_) | Server::Untrusted(_) => None,
+        ServerAnswer::Answered(answers) => answers.providers.as_deref(),
+        ServerAnswer::NotAsked
+        | ServerAnswer::Awaited
+        | ServerAnswer::Unreachable(_)
+        | ServerAnswer::Untrusted(_) => None,
     };
     let mut now: Vec<ProviderStatus> = match answered {
         Some(answered) => {

@@ -2,7 +2,7 @@
 //! where they do not.
 
 use super::messages::counted;
-use super::observed::Live;
+use super::observed::ObservedObjects;
 use crate::live::DeploymentState;
 
 /// How far the Deployment is.
@@ -18,7 +18,7 @@ pub(super) enum Progress {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Rollout {
+pub(super) struct RolloutProgress {
     pub(super) progress: Progress,
     /// What is in the way of a rollout that is not complete; each begins with a word and a colon.
     pub(super) troubles: Vec<String>,
@@ -30,9 +30,9 @@ pub(super) struct Rollout {
     sentence: String,
 }
 
-impl Rollout {
+impl RolloutProgress {
     /// `template_stays` says that whatever was just written to the Deployment changes no pod.
-    pub(super) fn of(live: &Live, template_stays: bool) -> Self {
+    pub(super) fn from_live(live: &ObservedObjects, template_stays: bool) -> Self {
         let Some(deployment) = &live.deployment else {
             return Self {
                 progress: Progress::Missing,
@@ -82,7 +82,7 @@ fn progress(deployment: &DeploymentState, template_stays: bool) -> Progress {
     }
 }
 
-fn troubles(deployment: &DeploymentState, live: &Live) -> Vec<String> {
+fn troubles(deployment: &DeploymentState, live: &ObservedObjects) -> Vec<String> {
     let (mut stuck, mut failure) = (None, None);
     // Before it is observed, its conditions are those of the rollout before.
     if deployment.is_observed() {

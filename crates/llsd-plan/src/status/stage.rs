@@ -1,6 +1,6 @@
 //! How far one pass came, with everything that the conditions must tell apart.
 
-use super::observed::{Applied, Applying, Limitation, Observed, Pass};
+use super::observed::{Applied, Applying, Limitation, Pass, StatusInputs};
 use super::vocabulary::ConditionReason;
 use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
@@ -46,7 +46,7 @@ pub(super) struct Failure<'a> {
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn of(observed: &Observed<'a>) -> Self {
+    pub(super) fn reached(observed: &StatusInputs<'a>) -> Self {
         let (planning, applying) = match observed.pass {
             Pass::Deleting => return Self::Deleting,
             Pass::Paused => {
@@ -60,7 +60,9 @@ impl<'a> Stage<'a> {
             Planning::Refused(findings) if findings.problems.is_empty() => {
                 return Self::Unreadable("The resource cannot be read");
             }
-            Planning::Refused(findings) => return Self::Refused(Refusal::of(&findings.problems)),
+            Planning::Refused(findings) => {
+                return Self::Refused(Refusal::from_problems(&findings.problems));
+            }
             Planning::Unavailable { missing, .. } => return Self::Unavailable(missing),
         };
         match applying {
@@ -112,7 +114,7 @@ impl<'a> Stage<'a> {
 }
 
 impl<'a> Refusal<'a> {
-    fn of(problems: &'a [Problem]) -> Self {
+    fn from_problems(problems: &'a [Problem]) -> Self {
         let (secrets, others) =
             problems.iter().partition(|problem| problem.reason.is_of_a_secret());
         Self { secrets, others }

@@ -22,7 +22,7 @@ pub use v1alpha2::{DEEPEST, too_deep};
 
 /// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {
-    let mut findings = match Version::of(resource) {
+    let mut findings = match Version::from_object(resource) {
         Some(Version::V1Alpha1) => v1alpha1::check(resource),
         _ => v1alpha2::check(resource),
     };

@@ -1,7 +1,7 @@
 //! What the operator may not do, or the cluster does not serve, as a resource that needs it tells.
 
 use llsd_plan::rollout::{Refused, WriteFailure};
-use llsd_plan::status::{Applied, Limitation, Live};
+use llsd_plan::status::{Applied, Limitation, ObservedObjects};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, Step};
@@ -119,7 +119,7 @@ fn what_cannot_be_looked_at_stands_as_it_was() {
     let available = before.said("Available");
     let hindered = limited(before).with(|scene| {
         scene.hindered = true;
-        scene.live = Live::default();
+        scene.live = ObservedObjects::default();
     });
     assert_eq!(hindered.short("Ready"), "False Forbidden");
     assert_eq!(hindered.said("Available"), available);

@@ -1,7 +1,7 @@
 //! The fields beside the conditions: versions, image, configuration, providers, addresses.
 
 use llsd_plan::rollout::KeepCause;
-use llsd_plan::status::{Answers, ProviderState, Server};
+use llsd_plan::status::{Answers, ProviderState, ServerAnswer};
 use llsd_plan::values::sha256;
 use rstest::rstest;
 use serde_json::json;
@@ -171,31 +171,31 @@ fn of_a_providers_health_nothing_is_repeated_but_three_words(
     #[case] message: &str,
 ) {
     let mut server = answering(&[("inference", "vllm")]);
-    let Server::Answered(Answers { providers: Some(providers), .. }) = &mut server else {
+    let ServerAnswer::Answered(Answers { providers: Some(providers), .. }) = &mut server else {
         panic!()
     };
-    providers[0].health = ProviderState::read(word);
+    providers[0].health = ProviderState::parse(word);
     let scene = Scene::vllm().with(|scene| scene.server = server);
     let told = |scene: &Scene| {
         scene.status().distribution_config.unwrap().providers.unwrap()[0].health.clone()
     };
     assert_eq!((told(&scene).status.as_str(), told(&scene).message.as_str()), (status, message));
     // What an earlier operator had copied goes, also while the server is not reached.
-    let mut later = scene.next().with(|scene| scene.server = Server::Awaited);
+    let mut later = scene.next().with(|scene| scene.server = ServerAnswer::Awaited);
     let copied = &mut later.resource["status"]["distributionConfig"]["providers"][0];
     copied["health"]["message"] = json!("401 for sk-1234");
     assert_eq!(told(&later).message, message);
 }
 
 #[rstest]
-#[case::not_reached(Server::Unreachable("timed out".into()), 1, true)]
-#[case::awaited(Server::Awaited, 1, true)]
+#[case::not_reached(ServerAnswer::Unreachable("timed out".into()), 1, true)]
+#[case::awaited(ServerAnswer::Awaited, 1, true)]
 #[case::half_an_answer(
-    Server::Answered(Answers { health: Ok(()), version: None, providers: None }), 1, true
+    ServerAnswer::Answered(Answers { health: Ok(()), version: None, providers: None }), 1, true
 )]
-#[case::nobody_left(Server::NotAsked, 0, false)]
+#[case::nobody_left(ServerAnswer::NotAsked, 0, false)]
 fn what_the_server_said_stands_while_its_pods_do(
-    #[case] server: Server,
+    #[case] server: ServerAnswer,
     #[case] pods: i32,
     #[case] kept: bool,
 ) {
@@ -220,7 +220,7 @@ fn the_time_of_the_versions_changes_with_one_of_them() {
     let operator = first.clone().next().with(|scene| scene.operator_version = "1.2.4");
     assert_eq!(stamp(&operator), operator.now);
     let server = first.next().with(|scene| {
-        let Server::Answered(answers) = &mut scene.server else { panic!("it answers") };
+        let ServerAnswer::Answered(answers) = &mut scene.server else { panic!("it answers") };
         answers.version = Some("0.7.4".into());
     });
     assert_eq!(stamp(&server), server.now);

@@ -220,8 +220,8 @@ fn an_object_after_the_deployment_does_not_make_the_deployment_old() {
 fn before_anything_is_applied_ready_is_there_and_unknown() {
     let scene = Scene::vllm().with(|scene| {
         scene.applying = Step::Nothing;
-        scene.live = llsd_plan::status::Live::default();
-        scene.server = llsd_plan::status::Server::NotAsked;
+        scene.live = llsd_plan::status::ObservedObjects::default();
+        scene.server = llsd_plan::status::ServerAnswer::NotAsked;
     });
     assert_eq!(scene.short("Ready"), "Unknown Applying");
     assert_eq!(scene.short("Reconciling"), "True Applying");

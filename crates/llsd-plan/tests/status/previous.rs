@@ -1,6 +1,6 @@
 //! A status that is there already: v0.9's, somebody else's, or nonsense.
 
-use llsd_plan::status::Server;
+use llsd_plan::status::ServerAnswer;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn a_server_that_v0_9_called_ready_does_not_turn_ready() {
 
 #[test]
 fn secrets_that_v0_9_copied_from_the_server_do_not_stay() {
-    let unreached = adopted().with(|scene| scene.server = Server::NotAsked);
+    let unreached = adopted().with(|scene| scene.server = ServerAnswer::NotAsked);
     let reached = adopted().with(|scene| scene.server = answering(&[("inference", "vllm")]));
     for (scene, planned) in [
         (unreached.clone(), true),

@@ -5,7 +5,9 @@ use llsd_api::v1alpha2::Phase;
 use llsd_plan::live::DeploymentState;
 use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_plan::rollout::{KeepCause, Refused, Return};
-use llsd_plan::status::{Applied, ConditionType, Limitation, Live, Server, TagNow};
+use llsd_plan::status::{
+    Applied, ConditionType, Limitation, ObservedObjects, ServerAnswer, TagNow,
+};
 use serde_json::json;
 
 use crate::scene::{
@@ -73,28 +75,36 @@ fn resources() -> Vec<Scene> {
     ]
 }
 
-fn clusters() -> Vec<Live> {
-    let with = |deployment| Live { deployment: Some(deployment), service: true, ..Live::default() };
+fn clusters() -> Vec<ObservedObjects> {
+    let with = |deployment| ObservedObjects {
+        deployment: Some(deployment),
+        service: true,
+        ..ObservedObjects::default()
+    };
     let stuck = Some(("ProgressDeadlineExceeded".to_owned(), "timed out".to_owned()));
     vec![
-        Live::default(),
+        ObservedObjects::default(),
         with(running(0)),
-        Live { claim: Some("Bound".into()), outside_url: Some(String::new()), ..with(running(2)) },
+        ObservedObjects {
+            claim: Some("Bound".into()),
+            outside_url: Some(String::new()),
+            ..with(running(2))
+        },
         with(DeploymentState { replicas: 2, ..running(1) }),
         with(DeploymentState { stuck, ready: 0, available: 0, ..running(1) }),
-        Live {
+        ObservedObjects {
             pod_trouble: Some("CrashLoopBackOff: back-off 10s".into()),
             ..with(DeploymentState { ready: 0, available: 0, ..running(1) })
         },
     ]
 }
 
-fn servers() -> Vec<Server> {
+fn servers() -> Vec<ServerAnswer> {
     vec![
-        Server::NotAsked,
-        Server::Awaited,
-        Server::Unreachable("timed out".into()),
-        Server::Untrusted("another certificate".into()),
+        ServerAnswer::NotAsked,
+        ServerAnswer::Awaited,
+        ServerAnswer::Unreachable("timed out".into()),
+        ServerAnswer::Untrusted("another certificate".into()),
         answering(&[("inference", "vllm"), ("files", "localfs")]),
     ]
 }

@@ -1,7 +1,7 @@
 //! What is said of the server in the cluster.
 
 use llsd_plan::live::DeploymentState;
-use llsd_plan::status::{Answers, Server};
+use llsd_plan::status::{Answers, ServerAnswer};
 use rstest::rstest;
 
 use crate::scene::{Scene, running};
@@ -99,7 +99,7 @@ fn stuck(pods: i32) -> DeploymentState {
 fn without_a_deployment_the_resource_is_pending() {
     let scene = Scene::vllm().with(|scene| {
         scene.live.deployment = None;
-        scene.server = Server::NotAsked;
+        scene.server = ServerAnswer::NotAsked;
     });
     assert_eq!(scene.said("DeploymentReady").2, "Deployment is pending");
     assert_eq!(scene.short("Available"), "False DeploymentPending");
@@ -145,15 +145,15 @@ fn available_means_that_somebody_serves(
 
 #[rstest]
 #[case(
-    Server::NotAsked,
+    ServerAnswer::NotAsked,
     "Unknown ServerNotAsked",
     "The server is asked once one of its pods is ready"
 )]
-#[case(Server::Unreachable("no route to host".into()), "Unknown ServerUnreachable", "no route to host")]
+#[case(ServerAnswer::Unreachable("no route to host".into()), "Unknown ServerUnreachable", "no route to host")]
 #[case(answered(Ok(())), "True HealthCheckPassed", "Health check passed")]
 #[case(answered(Err("status 503".into())), "False HealthCheckFailed", "status 503")]
 fn health_is_told_and_never_decides(
-    #[case] server: Server,
+    #[case] server: ServerAnswer,
     #[case] expected: &str,
     #[case] message: &str,
 ) {
@@ -165,22 +165,26 @@ fn health_is_told_and_never_decides(
 
 #[test]
 fn a_server_that_is_not_reached_is_told_by_the_kind_of_trouble_not_by_its_wording() {
-    let in_trouble = |server: Server| Scene::vllm().with(|scene| scene.server = server);
-    let first = in_trouble(Server::Unreachable("its name cannot be resolved".into()));
+    let in_trouble = |server: ServerAnswer| Scene::vllm().with(|scene| scene.server = server);
+    let first = in_trouble(ServerAnswer::Unreachable("its name cannot be resolved".into()));
     let told = first.condition("HealthCheck");
-    let next = |server: Server| first.clone().next().with(|scene| scene.server = server);
-    let worded = next(Server::Unreachable("it does not answer in time".into()));
+    let next = |server: ServerAnswer| first.clone().next().with(|scene| scene.server = server);
+    let worded = next(ServerAnswer::Unreachable("it does not answer in time".into()));
     assert_eq!(worded.condition("HealthCheck"), told);
-    assert_eq!(next(Server::Awaited).condition("HealthCheck"), told, "until there is an answer");
-    let other = next(Server::Untrusted("it serves another certificate".into()));
+    assert_eq!(
+        next(ServerAnswer::Awaited).condition("HealthCheck"),
+        told,
+        "until there is an answer"
+    );
+    let other = next(ServerAnswer::Untrusted("it serves another certificate".into()));
     assert_eq!(other.short("HealthCheck"), "Unknown ServerUntrusted");
     assert_eq!(other.said("HealthCheck").2, "it serves another certificate");
     assert_eq!(next(answered(Ok(()))).short("HealthCheck"), "True HealthCheckPassed");
-    assert_eq!(in_trouble(Server::Awaited).short("HealthCheck"), "Unknown ServerNotAsked");
+    assert_eq!(in_trouble(ServerAnswer::Awaited).short("HealthCheck"), "Unknown ServerNotAsked");
 }
 
-fn answered(health: Result<(), String>) -> Server {
-    Server::Answered(Answers { health, version: None, providers: None })
+fn answered(health: Result<(), String>) -> ServerAnswer {
+    ServerAnswer::Answered(Answers { health, version: None, providers: None })
 }
 
 #[rstest]

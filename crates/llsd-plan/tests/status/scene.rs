@@ -14,8 +14,8 @@ use llsd_plan::problems::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{KeepCause, KeptTemplate, Refused, WriteFailure};
 use llsd_plan::status::{
-    Answers, Applied, Applying, Limitation, Live, Observed, Pass, ProviderState, Server,
-    ServerProvider, StatusUpdate, TagNow, compute,
+    Answers, Applied, Applying, Limitation, ObservedObjects, Pass, ProviderState, ServerAnswer,
+    ServerProvider, StatusInputs, StatusUpdate, TagNow, compute,
 };
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ pub struct Scene {
     /// Nobody can read it, and validation has nothing against it.
     pub unreadable: bool,
     pub applying: Step,
-    pub live: Live,
-    pub server: Server,
+    pub live: ObservedObjects,
+    pub server: ServerAnswer,
     pub tag: TagNow,
     pub limitations: Vec<Limitation>,
     /// Nothing could be decided because of the limitations.
@@ -66,7 +66,11 @@ impl Scene {
             facts: Facts::default(),
             unreadable: false,
             applying: Step::Applied(Box::default()),
-            live: Live { deployment: Some(running(1)), service: true, ..Live::default() },
+            live: ObservedObjects {
+                deployment: Some(running(1)),
+                service: true,
+                ..ObservedObjects::default()
+            },
             server: answering(&[]),
             tag: TagNow::Unmoved,
             limitations: Vec::new(),
@@ -146,7 +150,7 @@ impl Scene {
         } else {
             Pass::Reconciled { planning, applying }
         };
-        compute(&Observed {
+        compute(&StatusInputs {
             resource: &resource,
             now: self.now,
             operator_version: self.operator_version,
@@ -216,14 +220,14 @@ pub fn running(pods: i32) -> DeploymentState {
 }
 
 /// A server with providers of these APIs and ids.
-pub fn answering(providers: &[(&str, &str)]) -> Server {
+pub fn answering(providers: &[(&str, &str)]) -> ServerAnswer {
     let told = |(api, id): &(&str, &str)| ServerProvider {
         api: (*api).to_owned(),
         provider_id: (*id).to_owned(),
         provider_type: format!("remote::{id}"),
         health: ProviderState::Ok,
     };
-    Server::Answered(Answers {
+    ServerAnswer::Answered(Answers {
         health: Ok(()),
         version: Some("0.7.3".to_owned()),
         providers: Some(providers.iter().map(told).collect()),

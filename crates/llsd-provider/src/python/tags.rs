@@ -122,7 +122,7 @@ impl Architecture {
     }
 
     /// By either name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| name == one.name() || name == one.of_image())
     }
 }
@@ -138,10 +138,10 @@ impl Libc {
     fn of_tag(system: &str) -> Option<Self> {
         let (family, version) = system.split_once('_')?;
         let (major, minor) = version.split_once('_')?;
-        Self::of(family, major.parse().ok()?, minor.parse().ok()?)
+        Self::from_tag(family, major.parse().ok()?, minor.parse().ok()?)
     }
 
-    fn of(family: &str, major: u32, minor: u32) -> Option<Self> {
+    fn from_tag(family: &str, major: u32, minor: u32) -> Option<Self> {
         match family {
             "manylinux" | "glibc" => Some(Self::Gnu(major, minor)),
             "musllinux" | "musl" => Some(Self::Musl(major, minor)),
@@ -153,7 +153,7 @@ impl Libc {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (family, version) = text.split_once(' ')?;
         let mut numbers = version.split('.').map(|number| number.parse().ok());
-        Self::of(family, numbers.next()??, numbers.next()??)
+        Self::from_tag(family, numbers.next()??, numbers.next()??)
     }
 }
 

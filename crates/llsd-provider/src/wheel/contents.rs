@@ -182,7 +182,7 @@ impl<R: Read + Seek> Wheel<R> {
             };
             let mut hashing = expected.hashing();
             let mut head = Vec::new();
-            let read = self.read(entry, |piece| {
+            let read = self.read_entry(entry, |piece| {
                 hashing.update(piece);
                 let missing = elf::HEAD.saturating_sub(head.len()).min(piece.len());
                 head.extend_from_slice(&piece[..missing]);
@@ -251,13 +251,13 @@ impl<R: Read + Seek> Wheel<R> {
             let mut to = write(&placed)?;
             if placed.is_script {
                 let mut content = Vec::new();
-                self.read(&entry, |piece| {
+                self.read_entry(&entry, |piece| {
                     content.extend_from_slice(piece);
                     Ok(())
                 })?;
                 to.write_all(&scripts::with_python(&content).unwrap_or(content))?;
             } else {
-                self.read(&entry, |piece| to.write_all(piece))?;
+                self.read_entry(&entry, |piece| to.write_all(piece))?;
             }
             to.flush()?;
         }
@@ -274,7 +274,7 @@ impl<R: Read + Seek> Wheel<R> {
         format!("{}.data", self.dist_info.trim_end_matches(".dist-info"))
     }
 
-    fn read(
+    fn read_entry(
         &mut self,
         entry: &Entry,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,

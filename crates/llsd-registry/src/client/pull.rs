@@ -48,7 +48,7 @@ impl Repository<'_> {
                 verified(&content, expected, what)?;
                 Ok((expected.clone(), content))
             }
-            None => Ok((Digest::of(&content), content)),
+            None => Ok((Digest::sha256(&content), content)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Repository<'_> {
 }
 
 fn verified(content: &[u8], expected: &Digest, what: String) -> Result<(), Error> {
-    let mut verifier = Verifier::of(expected);
+    let mut verifier = Verifier::for_digest(expected);
     verifier.update(content);
     let actual = verifier.finish();
     if actual == *expected {

@@ -45,7 +45,7 @@ impl Repository<'_> {
 
     /// Uploads a small blob, unless it is there.
     pub async fn push_blob(&self, content: Bytes) -> Result<(Digest, Placed), Error> {
-        let digest = Digest::of(&content);
+        let digest = Digest::sha256(&content);
         if self.has_blob(&digest).await? {
             return Ok((digest, Placed::AlreadyThere));
         }
@@ -94,7 +94,7 @@ impl Repository<'_> {
         media_type: &str,
         content: Bytes,
     ) -> Result<Digest, Error> {
-        let digest = Digest::of(&content);
+        let digest = Digest::sha256(&content);
         let url = self.url(&format!("manifests/{name}"))?;
         let payload = Payload::Content { media_type: media_type.to_owned(), bytes: content };
         let want =

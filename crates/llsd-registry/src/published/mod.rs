@@ -65,7 +65,7 @@ pub(crate) struct Layer {
 
 impl Published {
     /// Reads manifests and configurations, no layers.
-    pub async fn read(repository: Repository<'_>) -> Result<Self, Error> {
+    pub async fn fetch(repository: Repository<'_>) -> Result<Self, Error> {
         let reference = repository.reference().clone();
         let at = reference.to_string();
         let (digest, content) = repository.manifest().await?;

@@ -25,7 +25,7 @@ impl std::fmt::Debug for BlobStream {
 
 impl BlobStream {
     pub(crate) fn new(response: Response, what: String, expected: &Digest, size: u64) -> Self {
-        let verifier = Some(Verifier::of(expected));
+        let verifier = Some(Verifier::for_digest(expected));
         Self { response, what, expected: expected.clone(), size, left: size, verifier }
     }
 

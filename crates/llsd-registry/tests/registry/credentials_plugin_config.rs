@@ -125,13 +125,13 @@ fn a_folder_is_read_in_the_order_of_its_file_names() {
     write("20-b.yaml", &file("v1", &provider("second")));
     write("10-a.yml", &file("v1", &provider("first")));
     write("README", "not a configuration");
-    assert_eq!(names(&PluginConfig::read(dir.path()).unwrap()), ["first", "second"]);
-    assert_eq!(names(&PluginConfig::read(&dir.path().join("20-b.yaml")).unwrap()), ["second"]);
+    assert_eq!(names(&PluginConfig::load(dir.path()).unwrap()), ["first", "second"]);
+    assert_eq!(names(&PluginConfig::load(&dir.path().join("20-b.yaml")).unwrap()), ["second"]);
 
     write("30-c.json", &file("v1", &provider("first")));
-    let problems = PluginConfig::read(dir.path()).unwrap_err();
+    let problems = PluginConfig::load(dir.path()).unwrap_err();
     assert_eq!(lines(&problems), ["providers[0].name: another provider has this name"]);
-    let missing = PluginConfig::read(&dir.path().join("missing")).unwrap_err();
+    let missing = PluginConfig::load(&dir.path().join("missing")).unwrap_err();
     assert_eq!(missing[0].message, "entity not found");
 }
 

@@ -58,14 +58,14 @@ fn bin_dir() -> &'static Path {
 }
 
 /// One plugin, how often it ran, and a clock to move.
-struct Bed {
+struct PluginSetup {
     plugins: Arc<ProviderPlugins>,
     runs: PathBuf,
     seconds: Arc<AtomicU64>,
     _dir: TempDir,
 }
 
-impl Bed {
+impl PluginSetup {
     fn new(name: &str, default_duration: &str, answered_duration: Option<&str>) -> Self {
         let dir = TempDir::new().unwrap();
         let runs = dir.path().join("runs");
@@ -107,7 +107,7 @@ impl Bed {
 
 #[tokio::test]
 async fn the_request_arguments_and_environment_reach_the_plugin() {
-    let bed = Bed::new("echo", "0s", None);
+    let bed = PluginSetup::new("echo", "0s", None);
     let lookup = bed.plugins.candidates("registry.example.com/team/x").await;
     let expected = Credential::Basic { username: "from-env".into(), password: "hunter2".into() };
     assert_eq!((lookup.credentials, lookup.errors), (vec![expected], vec![]));
@@ -115,7 +115,7 @@ async fn the_request_arguments_and_environment_reach_the_plugin() {
 
 #[tokio::test]
 async fn a_plugin_is_asked_only_for_images_it_matches() {
-    let bed = Bed::new("image", "1h", None);
+    let bed = PluginSetup::new("image", "1h", None);
     for image in ["registry.example.org/x", "a.registry.example.com/x", "example.com/x", "redis"] {
         assert_eq!(bed.ask(image).await, 0);
     }
@@ -124,7 +124,7 @@ async fn a_plugin_is_asked_only_for_images_it_matches() {
 
 #[tokio::test]
 async fn an_answer_serves_only_the_registries_it_names() {
-    let bed = Bed::new("registry", "1h", None);
+    let bed = PluginSetup::new("registry", "1h", None);
     assert_eq!(bed.ask("other.example.com/x").await, 0);
     assert_eq!(bed.runs(), 1);
 }
@@ -139,7 +139,7 @@ async fn answers_are_kept_as_the_plugin_says(
     #[case] after_a_second_image: usize,
     #[case] after_a_second_registry: usize,
 ) {
-    let bed = Bed::new(plugin, "1h", None);
+    let bed = PluginSetup::new(plugin, "1h", None);
     for _ in 0..3 {
         assert_eq!(bed.ask("registry.example.com/one").await, 1);
     }
@@ -162,7 +162,7 @@ async fn answers_are_kept_for_as_long_as(
     #[case] answered: Option<&str>,
     #[case] fresh_for: Option<u64>,
 ) {
-    let bed = Bed::new("image", default, answered);
+    let bed = PluginSetup::new("image", default, answered);
     bed.ask("registry.example.com/x").await;
     let Some(seconds) = fresh_for else {
         bed.ask("registry.example.com/x").await;
@@ -179,7 +179,7 @@ async fn answers_are_kept_for_as_long_as(
 
 #[tokio::test]
 async fn concurrent_asks_start_one_process() {
-    let bed = Bed::new("slow-answer", "1h", None);
+    let bed = PluginSetup::new("slow-answer", "1h", None);
     let asks: Vec<_> = (0..8)
         .map(|_| {
             let plugins = Arc::clone(&bed.plugins);
@@ -203,7 +203,7 @@ async fn a_failure_is_typed_and_repeats_nothing(
     #[case] plugin: &str,
     #[case] failure: PluginFailure,
 ) {
-    let bed = Bed::new(plugin, "1h", None);
+    let bed = PluginSetup::new(plugin, "1h", None);
     let lookup = bed.plugins.candidates("registry.example.com/x").await;
     assert_eq!(lookup.credentials, []);
     assert_eq!(lookup.errors.len(), 1);
@@ -216,7 +216,7 @@ async fn a_failure_is_typed_and_repeats_nothing(
 
 #[tokio::test]
 async fn a_plugin_that_hangs_is_ended() {
-    let bed = Bed::new("slow", "1h", None);
+    let bed = PluginSetup::new("slow", "1h", None);
     let limit = Duration::from_secs(3);
     let plugins = Arc::into_inner(bed.plugins).unwrap().with_time_limit(limit);
     let started = Instant::now();

@@ -13,7 +13,7 @@ fn read(document: &Value) -> PullSecret {
 }
 
 fn read_bytes(document: &[u8]) -> PullSecret {
-    PullSecret::read("pull", "kubernetes.io/dockerconfigjson", |key| {
+    PullSecret::from_secret("pull", "kubernetes.io/dockerconfigjson", |key| {
         (key == ".dockerconfigjson").then_some(document)
     })
 }
@@ -92,7 +92,7 @@ fn a_user_name_that_only_accompanies_a_token_is_no_login() {
 fn the_older_kind_has_its_registries_at_the_top() {
     let document = json!({"https://registry.example.com/v1/": {"username": "u", "password": "p"}});
     let bytes = document.to_string();
-    let secret = PullSecret::read("old", "kubernetes.io/dockercfg", |key| {
+    let secret = PullSecret::from_secret("old", "kubernetes.io/dockercfg", |key| {
         (key == ".dockercfg").then_some(bytes.as_bytes())
     });
     assert_eq!(credentials(&secret), [basic("u", "p")]);
@@ -180,7 +180,8 @@ fn entries_are_bounded() {
 
 #[test]
 fn a_secret_of_another_type_is_not_looked_into() {
-    let secret = PullSecret::read("app", "Opaque", |_| panic!("its data is nobody's business"));
+    let secret =
+        PullSecret::from_secret("app", "Opaque", |_| panic!("its data is nobody's business"));
     assert_eq!(
         secret.notes()[0].to_string(),
         "Secret app: the Secret's type is neither \

@@ -49,7 +49,7 @@ fn in_pull_secrets_and_their_notes() {
     .to_string();
     for bytes in [document.as_bytes(), SECRET.as_bytes(), &document.as_bytes()[1..]] {
         for kind in ["kubernetes.io/dockerconfigjson", "kubernetes.io/dockercfg", SECRET] {
-            let secret = PullSecret::read("pull", kind, |_| Some(bytes));
+            let secret = PullSecret::from_secret("pull", kind, |_| Some(bytes));
             assert_unseen(&secret);
             assert!(!secret.notes().is_empty());
             secret.notes().iter().for_each(assert_unsaid);

@@ -106,5 +106,5 @@ pub fn honest(image: &TestImage, path: &str) -> Option<Response> {
 }
 
 pub fn digest_of(content: &[u8]) -> String {
-    llsd_registry::Digest::of(content).to_string()
+    llsd_registry::Digest::sha256(content).to_string()
 }

@@ -30,7 +30,7 @@ async fn find(server: &RegistryServer, layers: &[TestLayer]) -> Result<FoundFile
     let client = Client::new(config(server));
     let reference: Reference = format!("{}/a/b:1", server.host()).parse().unwrap();
     let repository = client.repository(&reference, None);
-    let image = Published::read(repository).await?;
+    let image = Published::fetch(repository).await?;
     image.find_file(repository, &image.parts()[0], "/app/c").await
 }
 
@@ -94,7 +94,7 @@ async fn what_was_labelled_is_what_the_operator_reads() {
         (in_layer, "from the layer", Source::Layer),
         (inline, "in the label", Source::Labels),
     ] {
-        let published = Published::read(repository).await.unwrap();
+        let published = Published::fetch(repository).await.unwrap();
         let rewritten = published.relabelled(std::slice::from_ref(&change)).unwrap();
         let pushed = rewritten.push(repository, repository).await.unwrap();
         assert_ne!(pushed.digest.to_string(), before);
@@ -105,7 +105,7 @@ async fn what_was_labelled_is_what_the_operator_reads() {
         assert_eq!((read.labels["other"].as_str(), read.labels[VERSION].as_str()), ("kept", "2"));
         assert_eq!(read.labels.contains_key(INLINE), source == Source::Labels);
         // Once more changes nothing.
-        let again = Published::read(repository).await.unwrap();
+        let again = Published::fetch(repository).await.unwrap();
         assert!(again.relabelled(&[change]).unwrap().is_unchanged());
         assert_eq!(again.parts()[0].layer_count(), 1);
     }

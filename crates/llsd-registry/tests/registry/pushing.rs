@@ -96,7 +96,7 @@ async fn a_source_that_lies_about_a_layer_leaves_nothing_behind() {
         let (source, place) = (at(&liar.host, "a/b:1"), at(target.host(), "c/d:1"));
         let source = client.repository(&source, None);
         let repository = client.repository(&place, None);
-        let published = Published::read(source).await.unwrap();
+        let published = Published::fetch(source).await.unwrap();
         let changes = [Change::inline("version: 2", "2")];
         let rewritten = published.relabelled(&changes).unwrap();
         let error = rewritten.push(source, repository).await.unwrap_err();
@@ -155,7 +155,7 @@ async fn a_token_is_asked_for_the_repository_and_not_for_what_a_ping_names() {
     let image = at(&registry.host, "a/b:1");
     let repository = client.repository(&image, None);
     assert!(matches!(repository.manifest().await, Err(Error::NotFound { .. })));
-    assert!(!repository.has_blob(&Digest::of(b"x")).await.unwrap());
+    assert!(!repository.has_blob(&Digest::sha256(b"x")).await.unwrap());
     let asked: Vec<String> = tokens.asked().into_iter().map(|(request, _)| request).collect();
     assert_eq!(
         asked,

@@ -23,12 +23,12 @@ impl FromStr for Program {
 }
 
 impl Program {
-    pub(super) fn read(&self) -> Result<(String, Vec<u8>), String> {
-        Ok((self.architecture.clone(), read(&self.path)?))
+    pub(super) fn load(&self) -> Result<(String, Vec<u8>), String> {
+        Ok((self.architecture.clone(), read_file(&self.path)?))
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| at(path, &error))
 }
 
@@ -37,7 +37,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
 }
 
 pub(super) fn read_json(path: &Path) -> Result<Value, String> {
-    serde_json::from_slice(&read(path)?).map_err(|error| at(path, &error))
+    serde_json::from_slice(&read_file(path)?).map_err(|error| at(path, &error))
 }
 
 pub(super) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {

@@ -57,7 +57,7 @@ pub(super) struct Arguments {
 /// Prints the digest.
 pub(super) async fn run(arguments: &Arguments) -> Result<String, String> {
     let programs =
-        arguments.programs.iter().map(Program::read).collect::<Result<Vec<_>, String>>()?;
+        arguments.programs.iter().map(Program::load).collect::<Result<Vec<_>, String>>()?;
     let release = arguments.source.release();
     let image = assemble(&programs, &release);
     let size = image.largest_layer();

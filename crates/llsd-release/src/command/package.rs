@@ -10,7 +10,7 @@ use llsd_release::archive::{archive, checksums};
 use llsd_release::manual::pages;
 use llsd_release::plugin_index::{Archive, manifest};
 
-use super::files::{Program, at, read, read_text, write};
+use super::files::{Program, at, read_file, read_text, write};
 use super::source::Source;
 
 const CHECKSUMS: &str = "SHA256SUMS";
@@ -40,12 +40,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<String, String> {
     let licence = read_text("LICENSE".as_ref())?;
     let mut archives = Vec::new();
     for program in &arguments.programs {
-        let (architecture, content) = program.read()?;
+        let (architecture, content) = program.load()?;
         let name = format!("llsd-{}-linux-{architecture}.tar.gz", release.version);
         let packed = archive(&content, pages(definition()), &licence, time);
         write(&arguments.output_dir.join(&name), &packed)?;
         let url = format!("{}/{name}", arguments.download_url.trim_end_matches('/'));
-        archives.push(Archive { architecture, url, digest: Digest::of(&packed) });
+        archives.push(Archive { architecture, url, digest: Digest::sha256(&packed) });
     }
     write(&arguments.output_dir.join("krew.yaml"), manifest(&release.version, &archives))?;
     let sums = checksums(&contents(&arguments.output_dir)?);
@@ -60,7 +60,7 @@ fn contents(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
         let path = entry.map_err(|error| at(folder, &error))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_file() && name != CHECKSUMS {
-            files.push((name, read(&path)?));
+            files.push((name, read_file(&path)?));
         }
     }
     files.sort();

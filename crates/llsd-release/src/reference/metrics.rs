@@ -28,7 +28,7 @@ pub fn metrics() -> String {
     metrics.kind_served("routes", false);
     metrics.certificate(Certificate::Served, 0, 1);
     let ready = json!({"type": "Ready", "status": "True", "reason": "Ready"});
-    metrics.conditions(Condition::read(&json!({"conditions": [ready]})));
+    metrics.conditions(Condition::all_in_status(&json!({"conditions": [ready]})));
     let mut page = format!(
         "# Metrics\n\n{GENERATED}\n\nWhat every replica of the operator serves at `/metrics`. \
          [Watching the operator](../metrics.md) says how to read them.\n\n\

@@ -18,7 +18,7 @@ pub struct Installation<'a> {
 
 impl<'a> Installation<'a> {
     /// Of a resource that exists.
-    pub async fn of(namespace: Namespace<'a>, name: &str) -> Self {
+    pub async fn for_resource(namespace: Namespace<'a>, name: &str) -> Self {
         let resource = namespace.get("LlamaStackDistribution", name).await.unwrap();
         let uid = resource["metadata"]["uid"].as_str().unwrap().to_owned();
         Self { namespace, name: name.to_owned(), uid }

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 
 use super::installation::Installation;
 use crate::authority::authority;
+use crate::cluster_pool::ClusterPool;
 use crate::definitions;
-use crate::ground::Ground;
 use crate::namespace::Namespace;
 use crate::operator::Operator;
 
@@ -29,7 +29,7 @@ pub struct Stage {
     /// Why the cluster serves no Routes, if so.
     pub routes: Result<(), String>,
     namespaces: BTreeMap<&'static str, StagedNamespace>,
-    pub cluster: Ground,
+    pub cluster: ClusterPool,
 }
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Stage {
     }
 
     async fn set() -> Option<Self> {
-        let cluster = Ground::get_or_skip().await?;
+        let cluster = ClusterPool::get_or_skip().await?;
         let user = cluster.user.clone();
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let routes = definitions::routes(&cluster.client()).await;
@@ -129,7 +129,7 @@ async fn set(cluster: &ControlPlane, purpose: &str, spec: &Value) -> StagedNames
     let namespace = cluster.namespace(purpose).await.unwrap();
     let namespace = Namespace { cluster, name: namespace };
     namespace.distribution(NAME, spec.clone()).await;
-    let old = Installation::of(namespace.clone(), NAME).await;
+    let old = Installation::for_resource(namespace.clone(), NAME).await;
     let workload = &spec["workload"];
     old.write(old.account()).await;
     if workload["storage"].is_object() {

@@ -54,7 +54,7 @@ pub(super) struct StatusSummary {
 
 impl StatusSummary {
     /// `None` where nothing is shown.
-    pub(super) fn of(state: &PodState) -> Option<Self> {
+    pub(super) fn from_state(state: &PodState) -> Option<Self> {
         let phase = |phase: &str| Self { phase: phase.into(), ..Self::default() };
         let summary = match state {
             PodState::Pending => return None,

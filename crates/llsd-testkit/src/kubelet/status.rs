@@ -12,7 +12,7 @@ use crate::node::next_ip;
 /// The patch that brings a pod's status to `state`, or none where it is there already: a patch that
 /// changes only times would come back as an event, for ever.
 pub(super) fn patch_towards(state: &PodState, pod: &Pod) -> Option<Value> {
-    let summary = StatusSummary::of(state)?;
+    let summary = StatusSummary::from_state(state)?;
     if summary == StatusSummary::at(pod) {
         return None;
     }
@@ -29,7 +29,7 @@ pub(super) fn patch_towards(state: &PodState, pod: &Pod) -> Option<Value> {
         .iter()
         .flatten()
         .map(|container| {
-            let done = StatusSummary::of(&PodState::Succeeded).unwrap_or_default();
+            let done = StatusSummary::from_state(&PodState::Succeeded).unwrap_or_default();
             container_status(container, uid, &done, &now)
         })
         .collect();

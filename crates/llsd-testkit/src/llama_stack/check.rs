@@ -53,7 +53,7 @@ impl Candidate {
 
 /// What a release thinks of one [`Candidate`].
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Judgement {
+pub struct CheckResult {
     /// The candidate's name.
     #[serde(skip)]
     pub name: String,
@@ -70,14 +70,14 @@ pub struct Judgement {
     pub unjudged: Vec<String>,
 }
 
-impl Judgement {
+impl CheckResult {
     /// Whether the server would start and use all that is written.
     pub fn is_clean(&self) -> bool {
         self.errors.is_empty() && self.dropped.is_empty()
     }
 }
 
-impl fmt::Display for Judgement {
+impl fmt::Display for CheckResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.name)?;
         let parts = [
@@ -98,8 +98,8 @@ impl fmt::Display for Judgement {
 impl Release {
     /// Judges all candidates, in their order. Installs the release first where it is missing.
     /// Takes about three seconds however many there are, so give it as many as possible.
-    pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<Judgement>> {
-        let mut judgements: Vec<Judgement> = self.ask("check.py", &candidates)?;
+    pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<CheckResult>> {
+        let mut judgements: Vec<CheckResult> = self.ask("check.py", &candidates)?;
         ensure!(judgements.len() == candidates.len(), "not all configurations were judged");
         for (judgement, candidate) in judgements.iter_mut().zip(candidates) {
             judgement.name.clone_from(&candidate.name);

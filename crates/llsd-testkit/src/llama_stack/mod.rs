@@ -9,7 +9,7 @@ mod release;
 mod server;
 
 pub use boot::Boot;
-pub use check::{Candidate, Judgement};
+pub use check::{Candidate, CheckResult};
 pub use install::Venv;
 pub use policies::{Decided, Decisions};
 pub use release::Release;

@@ -3,7 +3,7 @@
 use std::{cmp::Ordering, env, fmt, io::Write, str::FromStr};
 
 use anyhow::bail;
-use llsd_plan::releases::{Release as Row, Releases, Server};
+use llsd_plan::releases::{Release as Row, Releases, ServerFamily};
 
 use crate::skip::test_name;
 
@@ -38,12 +38,12 @@ impl Release {
 
     /// The last release of llama-stack.
     pub fn newest() -> Self {
-        Self(&Releases::shipped().newest(Server::LlamaStack).name)
+        Self(&Releases::shipped().newest(ServerFamily::LlamaStack).name)
     }
 
     /// The newest release of its successor.
     pub fn newest_ogx() -> Self {
-        Self(&Releases::shipped().newest(Server::Ogx).name)
+        Self(&Releases::shipped().newest(ServerFamily::Ogx).name)
     }
 
     fn row(self) -> &'static Row {
@@ -80,7 +80,7 @@ impl Release {
     }
 
     pub fn is_ogx(self) -> bool {
-        self.row().server == Server::Ogx
+        self.row().server == ServerFamily::Ogx
     }
 
     /// The package that the server's code is in.

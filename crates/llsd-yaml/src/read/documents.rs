@@ -30,13 +30,13 @@ pub fn documents(text: &str) -> Vec<Document> {
     match json_values(text) {
         Some(values) => {
             for (origin, value) in values {
-                if !reader.read(value, origin, json_options(value)) {
+                if !reader.read_documents(value, origin, json_options(value)) {
                     break;
                 }
             }
         }
         None => {
-            reader.read(text, Position::START, options(DIALECT));
+            reader.read_documents(text, Position::START, options(DIALECT));
         }
     }
     reader.documents
@@ -77,7 +77,7 @@ struct Reader {
 
 impl Reader {
     /// Reads the documents of `text`; false once a limit was met.
-    fn read(&mut self, text: &str, origin: Position, options: Options) -> bool {
+    fn read_documents(&mut self, text: &str, origin: Position, options: Options) -> bool {
         let tabs = text.contains('\t');
         let mut parser = Parser::new_from_str_with_options(text, options);
         loop {

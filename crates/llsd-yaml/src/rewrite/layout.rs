@@ -23,7 +23,7 @@ pub(super) struct Layout<'t> {
 
 /// The layout of one document that is a mapping; nothing for a text that is laid out otherwise.
 pub(super) fn layout(text: &str) -> Option<Layout<'_>> {
-    let pieces = Pieces::of(text)?;
+    let pieces = Pieces::split(text)?;
     let all = || pieces.by_path.values();
     let first = line_start(text, all().map(|piece| piece.head.start).min()?);
     let last = all().map(|piece| piece.value.end.max(piece.head.end)).max()?;

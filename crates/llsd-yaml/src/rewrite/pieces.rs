@@ -43,7 +43,7 @@ struct Frame {
 
 impl Pieces {
     /// The pieces of one document that is a mapping; nothing for a text that is laid out otherwise.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    pub(super) fn split(text: &str) -> Option<Self> {
         let mut pieces = Self { portable: true, ..Self::default() };
         let mut options = Options::default();
         options.set_emit_comments(false);

@@ -15,7 +15,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    let plans = plans(arguments.inputs.read()?)?;
+    let plans = plans(arguments.inputs.read_all()?)?;
     let configurations = plans.configurations();
     Ok(unless_missing(&plans, &configurations, || explain(&plans, &configurations)))
 }

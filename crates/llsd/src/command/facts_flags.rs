@@ -40,7 +40,7 @@ impl FactsFlags {
 
     /// An input without resources, with remarks on every file that cannot be used. The error is one
     /// of usage: a file that cannot be opened.
-    pub(super) fn read(&self) -> Result<Input, Printout> {
+    pub(super) fn read_all(&self) -> Result<Input, Printout> {
         let mut known = Known::default();
         if let Some(file) = &self.facts {
             known.add_facts(open(file)?);
@@ -48,7 +48,7 @@ impl FactsFlags {
         if let Some(file) = &self.image_config {
             let source = open(file)?;
             let name = source.name.clone();
-            if let Some(image) = known.read(source, image_config::read) {
+            if let Some(image) = known.parse_file(source, image_config::parse) {
                 match image_config::describe(image, self.base.is_none()) {
                     Ok(found) => found.add_to(&mut known.facts.image),
                     Err(finding) => known.remark(name, finding),

@@ -23,12 +23,12 @@ pub(super) fn open_all<'a>(
 
 /// The file, or what is wrong with the command line.
 pub(super) fn open(file: &Path) -> Result<Source, Printout> {
-    read(file).map_err(|error| Printout::usage(&format!("{}: {error}", file.display())))
+    read_file(file).map_err(|error| Printout::usage(&format!("{}: {error}", file.display())))
 }
 
 /// Reads a file, or stdin for `-`. Only one that cannot be opened or read is an error here; one with
 /// the wrong content is a finding like any other.
-pub(super) fn read(file: &Path) -> io::Result<Source> {
+pub(super) fn read_file(file: &Path) -> io::Result<Source> {
     let stream: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {

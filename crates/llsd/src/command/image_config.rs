@@ -36,7 +36,7 @@ pub(super) struct Image {
     variables: BTreeSet<String>,
 }
 
-pub(super) fn read(_: &str, text: &str) -> Result<Image, Finding> {
+pub(super) fn parse(_: &str, text: &str) -> Result<Image, Finding> {
     let configuration: ImageConfiguration = serde_json::from_str(text).map_err(|error| {
         let at = Position { line: error.line().max(1), column: error.column().max(1) };
         refused(at, &format!("not an OCI image configuration: {error}"))

@@ -46,7 +46,7 @@ pub(super) struct Inputs {
 impl Inputs {
     /// Reads everything before anything is judged, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
-    pub(super) fn read(&self) -> Result<Input, Printout> {
+    pub(super) fn read_all(&self) -> Result<Input, Printout> {
         if self.connection.is_given() && !self.registry {
             return Err(Printout::usage("--plain-http and --ca-file go with --registry"));
         }
@@ -59,7 +59,7 @@ impl Inputs {
             ));
         }
         let sources = open_all(&self.files, self.facts.files())?;
-        let mut input = self.facts.read()?;
+        let mut input = self.facts.read_all()?;
         for source in &sources {
             input.add(source);
         }

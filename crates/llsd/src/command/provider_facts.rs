@@ -14,7 +14,7 @@ use crate::provider_image::{WANTED, provided};
 pub(super) fn ask(input: &mut Input, connection: &Connection) -> Result<(), Printout> {
     let Some(facts) = &mut input.facts else { return Ok(()) };
     let specs = input.resources.iter().filter_map(|it| Resource::parse(&it.to_json()).spec);
-    let images = specs.flat_map(|spec| references::of(&spec, "").provider_images);
+    let images = specs.flat_map(|spec| references::references(&spec, "").provider_images);
     let unknown = images.filter(|image| !facts.external_providers.contains_key(image));
     let unknown: std::collections::BTreeSet<String> = unknown.collect();
     if unknown.is_empty() {

@@ -26,7 +26,7 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    let report = validate(arguments.inputs.read()?);
+    let report = validate(arguments.inputs.read_all()?);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     Ok(match arguments.output {
         Format::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },

@@ -3,7 +3,7 @@
 use clap::Args;
 use llsd_install::names::OLDEST_KUBERNETES;
 use llsd_plan::objects::DEFAULT_OPERATOR_IMAGE;
-use llsd_plan::releases::{Releases, Server};
+use llsd_plan::releases::{Releases, ServerFamily};
 use serde_json::{Value, json};
 
 use super::Printout;
@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
 }
 
 fn known() -> Value {
-    let of = |server: Server, prefix: &str| -> Vec<&str> {
+    let of = |server: ServerFamily, prefix: &str| -> Vec<&str> {
         let rows = Releases::shipped().all().iter().filter(|release| release.server == server);
         rows.map(|release| release.name.trim_start_matches(prefix)).collect()
     };
@@ -34,7 +34,7 @@ fn known() -> Value {
         "image": DEFAULT_OPERATOR_IMAGE,
         "resource": ["v1alpha1", "v1alpha2"],
         "kubernetes": format!("{OLDEST_KUBERNETES} and newer"),
-        "servers": {"llama-stack": of(Server::LlamaStack, ""), "ogx": of(Server::Ogx, "ogx-")},
+        "servers": {"llama-stack": of(ServerFamily::LlamaStack, ""), "ogx": of(ServerFamily::Ogx, "ogx-")},
     })
 }
 

@@ -6,17 +6,17 @@ use llsd_testkit::{ControlPlane, InUse, PodState, WhileUsed, skip};
 use serde_json::{Value, json};
 
 use llsd_testbed::authority::authority;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Pods with this label never become ready.
 const STUCK: &str = "stuck";
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "llama-pvc");
 
 struct World {
-    bed: Bed,
+    bed: TestOperator,
     /// Why the cluster serves no Routes, if so.
     routes: Result<(), String>,
 }
@@ -26,7 +26,7 @@ async fn world() -> Option<InUse<World>> {
     let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let routes = definitions::routes(&cluster.client()).await;
-        let bed = Bed::within(cluster, &[]).await;
+        let bed = TestOperator::within(cluster, &[]).await;
         bed.kubelet.decide(|pod| {
             let mut labels = pod.metadata.labels.iter().flatten();
             if labels.any(|(label, _)| label == STUCK) {

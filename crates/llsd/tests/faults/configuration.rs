@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use llsd_testbed::access::{eventually, may};
 use llsd_testbed::authority::authority;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::granted::{grant_all, revoke};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::story::container;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Alone, so that a restart does not wait for a lease to run out.
 const ARGUMENTS: [&str; 1] = ["--leader-elect=false"];
@@ -53,7 +53,7 @@ async fn until_in_domain(namespace: &Namespace<'_>, domain: &str) {
         .await;
 }
 
-async fn until_figure(bed: &Bed, key: &str, value: f64) {
+async fn until_figure(bed: &TestOperator, key: &str, value: f64) {
     let figure = format!("llsd_broken_configuration{{key=\"{key}\"}}");
     eventually(&format!("{figure} is {value}"), async || {
         bed.operator.figure(&figure).await == Some(value)
@@ -61,12 +61,12 @@ async fn until_figure(bed: &Bed, key: &str, value: f64) {
     .await;
 }
 
-fn at<'a>(bed: &'a Bed, namespace: &str) -> Namespace<'a> {
+fn at<'a>(bed: &'a TestOperator, namespace: &str) -> Namespace<'a> {
     Namespace { cluster: &bed.cluster, name: namespace.to_owned() }
 }
 
 /// A new resource, which can only know what the operator uses now.
-async fn newcomer(bed: &Bed) -> String {
+async fn newcomer(bed: &TestOperator) -> String {
     let namespace = bed.namespace("newcomer").await;
     neighbour::becomes_ready(&namespace).await;
     image_of(&namespace, "neighbour").await
@@ -74,7 +74,7 @@ async fn newcomer(bed: &Bed) -> String {
 
 #[tokio::test]
 async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_is_gone() {
-    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
     bed.operator_namespace()
         .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
         .await;
@@ -151,7 +151,7 @@ fn trusting(namespace: &str) -> Value {
 
 #[tokio::test]
 async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they_are_in_use() {
-    let Some(bed) = Bed::start(&ARGUMENTS).await else { return };
+    let Some(bed) = TestOperator::start(&ARGUMENTS).await else { return };
     let trust = bed.namespace("trust").await;
     trust.config_map("roots", json!({"ca-bundle.crt": authority("roots")})).await;
     let first = bed.namespace("first").await;
@@ -209,14 +209,14 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
 }
 
 /// Takes away what the operator may do in its own namespace only.
-async fn unbind(bed: &Bed) {
+async fn unbind(bed: &TestOperator) {
     let unbind = ["delete", "rolebinding", "--all", "-n", NAMESPACE];
     bed.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
 }
 
 #[tokio::test]
 async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart() {
-    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
     let name = bed.namespace("blind").await.name;
     bed.configure(json!({"image-overrides": overriding("1")})).await;
     at(&bed, &name).distribution("demo", starter()).await;
@@ -235,7 +235,7 @@ async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart(
 
 #[tokio::test]
 async fn a_configuration_that_may_not_be_kept_is_used_and_is_kept_once_it_may() {
-    let Some(mut bed) = Bed::start(&ARGUMENTS).await else { return };
+    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
     bed.operator_namespace()
         .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
         .await;

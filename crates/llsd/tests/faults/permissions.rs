@@ -1,10 +1,10 @@
 //! Rights that the operator lacks, told in the status of the resources that need them.
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::granted::{ROLE, grant_all, revoke};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::story::vllm_with_key;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::PodState;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn starter() -> Value {
 
 #[tokio::test]
 async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_else() {
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     bed.kubelet.decide(|pod| match &pod.metadata.namespace {
         Some(namespace) if namespace.starts_with("stuck") => PodState::NeverReady,
         _ => PodState::Ready,
@@ -137,7 +137,7 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
 /// What runs cannot be known without it, and a server is not planned anew by guess.
 #[tokio::test]
 async fn a_deployment_that_may_not_be_read_is_left_alone() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let namespace = bed.cluster.namespace("blind").await.unwrap();
     let other = bed.cluster.namespace("neighbour").await.unwrap();
     let before = Namespace { cluster: &bed.cluster, name: namespace.clone() };

@@ -7,12 +7,12 @@ use llsd_testkit::{PodState, RegistryServer, TestImage};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use llsd_testbed::bed::Bed;
-use llsd_testbed::deaf::Deaf;
+use llsd_testbed::blackhole_server::BlackholeServer;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::registry::{allowed, allowed_hosts, configuration, labelled};
 use llsd_testbed::story::{config, vllm_with_key};
+use llsd_testbed::test_operator::TestOperator;
 
 /// More hosts that hang than there are workers.
 const HOSTS: usize = 24;
@@ -44,18 +44,18 @@ async fn records(namespace: &Namespace<'_>) -> Vec<Value> {
 
 #[tokio::test]
 async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_vain() {
-    let Some(bed) = Bed::start(&["--concurrency", "4"]).await else { return };
+    let Some(bed) = TestOperator::start(&["--concurrency", "4"]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
     for name in ["own", "fleet"] {
         registry.push(&format!("stack/{name}"), "1", &named(name)).await.unwrap();
     }
-    let hanging: Vec<Deaf> = (0..HOSTS).map(|_| Deaf::listening()).collect();
-    let mut hosts: Vec<String> = hanging.iter().map(Deaf::host).collect();
+    let hanging: Vec<BlackholeServer> = (0..HOSTS).map(|_| BlackholeServer::listening()).collect();
+    let mut hosts: Vec<String> = hanging.iter().map(BlackholeServer::host).collect();
     hosts.push(registry.host().to_owned());
     bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
 
     let slow = with_key(bed.namespace("slow").await).await;
-    for (number, host) in hanging.iter().map(Deaf::host).enumerate() {
+    for (number, host) in hanging.iter().map(BlackholeServer::host).enumerate() {
         slow.distribution(&format!("slow-{number}"), of_image(&format!("{host}/a/b:1"))).await;
     }
     // Somebody else's, and one with a registry of its own that answers.
@@ -104,7 +104,7 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
 
 #[tokio::test]
 async fn what_runs_needs_no_registry_also_after_a_restart() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
     registry.push("stack/own", "1", &named("own")).await.unwrap();
@@ -199,7 +199,7 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
 
 #[tokio::test]
 async fn an_image_that_its_registry_deleted_runs_on_and_its_resource_can_be_changed() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
     let digest = registry.push("stack/own", "1", &named("own")).await.unwrap();

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use llsd_testbed::access::within;
-use llsd_testbed::bed::Bed;
-use llsd_testbed::deaf::Deaf;
+use llsd_testbed::blackhole_server::BlackholeServer;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
 use llsd_testbed::relay::Relay;
 use llsd_testbed::story::vllm;
 use llsd_testbed::stub_server::StubServer;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Enough for four workers to be busy for more than a minute, if they waited for five seconds each.
 const SERVERS: usize = 60;
@@ -52,7 +52,11 @@ fn health(resource: &Value) -> (&str, &str) {
 }
 
 /// How often the operator has written each object of a namespace since then.
-async fn writes(bed: &Bed, namespace: &Namespace<'_>, mark: Mark) -> BTreeMap<String, usize> {
+async fn writes(
+    bed: &TestOperator,
+    namespace: &Namespace<'_>,
+    mark: Mark,
+) -> BTreeMap<String, usize> {
     let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark).writes();
     let here = requests.only(|request| request.namespace == namespace.name);
     let mut counts = BTreeMap::new();
@@ -64,10 +68,10 @@ async fn writes(bed: &Bed, namespace: &Namespace<'_>, mark: Mark) -> BTreeMap<St
 
 #[tokio::test]
 async fn servers_that_do_not_answer_delay_nobodys_status_and_are_told_once() {
-    let nobody = Deaf::and_rude();
+    let nobody = BlackholeServer::and_rude();
     let template = format!("http://{}", nobody.host());
     let arguments = ["--concurrency", "4", "--resync", "10", "--server-url-template", &template];
-    let Some(bed) = Bed::start(&arguments).await else { return };
+    let Some(bed) = TestOperator::start(&arguments).await else { return };
     let (namespace, other) = (bed.namespace("deaf").await, bed.namespace("other").await);
     let specs = (0..SERVERS)
         .map(|number| (format!("server-{number}"), json!({"distribution": {"name": "starter"}})));
@@ -99,11 +103,11 @@ async fn servers_that_do_not_answer_delay_nobodys_status_and_are_told_once() {
 
 #[tokio::test]
 async fn at_rest_with_servers_and_registry_away_a_status_is_written_once_and_then_not() {
-    let (server, nobody) = (StubServer::of_all_servers(), Deaf::and_rude());
+    let (server, nobody) = (StubServer::of_all_servers(), BlackholeServer::and_rude());
     let way = Relay::to(&server.host());
     let template = format!("http://{}", way.host());
     let arguments = ["--resync", "3", "--server-url-template", &template];
-    let Some(mut bed) = Bed::start(&arguments).await else { return };
+    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     registry.push("stack/own", "1", &labelled(configuration())).await.unwrap();
     let hosts = [registry.host().to_owned(), nobody.host()];

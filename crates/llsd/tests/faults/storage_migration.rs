@@ -5,10 +5,10 @@ use std::time::Duration;
 use assert_cmd::Command;
 use llsd_install::{files, names};
 use llsd_testbed::access::{eventually, may, within};
-use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace};
 use llsd_testbed::neighbour;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testbed::webhooks::definition_path;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn policy() -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": [policy, binding]}).to_string()
 }
 
-async fn stored(bed: &Bed) -> Value {
+async fn stored(bed: &TestOperator) -> Value {
     let request = http::Request::get(definition_path()).body(Vec::new()).unwrap();
     let definition: Value = bed.cluster.client().request(request).await.unwrap();
     definition["status"]["storedVersions"].clone()
@@ -41,7 +41,7 @@ async fn stored(bed: &Bed) -> Value {
 
 #[tokio::test]
 async fn one_object_that_is_refused_costs_no_other_a_second_write() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let frozen = bed.cluster.namespace("frozen").await.unwrap();
     let other = bed.cluster.namespace("neighbour").await.unwrap();
     let namespace = Namespace { cluster: &bed.cluster, name: frozen.clone() };

@@ -13,19 +13,19 @@ use tokio::time::Instant;
 
 use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, PATIENCE};
 use llsd_testbed::neighbour;
 use llsd_testbed::stub_server::StubServer;
+use llsd_testbed::test_operator::TestOperator;
 
 const NAME: &str = "llamastackdistribution-sample";
 const SERVICE: &str = "llamastackdistribution-sample-service";
 const CLAIM: &str = "llamastackdistribution-sample-pvc";
 
 /// An operator with its webhooks, by which v1alpha1 is served, and servers that answer it.
-async fn suite() -> Option<InUse<Bed>> {
-    static SUITE: WhileUsed<Bed> = WhileUsed::new();
+async fn suite() -> Option<InUse<TestOperator>> {
+    static SUITE: WhileUsed<TestOperator> = WhileUsed::new();
     let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let (port, servers) = (free_port().unwrap(), StubServer::of_all_servers());
@@ -35,7 +35,7 @@ async fn suite() -> Option<InUse<Bed>> {
             format!("--server-url-template=http://{}", servers.host()),
         ];
         let arguments = arguments.each_ref().map(String::as_str);
-        let bed = Bed::within(cluster, &arguments).await;
+        let bed = TestOperator::within(cluster, &arguments).await;
         apply(&bed.cluster, file(&cluster_wide(), "webhook.yaml")).await;
         let namespace = bed.namespace("probe").await;
         eventually("v1alpha1 is served", async || {

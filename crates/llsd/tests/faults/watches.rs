@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use llsd_install::{names, namespaced};
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
+use llsd_testbed::cluster_pool::ClusterPool;
 use llsd_testbed::definitions;
 use llsd_testbed::gate::Gate;
 use llsd_testbed::granted::{ROLE, grant_all, revoke};
-use llsd_testbed::ground::Ground;
 use llsd_testbed::install::{apply, file, install_namespaced};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::neighbour;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::story::vllm_with_key;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::{ControlPlane, Kubelet, PodState, skip};
 use serde_json::{Value, json};
 
 /// A cluster with everything but the operator.
-async fn installed() -> Option<(Ground, Kubelet)> {
-    let cluster = Ground::get_or_skip().await?;
+async fn installed() -> Option<(ClusterPool, Kubelet)> {
+    let cluster = ClusterPool::get_or_skip().await?;
     let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
     Some((cluster, kubelet))
 }
@@ -48,7 +48,7 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
     if let Err(why) = definitions::first_http_routes(&cluster.client(), &["v1beta1"]).await {
         return skip(&why);
     }
-    let bed = Bed::within(cluster, &[]).await;
+    let bed = TestOperator::within(cluster, &[]).await;
     let exposed = bed.namespace("exposed").await;
     exposed.distribution("demo", behind_a_gateway()).await;
     neighbour::becomes_ready(&bed.namespace("neighbour").await).await;

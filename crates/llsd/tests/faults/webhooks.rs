@@ -8,15 +8,15 @@ use llsd_testkit::{ControlPlane, free_port};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::install::{apply, file};
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::neighbour;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testbed::webhook_client::{WebhookClient, send};
 
 /// An operator whose webhooks a real API server calls, with its certificate.
 struct Scene {
-    bed: Bed,
+    bed: TestOperator,
     api_server: WebhookClient,
     port: u16,
 }
@@ -29,7 +29,7 @@ impl Scene {
         let cluster = builder.start_or_skip().await?;
         let port = free_port().unwrap();
         let arguments = arguments(port, Some(&api_server));
-        let bed = Bed::within(cluster, &as_texts(&arguments)).await;
+        let bed = TestOperator::within(cluster, &as_texts(&arguments)).await;
         apply(&bed.cluster, file(&cluster_wide(), "webhook.yaml")).await;
         let scene = Self { bed, api_server, port };
         scene.until_asked().await;

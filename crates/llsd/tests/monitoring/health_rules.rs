@@ -6,8 +6,8 @@ use std::process::Command;
 
 use cel::{Context, Program};
 use llsd_cases::files::repository;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace};
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::{PodState, debian_program, skip};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ async fn in_phase(namespace: &Namespace<'_>, name: &str, phase: &str) -> Value {
 }
 
 /// One resource of every phase, and one that is paused.
-async fn resources(bed: &Bed) -> Vec<(&'static str, Value)> {
+async fn resources(bed: &TestOperator) -> Vec<(&'static str, Value)> {
     bed.kubelet.decide(|pod| {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if name.starts_with("starting") { PodState::Pending } else { PodState::Ready }
@@ -140,7 +140,7 @@ async fn resources(bed: &Bed) -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn argo_cd_and_flux_read_the_status_of_every_phase() {
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     let script = block("```lua");
     let expressions = format!("healthCheckExprs:\n{}", block("healthCheckExprs:"));
     let expressions: Value = serde_saphyr::from_str(&expressions).unwrap();

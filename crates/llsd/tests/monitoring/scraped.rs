@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use llsd_install::monitoring::{dashboard, monitoring};
 use llsd_install::names;
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::{Prometheus, skip};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ async fn work_for_a_picture(namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     let kubeconfig = bed.cluster.kubeconfig_for(&bed.user, &[]);
     let second = Operator::replica(&bed.cluster, &kubeconfig, &[]);
     let mut targets = Vec::new();

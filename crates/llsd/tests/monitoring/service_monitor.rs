@@ -2,15 +2,15 @@
 //! comes, and what goes with the field.
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::namespace::{DISTRIBUTION, condition};
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::skip;
 use serde_json::json;
 
 #[tokio::test]
 async fn figures_of_a_server_are_found_guarded_and_forgotten() {
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     let namespace = bed.namespace("watched").await;
     let spec = json!({
         "distribution": {"name": "ogx-starter"},

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::operator::executable;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::Prometheus;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ impl Drop for Terminal {
 
 #[tokio::test]
 async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     let kubeconfig = bed.cluster.kubeconfig_for("admin", &[llsd_testkit::MASTERS]);
     let namespace = bed.namespace("top").await;
     namespace.distribution("granite", json!({"distribution": {"name": "starter"}})).await;

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::routing::post;
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
+use llsd_testbed::test_operator::TestOperator;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -80,7 +80,7 @@ fn making(traces: BTreeMap<String, Vec<Value>>) -> Option<Vec<Value>> {
 async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     let collector = Collector::default();
     let address = collector.listen().await;
-    let Some(bed) = Bed::start(&["--otlp-endpoint", &address]).await else { return };
+    let Some(bed) = TestOperator::start(&["--otlp-endpoint", &address]).await else { return };
     let namespace = bed.namespace("traced").await;
     namespace.secret("vllm", json!({"key": "a-value-that-nobody-may-see"})).await;
     let spec = json!({
@@ -125,7 +125,9 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
 
 #[tokio::test]
 async fn a_collector_that_is_away_delays_nobody() {
-    let Some(bed) = Bed::start(&["--otlp-endpoint", "http://127.0.0.1:1"]).await else { return };
+    let Some(bed) = TestOperator::start(&["--otlp-endpoint", "http://127.0.0.1:1"]).await else {
+        return;
+    };
     let namespace = bed.namespace("untraced").await;
     namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
     namespace.until_ready("llama").await;

@@ -8,8 +8,8 @@ use kube::api::{Patch, PatchParams};
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -64,7 +64,7 @@ async fn replicas(namespace: &Namespace<'_>) -> Value {
 
 #[tokio::test]
 async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("autoscaler").await;
     workload(&namespace, json!({"replicas": 3})).await;
     let seen = Seen::start(&namespace);
@@ -92,7 +92,7 @@ async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
 
 #[tokio::test]
 async fn a_number_that_the_resource_leaves_out_is_whoever_s_scales_the_deployment() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("unowned").await;
     workload(&namespace, json!({"replicas": 3})).await;
     let seen = Seen::start(&namespace);
@@ -111,7 +111,7 @@ async fn a_number_that_the_resource_leaves_out_is_whoever_s_scales_the_deploymen
 
 #[tokio::test]
 async fn kubectl_scales_the_resource_itself() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("scale").await;
     workload(&namespace, json!({"replicas": 1})).await;
     let args = ["scale", "llsd/llama", "--replicas=2", "-n", &namespace.name];

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 
 async fn llsd(namespace: &Namespace<'_>, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_llsd"));
@@ -45,7 +45,7 @@ async fn completed(namespace: &Namespace<'_>, kubeconfig: &str, words: &[&str]) 
 
 #[tokio::test]
 async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("by-name").await;
     namespace
         .distribution(
@@ -84,7 +84,7 @@ async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() 
 
 #[tokio::test]
 async fn a_shell_completes_names_of_the_cluster_with_the_rights_of_the_user() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("completed").await;
     namespace.distribution("first-of-two", json!({"distribution": {"name": "starter"}})).await;
     namespace.distribution("second", json!({"distribution": {"name": "starter"}})).await;

@@ -5,11 +5,11 @@ use llsd_testkit::{RegistryServer, TestImage};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::cluster::create_when_served;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::registry::{allowed_hosts, configuration, labelled};
 use llsd_testbed::story::{config, vllm};
+use llsd_testbed::test_operator::TestOperator;
 
 /// Where nobody listens.
 const SOURCE: &str = "127.0.0.1:9";
@@ -84,13 +84,13 @@ async fn until_mirrored(namespace: &Namespace<'_>, name: &str) {
     assert_eq!(config(namespace, &ready).await["distro_name"], name);
 }
 
-async fn until_figure(bed: &Bed, name: &str, value: f64) {
+async fn until_figure(bed: &TestOperator, name: &str, value: f64) {
     let name = format!(r#"{name}{{resource="imagedigestmirrorsets"}}"#);
     let what = format!("{name} is {value}");
     eventually(&what, async || bed.operator.figure(&name).await == Some(value)).await;
 }
 
-async fn delete(bed: &Bed, kind: &str, name: &str) {
+async fn delete(bed: &TestOperator, kind: &str, name: &str) {
     let args = ["delete", kind, name];
     bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
 }
@@ -98,7 +98,7 @@ async fn delete(bed: &Bed, kind: &str, name: &str) {
 #[tokio::test]
 async fn mirror_objects_are_obeyed_once_their_kind_is_served_and_until_they_or_it_are_gone() {
     // A cluster of its own: the kind would be there for all operators of a shared one.
-    let Some(bed) = Bed::start(&[]).await else { return };
+    let Some(bed) = TestOperator::start(&[]).await else { return };
     let mirror = RegistryServer::builder().start().await.unwrap();
     let hosts = [SOURCE, mirror.host()];
     bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;

@@ -8,8 +8,8 @@ use llsd_plan::objects::labels::STORAGE_SECRETS;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 
 const NAMES: [(&str, &str); 4] = [
     ("ServiceAccount", "mine-sa"),
@@ -50,7 +50,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-async fn applied<'a>(bed: &'a Bed, folder: &Path) -> Namespace<'a> {
+async fn applied<'a>(bed: &'a TestOperator, folder: &Path) -> Namespace<'a> {
     let namespace = bed.namespace("diff").await;
     let keys = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
@@ -66,7 +66,7 @@ async fn applied<'a>(bed: &'a Bed, folder: &Path) -> Namespace<'a> {
 
 #[tokio::test]
 async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let namespace = applied(bed, folder.path()).await;
     let file = folder.path().join("resource.yaml");
@@ -100,7 +100,7 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
 
 #[tokio::test]
 async fn exported_facts_render_to_exactly_what_the_operator_applied() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
     let namespace = applied(bed, folder.path()).await;
     let file = folder.path().join("resource.yaml");
@@ -145,7 +145,7 @@ async fn exported_facts_render_to_exactly_what_the_operator_applied() {
 
 #[tokio::test]
 async fn what_would_go_and_what_is_in_the_way_is_said() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("diff-less").await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("resource.yaml");

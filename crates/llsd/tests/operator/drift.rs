@@ -5,16 +5,16 @@ use kube::api::{Patch, PatchParams};
 use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::everything::{OBJECTS, prepare, spec};
 use llsd_testbed::namespace::{Namespace, name_of};
+use llsd_testbed::test_operator::TestOperator;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
 /// Secrets are not watched; here they are read again so soon that nobody has to wait.
-async fn bed() -> Option<InUse<Bed>> {
-    static SHARED: WhileUsed<Bed> = WhileUsed::new();
-    SHARED.get(async || Bed::start(&["--secret-refresh", "2"]).await).await
+async fn bed() -> Option<InUse<TestOperator>> {
+    static SHARED: WhileUsed<TestOperator> = WhileUsed::new();
+    SHARED.get(async || TestOperator::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// One edit by a person, as a JSON patch.

@@ -6,14 +6,14 @@ use kube::core::{ApiResource, GroupVersionKind};
 use llsd_testkit::{ControlPlane, InUse, WhileUsed, skip};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::condition;
+use llsd_testbed::test_operator::TestOperator;
 
 /// A cluster that served the kinds before the operator started.
-async fn bed() -> Option<InUse<Bed>> {
-    static BED: WhileUsed<Bed> = WhileUsed::new();
+async fn bed() -> Option<InUse<TestOperator>> {
+    static BED: WhileUsed<TestOperator> = WhileUsed::new();
     let start = async || {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
@@ -21,7 +21,7 @@ async fn bed() -> Option<InUse<Bed>> {
             skip(&why);
             return None;
         }
-        let bed = Bed::within(cluster, &[]).await;
+        let bed = TestOperator::within(cluster, &[]).await;
         bed.configure(json!({"ingressDomain": "apps.example.com"})).await;
         Some(bed)
     };
@@ -33,7 +33,7 @@ fn exposed(expose: &Value) -> Value {
 }
 
 /// As OpenShift's router writes it.
-async fn admit(bed: &Bed, namespace: &str, name: &str, host: &str) {
+async fn admit(bed: &TestOperator, namespace: &str, name: &str, host: &str) {
     let kind = GroupVersionKind::gvk("route.openshift.io", "v1", "Route");
     let kind = ApiResource::from_gvk_with_plural(&kind, "routes");
     let routes: Api<DynamicObject> = Api::namespaced_with(bed.cluster.client(), namespace, &kind);

@@ -9,11 +9,11 @@ use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
 use super::registry_bed::RegistryBed;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::registry::{configuration, labelled};
 use llsd_testbed::story::{vllm, vllm_with_key};
+use llsd_testbed::test_operator::TestOperator;
 
 /// A cluster whose operator reads Secrets again every other second.
 async fn world() -> Option<InUse<RegistryBed>> {
@@ -31,7 +31,7 @@ struct Trouble<'a> {
 
 /// Breaks an input of a running server, looks at what becomes of it, and mends the input again.
 async fn survives(
-    bed: &Bed,
+    bed: &TestOperator,
     namespace: &Namespace<'_>,
     trouble: Trouble<'_>,
     break_it: impl AsyncFnOnce(),
@@ -59,7 +59,7 @@ async fn survives(
 }
 
 /// The operator writes nothing here and asks little while an input stays broken.
-async fn rests(bed: &Bed, namespace: &Namespace<'_>) {
+async fn rests(bed: &TestOperator, namespace: &Namespace<'_>) {
     let audit = bed.cluster.audit();
     let mark = namespace.quiet(&bed.user).await;
     tokio::time::sleep(Duration::from_secs(4)).await;

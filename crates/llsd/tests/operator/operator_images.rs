@@ -4,14 +4,14 @@
 use llsd_testkit::{InUse, RegistryServer, TestImage, User, WhileUsed};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::registry::{allowed, configuration, labelled, pull_secret, start_for_all};
 use llsd_testbed::story::{config, container, entry, vllm};
+use llsd_testbed::test_operator::TestOperator;
 
 struct World {
-    bed: Bed,
+    bed: TestOperator,
     open: RegistryServer,
     /// Alice may read what is below `team-a`, Bob what is below `team-b`.
     guarded: RegistryServer,
@@ -29,7 +29,7 @@ fn bob() -> User {
 async fn world() -> Option<InUse<World>> {
     static WORLD: WhileUsed<World> = WhileUsed::new();
     let start = async || {
-        let bed = Bed::start(&["--resync", "2"]).await?;
+        let bed = TestOperator::start(&["--resync", "2"]).await?;
         let open = RegistryServer::builder().start().await.unwrap();
         let guarded = RegistryServer::builder().with_tokens(&[alice(), bob()]);
         let guarded = start_for_all(guarded).await;
@@ -202,7 +202,7 @@ async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
 #[tokio::test]
 async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     let arguments = ["--resync", "2"];
-    let Some(mut bed) = Bed::start(&arguments).await else { return };
+    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
     registry.push("stack/own", "1", &named("own")).await.unwrap();

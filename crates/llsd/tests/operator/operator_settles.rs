@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use llsd_testbed::bed::Bed;
+use llsd_testbed::test_operator::TestOperator;
 
 #[tokio::test]
 async fn a_resource_becomes_ready_with_its_objects_and_then_nothing_is_written() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("settles").await;
     namespace
         .distribution(

@@ -6,14 +6,14 @@ use std::time::Duration;
 use llsd_testkit::{InUse, PodState, WhileUsed};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::condition;
 use llsd_testbed::story::{config, vllm, vllm_with_key};
 use llsd_testbed::stub_server::StubServer;
+use llsd_testbed::test_operator::TestOperator;
 
 struct World {
-    bed: Bed,
+    bed: TestOperator,
     /// Answers for the server of each namespace, below `/<namespace>`.
     server: StubServer,
 }
@@ -30,7 +30,7 @@ async fn world() -> Option<InUse<World>> {
         let server = StubServer::plain();
         let template = format!("http://{}/{{namespace}}", server.host());
         let arguments = ["--resync", "2", "--server-url-template", &template];
-        let bed = Bed::start(&arguments).await?;
+        let bed = TestOperator::start(&arguments).await?;
         bed.kubelet.decide(|pod| match &pod.metadata.namespace {
             Some(namespace) if namespace.starts_with("crash") => PodState::crash_loop(LAST_WORDS),
             _ => PodState::Ready,
@@ -239,7 +239,7 @@ async fn over_tls_the_certificate_of_the_secret_is_trusted_and_no_other() {
     let server = StubServer::with_tls(&served.cert.pem(), &served.signing_key.serialize_pem());
     let template = format!("https://{}", server.host());
     let arguments = ["--resync", "2", "--server-url-template", &template];
-    let Some(bed) = Bed::start(&arguments).await else { return };
+    let Some(bed) = TestOperator::start(&arguments).await else { return };
     server.healthy("", &json!([vllm_provider("OK", "")]));
     let namespace = bed.namespace("tls").await;
     let key = served.signing_key.serialize_pem();

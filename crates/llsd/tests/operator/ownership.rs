@@ -7,9 +7,9 @@ use futures::future::join_all;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::everything::{OBJECTS, prepare, spec};
 use llsd_testbed::namespace::{Namespace, condition, name_of};
+use llsd_testbed::test_operator::TestOperator;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -92,7 +92,7 @@ async fn name_for_this_content(
 }
 
 /// One resource, with one of its objects taken by somebody else.
-async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
+async fn is_left_alone(bed: &TestOperator, namespace: &Namespace<'_>, index: usize) {
     let (kind, suffix) = OBJECTS[index];
     let resource = format!("{}-in-the-way", kind.to_lowercase());
     let mut name = format!("{resource}{suffix}");
@@ -135,7 +135,7 @@ async fn is_left_alone(bed: &Bed, namespace: &Namespace<'_>, index: usize) {
 
 #[tokio::test]
 async fn an_object_of_somebody_else_is_left_alone_and_named_until_it_is_gone() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("somebody").await;
     prepare(&namespace).await;
     join_all((0..OBJECTS.len()).map(|index| is_left_alone(bed, &namespace, index))).await;
@@ -143,7 +143,7 @@ async fn an_object_of_somebody_else_is_left_alone_and_named_until_it_is_gone() {
 
 #[tokio::test]
 async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelled_so() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("controlled").await;
     let owner = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"},
@@ -170,7 +170,7 @@ async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelle
 
 #[tokio::test]
 async fn a_resource_that_is_deleted_and_made_again_at_once_becomes_ready() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("again").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{Namespace, condition};
+use llsd_testbed::test_operator::TestOperator;
 
 const RESOURCE: &str = "LlamaStackDistribution";
 
@@ -21,7 +21,7 @@ async fn pause(namespace: &Namespace<'_>, value: Value) {
 
 #[tokio::test]
 async fn a_paused_resource_is_left_alone_and_says_so_until_it_goes_on() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("paused").await;
     namespace.distribution("demo", spec("one")).await;
     namespace.until_ready("demo").await;

@@ -9,7 +9,7 @@ use llsd_testkit::{RegistryServer, Release, TestImage};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use llsd_testbed::ground::Ground;
+use llsd_testbed::cluster_pool::ClusterPool;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 
@@ -17,7 +17,7 @@ pub struct RealSite {
     pub kubelet: RunningKubelet,
     /// The image's reference.
     pub image: String,
-    pub cluster: Ground,
+    pub cluster: ClusterPool,
     pub registry: RegistryServer,
 }
 
@@ -40,7 +40,7 @@ impl RealSite {
             return None;
         }
         let server = ImageStandIn::server(&release.install().unwrap());
-        let cluster = Ground::get_or_skip().await?;
+        let cluster = ClusterPool::get_or_skip().await?;
         let stand_in = move |image: &str| others(image).or_else(|| Some(server.clone()));
         let kubelet = RunningKubelet::start_or_skip(&cluster, stand_in).await?;
         let registry = RegistryServer::builder().start().await.unwrap();

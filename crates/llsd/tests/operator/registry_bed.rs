@@ -3,12 +3,12 @@
 use llsd_testkit::RegistryServer;
 use serde_json::json;
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::registry::allowed_hosts;
 use llsd_testbed::relay::Relay;
+use llsd_testbed::test_operator::TestOperator;
 
 pub struct RegistryBed {
-    pub bed: Bed,
+    pub bed: TestOperator,
     pub registry: RegistryServer,
     pub way: Relay,
 }
@@ -16,7 +16,7 @@ pub struct RegistryBed {
 impl RegistryBed {
     /// With more arguments for the operator.
     pub async fn start(arguments: &[&str]) -> Option<Self> {
-        let bed = Bed::start(arguments).await?;
+        let bed = TestOperator::start(arguments).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let way = Relay::to(registry.host());
         let hosts = [way.host(), registry.host().to_owned()];

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::process::Command;
 
-use llsd_testbed::bed::Bed;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Name and content of every file, by a reader that is not ours.
 const READ: &str = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1])
@@ -11,7 +11,7 @@ for name in z.namelist(): print('== ' + name); print(z.read(name).decode())";
 
 #[tokio::test]
 async fn a_report_has_the_objects_and_no_value_of_a_secret() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("report").await;
     let keys = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},

@@ -8,18 +8,18 @@ use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::{eventually, may};
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::running::Running;
 use llsd_testbed::story::{percent_decoded, vllm_with_key};
+use llsd_testbed::test_operator::TestOperator;
 
 const SECRET_HASH: &str = "llamastack.io/secret-hash";
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn bed() -> Option<InUse<Bed>> {
-    static BED: WhileUsed<Bed> = WhileUsed::new();
-    BED.get(async || Bed::start(&["--secret-refresh", "2"]).await).await
+async fn bed() -> Option<InUse<TestOperator>> {
+    static BED: WhileUsed<TestOperator> = WhileUsed::new();
+    BED.get(async || TestOperator::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// Waits until the pods of a resource are all others than before, for another template.
@@ -70,7 +70,7 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
 /// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.
 #[tokio::test]
 async fn whoever_notices_that_a_secret_changed_tells_the_others() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("shared").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     for name in ["one", "two"] {
@@ -187,7 +187,7 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
 
 #[tokio::test]
 async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     bed.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
     let client = bed.cluster.client_for(&bed.user, &[]);
     eventually("the role of the watch is at work", async || {
@@ -212,7 +212,7 @@ async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
 #[tokio::test]
 async fn a_secret_that_could_not_be_read_for_a_while_is_read_again() {
     let arguments = ["--leader-elect=false", "--secret-refresh", "1"];
-    let Some(mut bed) = Bed::start(&arguments).await else { return };
+    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
     let namespace = bed.namespace("away").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     namespace.distribution("demo", vllm_with_key()).await;

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Distinct, and long enough not to occur by chance. The last two cannot be used, and what is wrong
 /// with them is told.
@@ -69,7 +69,7 @@ async fn assert_objects_are_clean(namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn the_value_of_no_secret_is_shown_in_logs_status_events_or_objects() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("unseen").await;
     let values: serde_json::Map<String, Value> =
         VALUES.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();

@@ -18,8 +18,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{Namespace, PATIENCE};
+use llsd_testbed::test_operator::TestOperator;
 
 const REFUSAL: &str = "previous terminated container not found";
 
@@ -91,7 +91,7 @@ async fn pod(namespace: &Namespace<'_>, name: &str) {
 
 #[tokio::test]
 async fn the_logs_of_all_pods_of_a_server_are_printed_and_that_of_the_newest_is_followed() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("logs").await;
     let goes_on = Arc::new(Notify::new());
     let port = kubelet(Arc::clone(&goes_on)).await;

@@ -6,13 +6,13 @@ mod edge_cases;
 use llsd_testkit::{InUse, RegistryServer, WhileUsed, test_name};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::registry::allowed;
 use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_with_key};
+use llsd_testbed::test_operator::TestOperator;
 
 struct World {
-    bed: Bed,
+    bed: TestOperator,
     registry: RegistryServer,
 }
 
@@ -20,7 +20,7 @@ struct World {
 async fn world() -> Option<InUse<World>> {
     static WORLD: WhileUsed<World> = WhileUsed::new();
     let start = async || {
-        let bed = Bed::start(&[]).await?;
+        let bed = TestOperator::start(&[]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let registries = allowed(&[&registry]);
         bed.configure(json!({"ingressDomain": "apps.example.com", "registries": registries})).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::ground::Ground;
+use llsd_testbed::cluster_pool::ClusterPool;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
@@ -27,12 +27,12 @@ struct Scene {
     arguments: Vec<String>,
     user: String,
     _kubelet: Kubelet,
-    cluster: Ground,
+    cluster: ClusterPool,
 }
 
 impl Scene {
     async fn set() -> Option<Self> {
-        let cluster = Ground::get_or_skip().await?;
+        let cluster = ClusterPool::get_or_skip().await?;
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let arguments: Vec<String> = [
             format!("--resync={RESYNC}"),

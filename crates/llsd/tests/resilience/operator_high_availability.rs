@@ -7,21 +7,21 @@ use serde_json::json;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use llsd_testbed::access::eventually;
+use llsd_testbed::cluster_pool::ClusterPool;
 use llsd_testbed::gate::Gate;
-use llsd_testbed::ground::Ground;
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::operator::Operator;
 use llsd_testbed::stub_server::StubServer;
 
 struct Scene {
     _kubelet: Kubelet,
-    cluster: Ground,
+    cluster: ClusterPool,
     servers: String,
 }
 
 impl Scene {
     async fn set() -> Option<Self> {
-        let cluster = Ground::get_or_skip().await?;
+        let cluster = ClusterPool::get_or_skip().await?;
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let servers =
             format!("--server-url-template=http://{}", StubServer::of_all_servers().address());

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::PodState;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn is_judge(pod: &Pod) -> bool {
 }
 
 /// Lets pods that judge end up so, and all others become ready.
-fn judge(bed: &Bed, state: PodState) {
+fn judge(bed: &TestOperator, state: PodState) {
     bed.kubelet.decide(move |pod| if is_judge(pod) { state.clone() } else { PodState::Ready });
 }
 
@@ -59,7 +59,7 @@ fn refusal(path: &str) -> PodState {
 
 #[tokio::test]
 async fn what_the_image_refuses_never_reaches_the_running_server() {
-    let Some(mut bed) = Bed::start(&DEADLINE).await else { return };
+    let Some(mut bed) = TestOperator::start(&DEADLINE).await else { return };
     judge(&bed, PodState::Pending);
     let name = bed.namespace("preflight").await.name;
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
@@ -124,7 +124,7 @@ async fn what_the_image_refuses_never_reaches_the_running_server() {
 
 #[tokio::test]
 async fn what_cannot_be_judged_is_rolled_out_with_a_warning_and_what_cannot_be_pulled_is_not() {
-    let Some(bed) = Bed::start(&DEADLINE).await else { return };
+    let Some(bed) = TestOperator::start(&DEADLINE).await else { return };
     let pulls = PodState::ImagePull { message: "manifest unknown".into() };
     judge(&bed, pulls);
     let (first, second) = ("http://first:8000", "http://second:8000");
@@ -178,7 +178,7 @@ async fn what_cannot_be_judged_is_rolled_out_with_a_warning_and_what_cannot_be_p
 }
 
 /// Only what an image would judge is judged.
-async fn changes_without_a_judgement(bed: &Bed) {
+async fn changes_without_a_judgement(bed: &TestOperator) {
     let namespace = bed.namespace("unjudged").await;
     let ask = async |note: &str, replicas: u8| {
         let mut spec = spec("http://first:8000");

@@ -3,8 +3,8 @@
 use std::process::Output;
 
 use kube::api::{Patch, PatchParams};
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::PodState;
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -16,8 +16,8 @@ pub const STUCK: &str = "stuck";
 const BEFORE: [&str; 3] = ["python3", "-c", "print('before')"];
 
 /// A cluster of its own: these tests end the operator.
-pub async fn bed() -> Option<Bed> {
-    let bed = Bed::start(&[]).await?;
+pub async fn bed() -> Option<TestOperator> {
+    let bed = TestOperator::start(&[]).await?;
     bed.kubelet.decide(|pod| {
         let mut labels = pod.metadata.labels.iter().flatten();
         let is_stuck = labels.any(|(label, value)| label == STUCK && value == "yes");

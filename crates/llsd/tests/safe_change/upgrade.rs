@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::server::{STUCK, ask, bed, is_new, llsd, made_before, pods_and_states, said};
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
+use llsd_testbed::test_operator::TestOperator;
 
 /// Servers that an operator before made, under one that would start them otherwise.
-async fn upgraded(bed: &mut Bed, servers: &[&str]) -> String {
+async fn upgraded(bed: &mut TestOperator, servers: &[&str]) -> String {
     let name = {
         let namespace = bed.namespace("upgrade").await;
         for server in servers {

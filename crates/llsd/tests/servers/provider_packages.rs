@@ -57,7 +57,7 @@ impl Author {
         registries.allow_plain_http(HostPattern::every());
         let client = Client::new(Config { registries, ..Config::default() });
         let repository = client.repository(&reference, None);
-        let published = Published::read(repository).await.unwrap();
+        let published = Published::fetch(repository).await.unwrap();
         let part = &published.parts()[0];
         let root = self.path("image");
         let read = async |path: &str| {

@@ -27,7 +27,7 @@ async fn applying_the_install_files_again_shows_no_drift_and_takes_nothing_away(
     let _replica = behind_the_service(&site);
     let bundle = site.registered().await;
     for path in [definition_path(), webhook_path()] {
-        let object = site.read(&path).await;
+        let object = site.get(&path).await;
         let entries = object["metadata"]["managedFields"].as_array().unwrap();
         let ours: Vec<&Value> =
             entries.iter().filter(|entry| entry["manager"] == FIELD_MANAGER).collect();
@@ -100,7 +100,7 @@ async fn what_somebody_takes_away_is_put_back_also_in_another_definition() {
 async fn an_address_takes_the_place_of_the_service_until_an_operator_is_behind_it_again() {
     let Some(site) = Site::set().await else { return };
     let client_config = async || {
-        let definition = site.read(&definition_path()).await;
+        let definition = site.get(&definition_path()).await;
         definition["spec"]["conversion"]["webhook"]["clientConfig"].clone()
     };
     let service = client_config().await["service"].clone();

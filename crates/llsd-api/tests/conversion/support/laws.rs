@@ -70,7 +70,7 @@ fn comes_back_through_defaults(object: &Value, version: Version) -> Law {
 /// Without metadata nothing can be carried, but there is an answer, in the version asked for.
 fn is_answered(object: &Value, version: Version) -> Law {
     let there = convert(object.clone(), other(version));
-    if Version::of(&there) == Some(other(version))
+    if Version::from_object(&there) == Some(other(version))
         && there.get("metadata") == object.get("metadata")
     {
         Ok(())

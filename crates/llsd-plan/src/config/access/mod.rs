@@ -1,8 +1,8 @@
 //! `server.auth`: who may call the server. A base's own is replaced whole: half of one policy and half
 //! of another is none.
 
+mod authentication;
 mod policy;
-mod way_in;
 
 use llsd_api::v1alpha2::{AccessSpec, Authentication, TenancyMode, TenancySpec};
 use serde_json::json;
@@ -16,15 +16,15 @@ use llsd_yaml::document::{Node, Origin};
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let Some(access) = &draft.spec.access else { return };
     let path = FieldPath::spec().key("access");
-    let parts = Part::of(access, &path);
+    let parts = Part::parts_of(access, &path);
     let missing: Vec<&Part> =
-        parts.iter().filter(|part| !draft.era.has_access(part.name)).collect();
+        parts.iter().filter(|part| !draft.profile.has_access(part.name)).collect();
     for part in &missing {
         draft.findings.problem(
             &part.path,
             Reason::Invalid,
-            format!("{} does not have this", draft.era.name()),
-            match draft.era.releases.named_with_access(part.name).as_str() {
+            format!("{} does not have this", draft.profile.name()),
+            match draft.profile.releases.named_with_access(part.name).as_str() {
                 "" => "remove it".to_owned(),
                 named => format!("use an image of {named}"),
             },
@@ -34,23 +34,29 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         return;
     }
     tenants(access, &path, &mut draft.findings);
-    for candidate in draft.era.candidates() {
-        match crate::policy::read(access, candidate.release) {
+    for candidate in draft.profile.candidates() {
+        match crate::policy::parse_policies(access, candidate.release) {
             Ok(policies) => vain(policies.vain_create(), &path, &mut draft.findings),
             Err(problems) => draft.findings.problems.extend(problems),
         }
     }
-    if !access.rules.is_empty() && !draft.era.layout.guards_ids {
+    if !access.rules.is_empty() && !draft.profile.layout.guards_ids {
         draft.findings.warning(
             &path.key("rules"),
             Reason::Conflict,
-            format!("{} tells everybody of a vector store whose id they know", draft.era.name()),
+            format!(
+                "{} tells everybody of a vector store whose id they know",
+                draft.profile.name()
+            ),
             "use an image of a later release where that matters",
         );
     }
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
-    auth.set("provider_config", way_in::provider_config(draft, &access.authentication, &way));
+    auth.set(
+        "provider_config",
+        authentication::provider_config(draft, &access.authentication, &way),
+    );
     if let Some(routes) = policy::routes(&access.routes, &path.key("routes")) {
         auth.set("route_policy", routes);
     }
@@ -79,7 +85,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 fn keep_vector_stores(draft: &mut Draft<'_>, access: &AccessSpec) {
     let apart = !access.rules.is_empty()
         || access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
-    let needed = apart && draft.era.layout.keeps_vector_stores_in_sql;
+    let needed = apart && draft.profile.layout.keeps_vector_stores_in_sql;
     if !needed || draft.providers("vector_io").is_empty() {
         return;
     }
@@ -128,7 +134,7 @@ fn keep_variables(draft: &mut Draft<'_>) {
 fn know(draft: &mut Draft<'_>, parts: &[Part]) {
     let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
     // In no release that is not known to have it all does the start program take it for granted.
-    let (first, last) = draft.era.known_with_access(&names).unwrap_or_default();
+    let (first, last) = draft.profile.known_with_access(&names).unwrap_or_default();
     let [first, last] = [first, last].map(|n| format!("{}.{}.{}", n.major, n.minor, n.patch));
     draft.plain_variables.push(Variable {
         name: ACCESS_KNOWN.to_owned(),
@@ -176,7 +182,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(access: &AccessSpec, path: &FieldPath) -> Vec<Self> {
+    fn parts_of(access: &AccessSpec, path: &FieldPath) -> Vec<Self> {
         let AccessSpec { authentication, routes, rules, tenancy } = access;
         let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = authentication;
         let way = path.key("authentication");

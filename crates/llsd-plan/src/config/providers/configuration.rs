@@ -78,7 +78,8 @@ impl Builder<'_, '_> {
     }
 
     fn api_key(&mut self) {
-        let Some(key) = self.provider.entry.api_key.as_ref().and_then(|key| key.read()) else {
+        let Some(key) = self.provider.entry.api_key.as_ref().and_then(|key| key.understood())
+        else {
             return;
         };
         let path = self.provider.path.key("apiKey");
@@ -100,7 +101,7 @@ impl Builder<'_, '_> {
                 self.set("host", value, &path);
             }
             Host::Secret(secret) => {
-                if let Some(secret) = secret.read() {
+                if let Some(secret) = secret.understood() {
                     self.set_secret("host", "host", secret.target(), &path);
                 }
             }
@@ -127,7 +128,7 @@ impl Builder<'_, '_> {
         let refs = self.provider.entry.secret_refs.iter().flatten();
         for (name, secret) in refs {
             let path = self.provider.path.key("secretRefs").key(name);
-            let Some(secret) = secret.read() else { continue };
+            let Some(secret) = secret.understood() else { continue };
             let knows = |field: &str| self.resolved.known.is_none_or(|known| known.knows(field));
             // `api_key` is the key of any provider, whatever the release calls it.
             let field = match self.resolved.known.and_then(ProviderType::key) {
@@ -170,7 +171,7 @@ impl Builder<'_, '_> {
             let message = format!(
                 "`{}` of {} does not know `{key}` and would drop it without a word",
                 self.resolved.name,
-                self.draft.era.name()
+                self.draft.profile.name()
             );
             let remedy = match nearest(key, known.fields()) {
                 Some(meant) => format!("did you mean {meant}?"),
@@ -190,7 +191,7 @@ impl Builder<'_, '_> {
     ) -> Option<String> {
         let api = self.provider.api.as_str();
         let own = self.resolved.known.and_then(&of);
-        let others = || self.draft.era.releases.field_names(api, &self.resolved.name, &of);
+        let others = || self.draft.profile.releases.field_names(api, &self.resolved.name, &of);
         let names = || own.into_iter().chain(others()).chain(usual.iter().copied());
         let learnt = self
             .draft

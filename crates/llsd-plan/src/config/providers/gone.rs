@@ -5,12 +5,12 @@ use crate::config::api_name;
 use crate::config::draft::Draft;
 use crate::config::storage::companion;
 use crate::problems::{FieldPath, Reason};
-use crate::releases::Server;
+use crate::releases::ServerFamily;
 use llsd_yaml::document::{Node, Origin};
 
 /// Looks at the base, once everything that the resource switches off is out of it.
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
-    if draft.era.server() != Server::Ogx {
+    if draft.profile.server() != ServerFamily::Ogx {
         return;
     }
     let listed = draft.document.get("apis").map(Node::items).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let mut apis: Vec<String> = listed.chain(draft.provider_apis()).collect();
     apis.sort();
     apis.dedup();
-    let (era, users) = (draft.era, draft.user_providers());
+    let (era, users) = (draft.profile, draft.user_providers());
     for api in apis.iter().filter(|api| era.lacks_api(api)) {
         // A provider of the resource was refused already.
         if users.iter().all(|user| user.api != *api) {
@@ -36,7 +36,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
 pub(super) fn problem(draft: &mut Draft<'_>, api: &str, path: &FieldPath, remedy: &str) {
     let message = format!(
         "{} has no API `{api}`, which ended with llama-stack 0.7, and does not start with it",
-        draft.era.name()
+        draft.profile.name()
     );
     draft.findings.problem(path, Reason::NotFound, message, remedy);
 }
@@ -55,7 +55,7 @@ pub(in crate::config) fn instead_of(api: &str) -> &'static str {
 /// Stores that a provider of the base cannot do without, such as `sqlstore` of batches, which is
 /// called `kvstore` in a file for 0.7.
 fn fill_stores(draft: &mut Draft<'_>) {
-    let catalogue = draft.era.catalogue;
+    let catalogue = draft.profile.catalogue;
     let mut missing = Vec::new();
     for api in draft.provider_apis() {
         for (index, entry) in draft.providers(&api).iter().enumerate() {

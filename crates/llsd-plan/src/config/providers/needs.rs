@@ -7,7 +7,7 @@ use crate::config::storage::companion;
 use crate::problems::suggest::nearest;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::server::substitution::{Form, Reference, whole};
+use crate::server::substitution::{Form, VariableReference, whole};
 use llsd_yaml::document::{Node, Origin};
 
 impl Builder<'_, '_> {
@@ -50,9 +50,10 @@ impl Builder<'_, '_> {
     fn is_empty(&self, field: &str) -> bool {
         let Some(node) = self.config.get(field) else { return true };
         match node.as_str().map(whole) {
-            Some(Some(Reference { variable, form: Form::Default("") | Form::Required })) => {
-                !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable)
-            }
+            Some(Some(VariableReference {
+                variable,
+                form: Form::Default("") | Form::Required,
+            })) => !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable),
             _ => node.is_null() || node.as_str() == Some(""),
         }
     }
@@ -61,7 +62,7 @@ impl Builder<'_, '_> {
         let message = format!(
             "`{}` of {} takes no {}",
             self.resolved.name,
-            self.draft.era.name(),
+            self.draft.profile.name(),
             noun(what)
         );
         let remedy = match self.resolved.known {
@@ -80,8 +81,11 @@ impl Builder<'_, '_> {
             Some(meant) => format!("did you mean {meant}?"),
             None => "remove it".to_owned(),
         };
-        let message =
-            format!("`{}` of {} has no field `{name}`", self.resolved.name, self.draft.era.name());
+        let message = format!(
+            "`{}` of {} has no field `{name}`",
+            self.resolved.name,
+            self.draft.profile.name()
+        );
         self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
     }
 }

@@ -9,7 +9,7 @@ use llsd_yaml::document::{Node, Origin};
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     for provider in draft.user_providers().iter() {
-        if provider.api == "telemetry" && !draft.era.catalogue.has_api("telemetry") {
+        if provider.api == "telemetry" && !draft.profile.catalogue.has_api("telemetry") {
             telemetry::to_environment(draft, provider);
         } else if known_api(draft, provider) {
             merge(draft, provider);
@@ -19,9 +19,9 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
 
 /// An API that the release does not have stops the server.
 fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
-    let known = draft.era.candidates().any(|catalogue| catalogue.has_api(&provider.api));
+    let known = draft.profile.candidates().any(|catalogue| catalogue.has_api(&provider.api));
     let (path, api) = (&provider.path, provider.api.as_str());
-    if draft.era.lacks_api(api) {
+    if draft.profile.lacks_api(api) {
         gone::problem(
             draft,
             api,
@@ -32,7 +32,7 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
         draft.findings.problem(
             path,
             Reason::NotFound,
-            format!("{} has no API `{api}`", draft.era.name()),
+            format!("{} has no API `{api}`", draft.profile.name()),
             "remove these providers, or use an image of a release that has the API",
         );
     }
@@ -46,7 +46,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
         .filter_map(|entry| entry.get_str("provider_type").map(str::to_owned))
         .collect();
     let resolved = resolve(
-        &draft.era,
+        &draft.profile,
         &provider.api,
         &provider.entry.provider,
         |name| types.iter().any(|known| known == name),
@@ -109,7 +109,7 @@ pub(in crate::config) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     let all = apis.is_empty()
         && !(draft.document.get("apis").is_some_and(|apis| !apis.is_null())
-            && draft.era.layout.serves_nothing_of_an_empty_list());
+            && draft.profile.layout.serves_nothing_of_an_empty_list());
     if !all && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
         draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));

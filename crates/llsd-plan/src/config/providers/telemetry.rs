@@ -40,7 +40,7 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
         }
     }
     // 0.3 sends nothing until it is switched on.
-    if draft.era.layout.has_telemetry_section {
+    if draft.profile.layout.has_telemetry_section {
         let origin = Origin::Field(provider.path.clone());
         let section = draft.document.entry_map("telemetry", &origin);
         section.set("enabled", Node::scalar(true, origin));
@@ -48,7 +48,7 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
 }
 
 fn ignored(draft: &mut Draft<'_>, path: &crate::problems::FieldPath, why: &str) {
-    let message = format!("has no effect in {}: {why}", draft.era.name());
+    let message = format!("has no effect in {}: {why}", draft.profile.name());
     let remedy = "use endpoint, settings.service_name and settings that begin with OTEL_";
     draft.findings.warning(path, Reason::Ignored, message, remedy);
 }

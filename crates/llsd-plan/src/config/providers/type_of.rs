@@ -5,7 +5,7 @@ use llsd_api::provider_id::short_name;
 
 use crate::problems::suggest::nearest;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Catalogue, Era, ProviderType};
+use crate::releases::{Catalogue, ProviderType, ServerProfile};
 
 /// A provider type and what the release's catalogue knows of it.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct ResolvedType {
 /// The type behind `written`, or nothing where the release has no such type, which is then a
 /// problem at `path`. Of a type that no release has, the base itself may know.
 pub(super) fn resolve(
-    era: &Era,
+    era: &ServerProfile,
     api: &str,
     written: &str,
     in_base: impl Fn(&str) -> bool,
@@ -97,7 +97,7 @@ pub(super) fn resolve(
     Some(ResolvedType { name, known: None })
 }
 
-fn known_names(era: &Era, api: &str) -> String {
+fn known_names(era: &ServerProfile, api: &str) -> String {
     let mut names: Vec<&str> = era.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
     names.sort_unstable();
     names.dedup();

@@ -135,7 +135,7 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
 fn externals(draft: &Draft<'_>, api: &str) -> Vec<String> {
     let external = draft.spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
     external
-        .filter(|(field, _)| api_name::in_config(&draft.era, field) == api)
+        .filter(|(field, _)| api_name::in_config(&draft.profile, field) == api)
         .flat_map(|(_, providers)| providers.iter().flatten())
         .map(|provider| provider.provider_id.as_str().to_owned())
         .collect()
@@ -155,7 +155,7 @@ pub(super) fn ids(draft: &Draft<'_>, api: &str) -> Vec<String> {
 /// Puts an entry in the place of the one with its name and provider, or at the end.
 pub(super) fn put(entries: &mut Vec<Node>, key: &str, name: &str, entry: Node) {
     let provider_of =
-        |entry: &Node| EffectiveId::of(entry.get_str("provider_id")?, "").map(|id| id.id);
+        |entry: &Node| EffectiveId::parse(entry.get_str("provider_id")?, "").map(|id| id.id);
     let provider = provider_of(&entry);
     let same = |other: &Node| {
         other.get_str(key) == Some(name) && (key != "model_id" || provider_of(other) == provider)

@@ -40,7 +40,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         registered.push(key);
     }
     deployments(draft, &registered);
-    if draft.era.layout.lists_over_aliases {
+    if draft.profile.layout.lists_over_aliases {
         own_names_last(draft);
     }
 }
@@ -69,9 +69,11 @@ fn models<'a>(draft: &Draft<'a>) -> Vec<Model<'a>> {
             let path = path.index(index);
             match item {
                 NameOrEntry::Name(name) => Some(Model { name, entry: None, path }),
-                NameOrEntry::Entry(entry) => {
-                    entry.read().map(|entry| Model { name: &entry.name, entry: Some(entry), path })
-                }
+                NameOrEntry::Entry(entry) => entry.understood().map(|entry| Model {
+                    name: &entry.name,
+                    entry: Some(entry),
+                    path,
+                }),
             }
         })
         .collect()
@@ -94,11 +96,11 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
         Some(kind) => (kind, Origin::Field(path.key("modelType"))),
         None => (ModelType::Llm, Origin::Rule("a model is an llm unless it says otherwise")),
     };
-    if kind == ModelType::Rerank && !draft.era.layout.knows_rerank_models {
+    if kind == ModelType::Rerank && !draft.profile.layout.knows_rerank_models {
         draft.findings.problem(
             &path.key("modelType"),
             Reason::Invalid,
-            format!("{} knows no rerank models", draft.era.name()),
+            format!("{} knows no rerank models", draft.profile.name()),
             "use an image of 0.4 or later",
         );
     }
@@ -161,19 +163,19 @@ fn provider_model_id(
 /// The name that must be one model's own: where there are no aliases, its provider's.
 fn served_name(draft: &Draft<'_>, model: &Model<'_>, provider: &Assigned) -> String {
     let of_provider = || provider_model_id(draft, model, provider).map(|(id, _)| id);
-    let name = if draft.era.layout.has_aliases { None } else { of_provider() };
+    let name = if draft.profile.layout.has_aliases { None } else { of_provider() };
     name.unwrap_or_else(|| model.name.to_owned())
 }
 
 /// From 0.3 to 0.7 a model is served by its provider's name alone.
 fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, id: &str) {
-    if !draft.era.layout.has_aliases && id != model.name {
+    if !draft.profile.layout.has_aliases && id != model.name {
         draft.findings.warning(
             &model.path,
             Reason::Ignored,
             format!(
                 "{} has no aliases: clients ask for `{}/{id}`, not for `{}`",
-                draft.era.name(),
+                draft.profile.name(),
                 provider.id,
                 model.name
             ),
@@ -183,7 +185,7 @@ fn warn_of_alias(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned, 
 }
 
 fn has_deployments(draft: &Draft<'_>, provider: &str) -> bool {
-    let catalogue = draft.era.catalogue;
+    let catalogue = draft.profile.catalogue;
     let known = catalogue.full_type("inference", provider);
     known
         .and_then(|name| catalogue.get("inference", name))

@@ -19,7 +19,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         let path = path.index(index);
         let (name, entry) = match item {
             NameOrEntry::Name(name) => (name.as_str(), None),
-            NameOrEntry::Entry(entry) => match entry.read() {
+            NameOrEntry::Entry(entry) => match entry.understood() {
                 Some(entry) => (entry.name.as_str(), Some(entry)),
                 None => continue,
             },
@@ -27,10 +27,12 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         if assignment::dropped(draft, "safety", &path, "shield") {
             continue;
         }
-        if draft.era.lacks_api("safety") {
+        if draft.profile.lacks_api("safety") {
             let remedy = format!("remove the shield{}", instead_of("safety"));
-            let message =
-                format!("{} has no shields, which ended with llama-stack 0.7", draft.era.name());
+            let message = format!(
+                "{} has no shields, which ended with llama-stack 0.7",
+                draft.profile.name()
+            );
             draft.findings.problem(&path, Reason::NotFound, message, remedy);
             continue;
         }
@@ -76,7 +78,7 @@ fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &
         entry_id(entry).is_some_and(|id| id.id == provider)
             && entry
                 .get_str("provider_type")
-                .and_then(|name| draft.era.catalogue.get("safety", name))
+                .and_then(|name| draft.profile.catalogue.get("safety", name))
                 .is_some_and(ProviderType::asks_model)
     });
     // A name with a slash may be the served model itself.
@@ -93,7 +95,7 @@ fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &
 /// The server exits when its default shield is not registered.
 fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
     let Some(written) = draft.document.at(&["safety", "default_shield_id"]) else { return };
-    let default = written.as_str().and_then(|id| EffectiveId::of(id, ""));
+    let default = written.as_str().and_then(|id| EffectiveId::parse(id, ""));
     let registered = default.is_some_and(|default| {
         draft.variables.admit(&default) && is_registered(draft, &default.id)
     });
@@ -107,7 +109,7 @@ fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
 /// Whether the file registers a shield of this name, as far as its variables are set.
 pub(in crate::config) fn is_registered(draft: &Draft<'_>, name: &str) -> bool {
     draft.registered_now("shields").iter().any(|shield| {
-        let id = |key: &str| shield.get_str(key).and_then(|id| EffectiveId::of(id, ""));
+        let id = |key: &str| shield.get_str(key).and_then(|id| EffectiveId::parse(id, ""));
         id("shield_id").is_some_and(|id| id.id == name && draft.variables.admit(&id))
             && id("provider_id").is_some_and(|id| draft.variables.admit(&id))
     })

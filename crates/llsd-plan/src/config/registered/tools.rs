@@ -39,7 +39,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         let path = path.index(index);
         let tool = match item {
             NameOrEntry::Name(name) => Tool { name, entry: None, path },
-            NameOrEntry::Entry(entry) => match entry.read() {
+            NameOrEntry::Entry(entry) => match entry.understood() {
                 Some(entry) => Tool { name: &entry.name, entry: Some(entry), path },
                 None => continue,
             },
@@ -49,7 +49,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         }
         let group = group(draft, &tool);
         let Some(provider) = provider(draft, &tool, &group) else { continue };
-        if draft.era.layout.has_tool_groups {
+        if draft.profile.layout.has_tool_groups {
             register(draft, &tool, &group, &provider);
         } else {
             provide(draft, &tool, &group, &provider);
@@ -61,7 +61,9 @@ fn group(draft: &Draft<'_>, tool: &Tool<'_>) -> Group {
     let plain = tool.name.strip_prefix("builtin::").unwrap_or(tool.name).replace('-', "_");
     match plain.as_str() {
         "websearch" | "web_search" => Group::BuiltIn { tool: WEB_SEARCH },
-        "rag" | "file_search" if draft.era.layout.has_tool_groups => Group::BuiltIn { tool: "rag" },
+        "rag" | "file_search" if draft.profile.layout.has_tool_groups => {
+            Group::BuiltIn { tool: "rag" }
+        }
         "rag" | "file_search" => Group::BuiltIn { tool: "file_search" },
         "wolfram_alpha" => Group::BuiltIn { tool: "wolfram_alpha" },
         _ => match tool.name.strip_prefix("mcp::") {
@@ -92,7 +94,7 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
             return None;
         }
     };
-    let types: Vec<&str> = draft.era.catalogue.runners(tool_name).collect();
+    let types: Vec<&str> = draft.profile.catalogue.runners(tool_name).collect();
     let able: Vec<(String, bool)> = draft
         .providers("tool_runtime")
         .iter()
@@ -168,7 +170,7 @@ fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Ass
         draft.findings.warning(
             &tool.path.key("args"),
             Reason::Ignored,
-            format!("tools have no arguments in {}", draft.era.name()),
+            format!("tools have no arguments in {}", draft.profile.name()),
             "put them into the settings of the provider",
         );
     }
@@ -181,7 +183,7 @@ fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Ass
 
 /// The server gives web search to the first provider that has a key.
 fn put_first(draft: &mut Draft<'_>, id: &str) {
-    let searches: Vec<&str> = draft.era.catalogue.runners(WEB_SEARCH).collect();
+    let searches: Vec<&str> = draft.profile.catalogue.runners(WEB_SEARCH).collect();
     let origin = Origin::Base;
     let entries =
         draft.document.entry_map("providers", &origin).entry_list("tool_runtime", &origin);

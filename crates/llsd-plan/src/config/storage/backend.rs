@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::releases::{Era, StoreKind};
+use crate::releases::{ServerProfile, StoreKind};
 use crate::values::connection::Form;
 use llsd_yaml::document::Node;
 
@@ -45,7 +45,7 @@ impl Target {
 pub(super) fn connection(
     kind: StoreKind,
     target: &Target,
-    era: &Era,
+    era: &ServerProfile,
     distro: &str,
     name: &str,
 ) -> Value {
@@ -87,11 +87,11 @@ pub(super) fn distro_name(document: &Node) -> String {
         .to_owned()
 }
 
-pub(super) fn state_directory(era: &Era, distro: &str) -> String {
+pub(super) fn state_directory(era: &ServerProfile, distro: &str) -> String {
     format!("{}/distributions/{distro}", era.layout.state_folder).trim_end_matches('/').to_owned()
 }
 
 /// A reference to a variable with a default, in the grammar of the era.
-fn with_default(era: &Era, variable: &str, value: &str) -> String {
+fn with_default(era: &ServerProfile, variable: &str, value: &str) -> String {
     format!("${{env.{variable}{}{value}}}", era.layout.default_sign)
 }

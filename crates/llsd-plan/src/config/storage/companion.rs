@@ -30,8 +30,9 @@ pub(in crate::config) fn companion(draft: &Draft<'_>, value: &Value, own: Option
                 .collect(),
         ),
         Value::String(text) => {
-            let state = state_directory(&draft.era, &distro_name(&draft.document));
-            let text = text.replace(":=", &draft.era.layout.default_sign).replace("STATE", &state);
+            let state = state_directory(&draft.profile, &distro_name(&draft.document));
+            let text =
+                text.replace(":=", &draft.profile.layout.default_sign).replace("STATE", &state);
             match (text.strip_suffix(".db"), own) {
                 (Some(file), Some(own)) => format!("{file}-{own}.db").into(),
                 _ => text.into(),

@@ -16,7 +16,7 @@ const PROVIDER_STORES: [(&str, StoreKind); 4] = [
 ];
 
 pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
-    let era = draft.era;
+    let era = draft.profile;
     let distro = distro_name(&draft.document);
     let store = |name: &str| {
         let mut store = connection(kind, target, &era, &distro, name);

@@ -54,7 +54,7 @@ fn kv_target(draft: &mut Draft<'_>, kv: &KvStorageSpec, path: &FieldPath) -> Opt
             return None;
         }
     };
-    let password = kv.password.as_ref().and_then(|password| password.read());
+    let password = kv.password.as_ref().and_then(|password| password.understood());
     // The server's Redis knows neither passwords nor TLS nor databases; the sidecar does.
     if password.is_some() || endpoint.tls || endpoint.database != 0 {
         draft.redis = Some(RedisSidecar {
@@ -70,12 +70,12 @@ fn sql_target(draft: &mut Draft<'_>, sql: &SqlStorageSpec) -> Target {
     if sql.kind.unwrap_or_default() == SqlType::Sqlite {
         return Target::Sqlite;
     }
-    draft.database = Some(draft.era.database_form());
+    draft.database = Some(draft.profile.database_form());
     Target::Postgres
 }
 
 fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
-    if draft.era.layout.has_storage_section {
+    if draft.profile.layout.has_storage_section {
         section::set(draft, kind, target, path);
     } else {
         inline::set(draft, kind, target, path);

@@ -11,7 +11,7 @@ use llsd_yaml::document::{Node, Origin};
 pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
     ensure_section(draft);
     let distro = distro_name(&draft.document);
-    let era = draft.era;
+    let era = draft.profile;
     let rule = Origin::Rule("storage needs a backend");
     let backends = draft.document.entry_map("storage", &rule).entry_map("backends", &rule);
     let mut names: Vec<String> = backends
@@ -40,7 +40,7 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
 
 /// The section as the server itself would default it, where the base leaves it out.
 pub(in crate::config) fn ensure_section(draft: &mut Draft<'_>) {
-    let era = draft.era;
+    let era = draft.profile;
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);
     if storage.get("backends").is_none_or(|backends| backends.fields().is_empty()) {

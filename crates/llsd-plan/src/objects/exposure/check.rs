@@ -1,12 +1,12 @@
 //! What the chosen way out of the cluster cannot do.
 
-use super::decision::{Exposure, Via, host_label, of};
+use super::decision::{Exposure, Via, exposure, host_label};
 use super::withheld::withheld;
 use crate::objects::blueprint::Blueprint;
 use crate::problems::{FieldPath, Findings, Reason};
 
 pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) {
-    let Some(exposure) = of(blueprint) else { return };
+    let Some(exposure) = exposure(blueprint) else { return };
     let path = FieldPath::spec().key("networking").key("expose");
     let kind = if exposure.via == Via::Route { "a Route" } else { "an HTTPRoute" };
     let made =

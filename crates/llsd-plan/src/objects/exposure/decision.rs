@@ -27,11 +27,11 @@ pub(in crate::objects) enum Via<'a> {
 static SIMPLY: LazyLock<ExposeSpec> = LazyLock::new(ExposeSpec::default);
 
 /// `None` where the server is not exposed.
-pub(in crate::objects) fn of<'a>(blueprint: &Blueprint<'a>) -> Option<Exposure<'a>> {
+pub(in crate::objects) fn exposure<'a>(blueprint: &Blueprint<'a>) -> Option<Exposure<'a>> {
     let expose = blueprint.networking().expose.as_ref().filter(|expose| expose.is_on())?;
     let how = match expose {
         Expose::Flag(_) => &SIMPLY,
-        Expose::How(how) => how.read()?,
+        Expose::How(how) => how.understood()?,
     };
     let via = match &how.gateway {
         Some(gateway) => Via::HttpRoute(gateway),

@@ -10,7 +10,7 @@ use crate::objects::kind::ObjectKind;
 use crate::objects::names;
 
 pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
-    let exposure = decision::of(blueprint)?;
+    let exposure = decision::exposure(blueprint)?;
     let Via::HttpRoute(gateway) = exposure.via else { return None };
     let mut parent = Map::new();
     parent.insert("name".into(), json!(gateway.name));

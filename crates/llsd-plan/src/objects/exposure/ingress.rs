@@ -12,7 +12,7 @@ use crate::objects::blueprint::Blueprint;
 use crate::objects::names;
 
 pub(in crate::objects) fn ingress(blueprint: &Blueprint) -> Option<Ingress> {
-    let exposure = decision::of(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
+    let exposure = decision::exposure(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
     let mut metadata = blueprint.owned(names::ingress(blueprint.name));
     metadata.annotations = Some(timeouts::of_ingress(blueprint, &exposure));
     Some(Ingress {

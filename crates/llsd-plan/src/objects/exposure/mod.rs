@@ -10,7 +10,7 @@ mod withheld;
 
 pub use check::CATCH_ALL;
 pub(super) use check::check;
-pub(super) use decision::{Via, of};
+pub(super) use decision::{Via, exposure};
 pub(super) use http_route::http_route;
 pub(super) use ingress::ingress;
 pub(super) use route::route;

@@ -12,7 +12,7 @@ use crate::objects::names;
 use crate::objects::service::PORT_NAME;
 
 pub(in crate::objects) fn route(blueprint: &Blueprint) -> Option<Value> {
-    let exposure = decision::of(blueprint).filter(|exposure| exposure.via == Via::Route)?;
+    let exposure = decision::exposure(blueprint).filter(|exposure| exposure.via == Via::Route)?;
     let mut spec = Map::new();
     // A Route has a policy instead of an asterisk, and ignores the host's first label with it.
     match exposure.host.as_deref().map(|host| (host, host.strip_prefix("*."))) {

@@ -1,7 +1,7 @@
 //! A way out of the cluster that the cluster does not offer now. The server runs without it, and it is
 //! made as soon as the cluster serves its kind.
 
-use super::decision::{Via, of};
+use super::decision::{Via, exposure};
 use crate::facts::Served;
 use crate::objects::blueprint::Blueprint;
 use crate::objects::kind::ObjectKind;
@@ -10,7 +10,7 @@ use crate::problems::{FieldPath, Problem, Reason};
 /// What is in the way of exposing the server; `None` where nothing is.
 pub(in crate::objects) fn withheld(blueprint: &Blueprint) -> Option<Problem> {
     // Offline, what is not mentioned is assumed to exist.
-    let exposure = of(blueprint).filter(|_| blueprint.facts.complete)?;
+    let exposure = exposure(blueprint).filter(|_| blueprint.facts.complete)?;
     let path = FieldPath::spec().key("networking").key("expose");
     let served = |kind: ObjectKind| blueprint.facts.serves(kind.api());
     match exposure.via {

@@ -9,7 +9,7 @@ use super::external_providers;
 use crate::config::wiring::VariableValue;
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::Server;
+use crate::releases::ServerFamily;
 use crate::server::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 
 /// Variables that the Service, the probes and the start program rely on.
@@ -50,15 +50,15 @@ pub(super) fn secret(name: impl Into<String>, target: &SecretKey) -> EnvVar {
 }
 
 /// The folder under its home in which a server keeps its state.
-fn state_folder(server: Server) -> &'static str {
+fn state_folder(server: ServerFamily) -> &'static str {
     match server {
-        Server::LlamaStack => "/.llama",
-        Server::Ogx => "/.ogx",
+        ServerFamily::LlamaStack => "/.llama",
+        ServerFamily::Ogx => "/.ogx",
     }
 }
 
 /// The home for which the server's state lies on the volume.
-fn home(server: Server, mount_path: &str) -> &str {
+fn home(server: ServerFamily, mount_path: &str) -> &str {
     let path = mount_path.trim_end_matches('/');
     match path.strip_suffix(state_folder(server)) {
         Some("") => "/",
@@ -84,9 +84,9 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
     if blueprint.config != ConfigSource::Default {
         variables.push(literal("LLAMA_STACK_CONFIG", CONFIG_FILE));
     }
-    if blueprint.server == Server::Ogx {
+    if blueprint.server == ServerFamily::Ogx {
         // Without it the server takes what it finds in `~/.llama` for its own and moves it away.
-        let state = format!("{}{}", home.trim_end_matches('/'), state_folder(Server::Ogx));
+        let state = format!("{}{}", home.trim_end_matches('/'), state_folder(ServerFamily::Ogx));
         variables.push(literal("OGX_CONFIG_DIR", state));
         variables.push(literal("OGX_PORT", &port));
         if blueprint.config != ConfigSource::Default {
@@ -163,7 +163,7 @@ mod tests {
         #[case] of_llama_stack: &str,
         #[case] of_ogx: &str,
     ) {
-        assert_eq!(home(Server::LlamaStack, mount_path), of_llama_stack);
-        assert_eq!(home(Server::Ogx, mount_path), of_ogx);
+        assert_eq!(home(ServerFamily::LlamaStack, mount_path), of_llama_stack);
+        assert_eq!(home(ServerFamily::Ogx, mount_path), of_ogx);
     }
 }

@@ -99,11 +99,11 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
                 items: Some(vec![item(CA_BUNDLE_KEY, CA_BUNDLE_KEY)]),
                 ..Default::default()
             }),
-            ..named(CA_BUNDLE)
+            ..empty_volume(CA_BUNDLE)
         });
     }
     if let Some(source) = config(blueprint) {
-        volumes.push(Volume { config_map: Some(source), ..named(CONFIG) });
+        volumes.push(Volume { config_map: Some(source), ..empty_volume(CONFIG) });
     }
     if blueprint.joins_trust() {
         volumes.push(empty(TRUST));
@@ -111,22 +111,22 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
     if blueprint.asks_api_server() {
         let name = "kube-root-ca.crt".to_owned();
         let source = ConfigMapVolumeSource { name, ..Default::default() };
-        volumes.push(Volume { config_map: Some(source), ..named(CLUSTER_CA) });
+        volumes.push(Volume { config_map: Some(source), ..empty_volume(CLUSTER_CA) });
     }
     if let Some(secret) = blueprint.server_tls() {
         let secret = SecretVolumeSource { secret_name: Some(secret.into()), ..Default::default() };
-        volumes.push(Volume { secret: Some(secret), ..named(TLS) });
+        volumes.push(Volume { secret: Some(secret), ..empty_volume(TLS) });
     }
     if !blueprint.external_providers.is_empty() {
         let size_limit = Some(Quantity(EXTERNAL_PROVIDERS_SIZE.to_owned()));
         let source = EmptyDirVolumeSource { size_limit, ..Default::default() };
-        volumes.push(Volume { empty_dir: Some(source), ..named(EXTERNAL_PROVIDERS) });
+        volumes.push(Volume { empty_dir: Some(source), ..empty_volume(EXTERNAL_PROVIDERS) });
         volumes.push(empty(INSTALLER));
     }
     if start_program::is_used(blueprint) {
         let name = start_program::name(blueprint.name);
         let source = ConfigMapVolumeSource { name, ..Default::default() };
-        volumes.push(Volume { config_map: Some(source), ..named(START) });
+        volumes.push(Volume { config_map: Some(source), ..empty_volume(START) });
         volumes.push(empty(START_RECORD));
     }
     volumes
@@ -163,7 +163,7 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
 fn state(blueprint: &Blueprint) -> Volume {
     let Some(claim_name) = blueprint.claim_name() else { return empty(STATE) };
     let claim = PersistentVolumeClaimVolumeSource { claim_name, read_only: None };
-    Volume { persistent_volume_claim: Some(claim), ..named(STATE) }
+    Volume { persistent_volume_claim: Some(claim), ..empty_volume(STATE) }
 }
 
 fn config(blueprint: &Blueprint) -> Option<ConfigMapVolumeSource> {
@@ -187,9 +187,9 @@ fn item(key: &str, path: &str) -> KeyToPath {
 }
 
 fn empty(name: &str) -> Volume {
-    Volume { empty_dir: Some(EmptyDirVolumeSource::default()), ..named(name) }
+    Volume { empty_dir: Some(EmptyDirVolumeSource::default()), ..empty_volume(name) }
 }
 
-fn named(name: &str) -> Volume {
+fn empty_volume(name: &str) -> Volume {
     Volume { name: name.into(), ..Default::default() }
 }

@@ -46,7 +46,7 @@ fn full() -> LlamaStackDistributionSpec {
 
 #[test]
 fn every_place_that_can_point_outside_is_found() {
-    let found = of(&full(), "here");
+    let found = references(&full(), "here");
     let secrets: Vec<String> =
         found.secrets.iter().map(|(name, key)| format!("{name}/{key}")).collect();
     assert_eq!(
@@ -124,7 +124,7 @@ fn a_certificate_that_is_not_served_is_no_reference() {
         "overrideConfig": {"configMapName": "mine"},
     }))
     .unwrap();
-    let found = of(&spec, "here");
+    let found = references(&spec, "here");
     assert!(found.secrets.is_empty());
     assert!(found.config_maps.contains("mine"));
 }

@@ -6,8 +6,8 @@ use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
 use super::provenance::{is_of_init, of_init};
 use super::question::Question;
+use super::result::{PreflightOutcome, PreflightResult};
 use super::seen::Seen;
-use super::verdict::{Opinion, Verdict};
 use crate::live::JobDetail;
 use crate::objects::{ObjectKind, start_program};
 use crate::rollout::retention::Names;
@@ -75,12 +75,13 @@ impl Preflight {
 /// Decides what a question came to. `field` names the field of the resource that a place in config.yaml
 /// comes from.
 pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> String) -> Preflight {
-    let judged = |verdict: Verdict| State::Judged(status(question, verdict, asked.now, &field));
+    let judged =
+        |verdict: PreflightResult| State::Judged(status(question, verdict, asked.now, &field));
     let state = match (&question.remembered, asked.job) {
         (Some(remembered), _) => State::Judged(remembered.clone()),
         (None, None) => match &asked.not_made {
             Some((seconds, why)) if *seconds >= asked.deadline => {
-                judged(Verdict::unjudged(format!("the Job could not be made: {why}")))
+                judged(PreflightResult::not_checked(format!("the Job could not be made: {why}")))
             }
             not_made => State::ToBeAsked(not_made.as_ref().map(|(_, why)| why.clone())),
         },
@@ -90,14 +91,14 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
 }
 
 /// The verdict, or what is in its way.
-fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<Verdict, Option<String>> {
+fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<String>> {
     let age = asked.now - job.created;
     let is_late = age >= asked.deadline;
     let (waits, late) = match &asked.seen {
         Seen::Judged(verdict) => return Ok(verdict.clone()),
         Seen::CannotPull { container, why } if age >= asked.deadline / PULL_PART => {
             let message = format!("the image cannot be pulled: {why}");
-            return Ok(Verdict::refused("image", &of_init(container), message));
+            return Ok(PreflightResult::refused("image", &of_init(container), message));
         }
         Seen::CannotPull { why, .. } | Seen::Pending(Some(why)) => (Some(why.clone()), why.clone()),
         Seen::Running => (None, "the judge took too long".to_owned()),
@@ -107,19 +108,21 @@ fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<Verdict, Option<String>>
         }
     };
     match &job.ended {
-        Some(why) => Ok(Verdict::unjudged(format!("the Job ended without a verdict ({why})"))),
-        None if is_late => Ok(Verdict::unjudged(late)),
+        Some(why) => {
+            Ok(PreflightResult::not_checked(format!("the Job ended without a verdict ({why})")))
+        }
+        None if is_late => Ok(PreflightResult::not_checked(late)),
         None => Err(waits),
     }
 }
 
 fn status(
     question: &Question,
-    verdict: Verdict,
+    verdict: PreflightResult,
     now: i64,
     field: impl Fn(&str) -> String,
 ) -> PreflightStatus {
-    let problem = |found: super::verdict::Finding| PreflightProblem {
+    let problem = |found: super::result::Finding| PreflightProblem {
         field: field(&found.path),
         kind: found.kind,
         path: Some(found.path).filter(|path| !path.is_empty() && !is_of_init(path)),
@@ -128,10 +131,10 @@ fn status(
     let problems: Vec<PreflightProblem> = verdict.findings.into_iter().map(problem).collect();
     PreflightStatus {
         hash: question.hash.clone(),
-        verdict: match verdict.opinion {
-            Opinion::Good => PreflightVerdict::Good,
-            Opinion::Refused => PreflightVerdict::Refused,
-            Opinion::Unjudged => PreflightVerdict::NotJudged,
+        verdict: match verdict.outcome {
+            PreflightOutcome::Good => PreflightVerdict::Good,
+            PreflightOutcome::Refused => PreflightVerdict::Refused,
+            PreflightOutcome::NotChecked => PreflightVerdict::NotJudged,
         },
         server: verdict.server,
         why: verdict.why.filter(|why| !why.is_empty()),
@@ -183,7 +186,7 @@ mod tests {
         for seen in [Seen::NoPod, Seen::Running, Seen::Pending(Some("Unschedulable".into()))] {
             assert_eq!(late(seen), Some(PreflightVerdict::NotJudged));
         }
-        let good = Seen::Judged(Verdict::read(r#"{"verdict": "good"}"#));
+        let good = Seen::Judged(PreflightResult::parse(r#"{"verdict": "good"}"#));
         assert_eq!(verdict(&state(Some(&job), good, 1001, None)), Some(PreflightVerdict::Good));
         let over = JobDetail { ended: Some("DeadlineExceeded".into()), ..job.clone() };
         let over = state(Some(&over), Seen::NoPod, 1001, None);

@@ -9,11 +9,11 @@
 mod gate;
 mod provenance;
 mod question;
+mod result;
 mod seen;
-mod verdict;
 
 pub use gate::{Asked, Preflight, State, decide};
 pub use provenance::field_of;
-pub use question::{Question, may_be_judged};
+pub use question::{Question, may_need_preflight};
+pub use result::{Finding, PreflightOutcome, PreflightResult};
 pub use seen::Seen;
-pub use verdict::{Finding, Opinion, Verdict};

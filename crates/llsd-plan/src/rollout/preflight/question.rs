@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::action::Action;
 use crate::fingerprint;
 use crate::live::LiveObject;
-use crate::objects::{ObjectKind, PlannedObject, judged, labels, names};
+use crate::objects::{ObjectKind, PlannedObject, labels, names, preflight_inputs};
 use crate::resource::Resource;
 use crate::values::sha256;
 
@@ -27,14 +27,14 @@ pub struct Question {
 
 /// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
 /// Deployment then shows whether anything that is judged is new.
-pub fn may_be_judged(
+pub fn may_need_preflight(
     resource: &Resource,
     planned: &PlannedObject,
     policy: PreflightPolicy,
     live: &[LiveObject],
 ) -> bool {
     let found = live.iter().find(|live| live.is_named(planned.kind, &planned.name));
-    let Action::Update(found) = Action::of(&planned.json, found, resource.owner()) else {
+    let Action::Update(found) = Action::for_object(&planned.json, found, resource.owner()) else {
         return false;
     };
     let Some(deployment) = found.deployment() else { return false };
@@ -50,11 +50,11 @@ pub fn may_be_judged(
 
 impl Question {
     /// What is to be asked; `None` where the live Deployment runs what would be judged.
-    pub fn of(resource: &Resource, planned: &PlannedObject, live: &Value) -> Option<Self> {
+    pub fn for_change(resource: &Resource, planned: &PlannedObject, live: &Value) -> Option<Self> {
         let template = fingerprint::owned_template(live);
         let running = template.as_ref().unwrap_or(&live["spec"]["template"]);
-        let wanted = judged::combination(&planned.json["spec"]["template"]);
-        if wanted == judged::combination(running) {
+        let wanted = preflight_inputs::combination(&planned.json["spec"]["template"]);
+        if wanted == preflight_inputs::combination(running) {
             return None;
         }
         let name = &*resource.key.name;

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 use super::provenance::of_init;
-use super::verdict::Verdict;
+use super::result::PreflightResult;
 use crate::live::installation::install_words;
 
 /// Why a container waits where its image is not to be had.
@@ -23,12 +23,12 @@ pub enum Seen {
         why: String,
     },
     Running,
-    Judged(Verdict),
+    Judged(PreflightResult),
 }
 
 impl Seen {
     /// The newest pod counts.
-    pub fn of(pods: &[Pod]) -> Self {
+    pub fn from_pods(pods: &[Pod]) -> Self {
         let created = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
         pods.iter().max_by_key(created).map_or(Self::NoPod, of_pod)
     }
@@ -52,7 +52,11 @@ fn of_pod(pod: &Pod) -> Seen {
             if let Some(words) = install_words(install) {
                 message = format!("{message}: {words}");
             }
-            return Seen::Judged(Verdict::refused("package", &of_init(&install.name), message));
+            return Seen::Judged(PreflightResult::refused(
+                "package",
+                &of_init(&install.name),
+                message,
+            ));
         }
     }
     if let Some(ended) = judge.and_then(ended) {
@@ -63,24 +67,25 @@ fn of_pod(pod: &Pod) -> Seen {
     match status.phase.as_deref() {
         Some("Failed") => {
             let why = status.reason.as_deref().unwrap_or("the judge's pod failed");
-            Seen::Judged(Verdict::unjudged(why))
+            Seen::Judged(PreflightResult::not_checked(why))
         }
         _ if is_running => Seen::Running,
         _ => Seen::Pending(trouble(pod, judge)),
     }
 }
 
-fn last_words(ended: &ContainerStateTerminated) -> Verdict {
+fn last_words(ended: &ContainerStateTerminated) -> PreflightResult {
     let words = ended.message.as_deref().unwrap_or_default();
     match ended.reason.as_deref() {
         // It never ran, or was killed: what it says is not the judge's.
         Some(reason @ ("StartError" | "ContainerCannotRun" | "OOMKilled")) => {
-            Verdict::unjudged(format!("the judge did not run ({reason})"))
+            PreflightResult::not_checked(format!("the judge did not run ({reason})"))
         }
-        _ if words.trim().is_empty() => {
-            Verdict::unjudged(format!("the judge left no verdict (exit code {})", ended.exit_code))
-        }
-        _ => Verdict::read(words),
+        _ if words.trim().is_empty() => PreflightResult::not_checked(format!(
+            "the judge left no verdict (exit code {})",
+            ended.exit_code
+        )),
+        _ => PreflightResult::parse(words),
     }
 }
 
@@ -110,12 +115,12 @@ fn ended(container: &ContainerStatus) -> Option<&ContainerStateTerminated> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::verdict::Opinion;
+    use super::super::result::PreflightOutcome;
     use super::*;
 
     fn seen(status: &Value) -> Seen {
         let pod = json!({"metadata": {"name": "p"}, "status": status});
-        Seen::of(&[serde_json::from_value(pod).unwrap()])
+        Seen::from_pods(&[serde_json::from_value(pod).unwrap()])
     }
 
     fn container(state: &Value) -> Value {
@@ -131,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_pod_is_told_by_what_it_waits_for_or_said_last() {
-        assert_eq!(Seen::of(&[]), Seen::NoPod);
+        assert_eq!(Seen::from_pods(&[]), Seen::NoPod);
         let running = json!({"containerStatuses": container(&json!({"running": {}}))});
         assert_eq!(seen(&running), Seen::Running);
         let waits = |reason: &str| {
@@ -154,16 +159,22 @@ mod tests {
     #[test]
     fn what_ended_has_a_verdict_whatever_it_said() {
         let opinion = |status: &Value| match seen(status) {
-            Seen::Judged(verdict) => verdict.opinion,
+            Seen::Judged(verdict) => verdict.outcome,
             other => panic!("{other:?}"),
         };
         let judge = |containers: Value| opinion(&json!({"containerStatuses": containers}));
-        assert_eq!(judge(ended(0, "Completed", r#"{"verdict": "good"}"#)), Opinion::Good);
-        assert_eq!(judge(ended(0, "Completed", "")), Opinion::Unjudged);
-        assert_eq!(judge(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)), Opinion::Unjudged);
-        assert_eq!(judge(ended(128, "StartError", "no python3")), Opinion::Unjudged);
+        assert_eq!(judge(ended(0, "Completed", r#"{"verdict": "good"}"#)), PreflightOutcome::Good);
+        assert_eq!(judge(ended(0, "Completed", "")), PreflightOutcome::NotChecked);
+        assert_eq!(
+            judge(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)),
+            PreflightOutcome::NotChecked
+        );
+        assert_eq!(judge(ended(128, "StartError", "no python3")), PreflightOutcome::NotChecked);
         let install = json!({"initContainerStatuses": ended(1, "Error", "")});
-        assert_eq!(opinion(&install), Opinion::Refused, "the pods would not start either");
-        assert_eq!(opinion(&json!({"phase": "Failed", "reason": "Evicted"})), Opinion::Unjudged);
+        assert_eq!(opinion(&install), PreflightOutcome::Refused, "the pods would not start either");
+        assert_eq!(
+            opinion(&json!({"phase": "Failed", "reason": "Evicted"})),
+            PreflightOutcome::NotChecked
+        );
     }
 }

@@ -2,13 +2,13 @@
 //! decides nothing by itself: where the server suffers, `Ready` says so too.
 
 use super::super::messages;
-use super::super::observed::{Limitation, Observed};
+use super::super::observed::{Limitation, StatusInputs};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::Statement;
 use crate::rollout::Refused;
 
-pub(super) fn limited(observed: &Observed<'_>, stage: &Stage<'_>) -> Option<Statement> {
+pub(super) fn limited(observed: &StatusInputs<'_>, stage: &Stage<'_>) -> Option<Statement> {
     if matches!(stage, Stage::Deleting) {
         return None;
     }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages::{self, MESSAGE_BYTES};
 use super::super::observed::TagNow;
-use super::super::rollout::{Progress, Rollout};
+use super::super::rollout::{Progress, RolloutProgress};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
@@ -18,7 +18,7 @@ const APPROVE: &str = "a change of the spec or of the annotation llamastack.io/a
                        approve`, applies";
 const UP_TO_DATE: &str = "Deployment is up to date";
 
-pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
+pub(super) fn updated(stage: &Stage<'_>, rollout: &RolloutProgress) -> Assessment {
     let (truth, reason, message) = match stage {
         Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::DeploymentUpdated);
@@ -74,8 +74,8 @@ pub(super) fn updated(stage: &Stage<'_>, rollout: &Rollout) -> Assessment {
     Assessment::Current(Statement::new(ConditionType::DeploymentUpdated, truth, reason, message))
 }
 
-pub(super) fn available(rollout: &Rollout) -> Statement {
-    let Rollout { available, wanted, .. } = rollout;
+pub(super) fn available(rollout: &RolloutProgress) -> Statement {
+    let RolloutProgress { available, wanted, .. } = rollout;
     let (truth, reason, message) = if rollout.progress == Progress::Missing {
         (Truth::False, ConditionReason::DeploymentPending, rollout.message())
     } else if *available > 0 {
@@ -91,7 +91,7 @@ pub(super) fn available(rollout: &Rollout) -> Statement {
     Statement::new(ConditionType::Available, truth, reason, message)
 }
 
-pub(super) fn ready(rollout: &Rollout) -> Statement {
+pub(super) fn ready(rollout: &RolloutProgress) -> Statement {
     let (truth, reason) = match rollout.progress {
         Progress::Complete => (Truth::True, ConditionReason::DeploymentReady),
         _ if !rollout.troubles.is_empty() => (Truth::False, ConditionReason::DeploymentFailed),

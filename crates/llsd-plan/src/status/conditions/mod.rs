@@ -10,10 +10,10 @@ mod ready;
 mod server;
 mod statement;
 
-use super::observed::Observed;
+use super::observed::StatusInputs;
 use super::obstacle::Obstacle;
 use super::previous::Previous;
-use super::rollout::Rollout;
+use super::rollout::RolloutProgress;
 use super::stage::Stage;
 use super::vocabulary::ConditionType;
 use statement::Assessment;
@@ -24,9 +24,9 @@ pub(super) use statement::dated;
 
 /// What is known of every condition, in the order in which they are listed.
 pub(super) fn all(
-    observed: &Observed<'_>,
+    observed: &StatusInputs<'_>,
     stage: &Stage<'_>,
-    rollout: &Rollout,
+    rollout: &RolloutProgress,
     obstacle: Option<&Obstacle>,
     previous: &Previous,
 ) -> Vec<Assessment> {

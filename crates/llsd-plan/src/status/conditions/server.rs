@@ -4,30 +4,32 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages;
-use super::super::observed::{Live, Server};
+use super::super::observed::{ObservedObjects, ServerAnswer};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
 
 /// The server's own answer. It never decides `Ready`: the readiness probe asks the same question more
 /// often, and where this operator cannot reach the server others may.
 pub(super) fn health(
-    server: &Server,
+    server: &ServerAnswer,
     asks_callers: bool,
     before: Option<&Condition>,
 ) -> Assessment {
     let not_asked = "The server is asked once one of its pods is ready";
     let (truth, reason, message) = match server {
-        Server::Awaited if before.is_some() => {
+        ServerAnswer::Awaited if before.is_some() => {
             return Assessment::StillHolds(ConditionType::HealthCheck);
         }
-        Server::NotAsked | Server::Awaited => {
+        ServerAnswer::NotAsked | ServerAnswer::Awaited => {
             (Truth::Unknown, ConditionReason::ServerNotAsked, not_asked)
         }
-        Server::Unreachable(why) => {
+        ServerAnswer::Unreachable(why) => {
             (Truth::Unknown, ConditionReason::ServerUnreachable, why.as_str())
         }
-        Server::Untrusted(why) => (Truth::Unknown, ConditionReason::ServerUntrusted, why.as_str()),
-        Server::Answered(answers) => match &answers.health {
+        ServerAnswer::Untrusted(why) => {
+            (Truth::Unknown, ConditionReason::ServerUntrusted, why.as_str())
+        }
+        ServerAnswer::Answered(answers) => match &answers.health {
             Ok(()) if asks_callers => {
                 (Truth::True, ConditionReason::HealthCheckPassed, messages::PROVIDERS_AS_PLANNED)
             }
@@ -36,7 +38,7 @@ pub(super) fn health(
         },
     };
     // A network words the same trouble one way or another from one moment to the next.
-    let same_trouble = matches!(server, Server::Unreachable(_) | Server::Untrusted(_))
+    let same_trouble = matches!(server, ServerAnswer::Unreachable(_) | ServerAnswer::Untrusted(_))
         && before.is_some_and(|before| before.reason == reason.as_str());
     if same_trouble {
         return Assessment::StillHolds(ConditionType::HealthCheck);
@@ -44,7 +46,7 @@ pub(super) fn health(
     Assessment::Current(Statement::new(ConditionType::HealthCheck, truth, reason, message))
 }
 
-pub(super) fn storage(live: &Live) -> Option<Statement> {
+pub(super) fn storage(live: &ObservedObjects) -> Option<Statement> {
     let phase = live.claim.as_deref()?;
     let (truth, reason, message) = if phase == "Bound" {
         let grows = live.claim_grows.as_ref();
@@ -57,7 +59,7 @@ pub(super) fn storage(live: &Live) -> Option<Statement> {
     Some(Statement::new(ConditionType::StorageReady, truth, reason, message))
 }
 
-pub(super) fn service(live: &Live) -> Statement {
+pub(super) fn service(live: &ObservedObjects) -> Statement {
     let (truth, reason, message) = if live.service {
         (Truth::True, ConditionReason::ServiceReady, "Service is ready")
     } else {
@@ -67,7 +69,7 @@ pub(super) fn service(live: &Live) -> Statement {
 }
 
 /// Only while pods wait for one.
-pub(super) fn models(live: &Live) -> Option<Statement> {
+pub(super) fn models(live: &ObservedObjects) -> Option<Statement> {
     let message = messages::models_awaited(live.models_awaited.as_ref()?);
     let (condition, reason) = (ConditionType::ModelsAvailable, ConditionReason::WaitingForModels);
     Some(Statement::new(condition, Truth::False, reason, message))

@@ -54,7 +54,7 @@ impl fmt::Debug for ProviderConfig {
 
 impl PluginConfig {
     /// Reads a file, or every `.yaml`, `.yml` and `.json` of a folder in the order of their names.
-    pub fn read(path: &Path) -> Result<Self, Vec<ConfigProblem>> {
+    pub fn load(path: &Path) -> Result<Self, Vec<ConfigProblem>> {
         let unreadable = |at: &Path, error: &std::io::Error| {
             vec![ConfigProblem {
                 path: at.display().to_string(),

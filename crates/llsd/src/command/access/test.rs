@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use llsd_api::v1alpha2::Action;
-use llsd_offline::access::{Deed, Question, ask};
+use llsd_offline::access::{Question, ResourceRequest, ask};
 use serde_json::{Map, Value};
 
 use crate::command::files::open;
@@ -74,7 +74,7 @@ impl From<Verb> for Action {
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let question = arguments.question()?;
-    let plans = plans(arguments.inputs.read()?)?;
+    let plans = plans(arguments.inputs.read_all()?)?;
     let mut all = plans.all();
     let (Some((examined, planned)), None) = (all.next(), all.next()) else {
         return Err(Printout::usage("give one resource"));
@@ -97,12 +97,17 @@ impl Arguments {
             return Err(Printout::usage("what is created has no owner yet: leave --owner out"));
         }
         let (caller, owner) = (told(self.caller.as_deref())?, told(self.owner.as_deref())?);
-        let deed = self.action.zip(self.resource.clone()).map(|(verb, resource)| Deed {
+        let deed = self.action.zip(self.resource.clone()).map(|(verb, resource)| ResourceRequest {
             action: verb.into(),
             resource,
             owner,
         });
-        Ok(Question { method: self.method.clone(), path: self.path.clone(), caller, deed })
+        Ok(Question {
+            method: self.method.clone(),
+            path: self.path.clone(),
+            caller,
+            resource_request: deed,
+        })
     }
 }
 

@@ -116,7 +116,7 @@ impl Access {
         let mut first = None;
         for credential in self.credentials(reference, remarks).await {
             let repository = self.client.repository(reference, credential.as_ref());
-            match Box::pin(Published::read(repository)).await {
+            match Box::pin(Published::fetch(repository)).await {
                 Ok(image) => return Ok(Opened { image, credential }),
                 // The answer to a credential says more than the one that everybody gets.
                 Err(error @ (Error::Unauthorised { .. } | Error::NotFound { .. })) => {

@@ -32,7 +32,7 @@ impl DockerLogin {
         let Some(file) = config_file() else { return Self::default() };
         let name = file.display().to_string();
         match std::fs::read(&file) {
-            Ok(document) => Self::read(&name, &document, remarks),
+            Ok(document) => Self::parse(&name, &document, remarks),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
             Err(error) => {
                 remarks.warn(&format!("{name}: {error}"));
@@ -41,7 +41,7 @@ impl DockerLogin {
         }
     }
 
-    fn read(name: &str, document: &[u8], remarks: &mut Remarks) -> Self {
+    fn parse(name: &str, document: &[u8], remarks: &mut Remarks) -> Self {
         let file = PullSecret::docker_config(name, document);
         for note in file.notes().iter().filter(|note| note.reason != Reason::Helper) {
             remarks.warn(&note.to_string());
@@ -99,7 +99,7 @@ mod tests {
     fn a_broken_file_is_a_warning_that_repeats_nothing_of_it() {
         for document in ["not json s3cret", r#"{"auths": {"a.io": {"auth": "s3cret"}}}"#] {
             let mut remarks = Remarks::default();
-            let login = DockerLogin::read("config.json", document.as_bytes(), &mut remarks);
+            let login = DockerLogin::parse("config.json", document.as_bytes(), &mut remarks);
             assert!(login.keyring.is_empty());
             assert!(remarks.0.starts_with("warning: config.json"), "{}", remarks.0);
             assert!(!remarks.0.contains("s3cret"));
@@ -110,7 +110,7 @@ mod tests {
     fn helpers_are_no_reason_for_a_warning_here() {
         let mut remarks = Remarks::default();
         let document = r#"{"credsStore": "desktop", "credHelpers": {"a.io": "ecr-login"}}"#;
-        let login = DockerLogin::read("config.json", document.as_bytes(), &mut remarks);
+        let login = DockerLogin::parse("config.json", document.as_bytes(), &mut remarks);
         assert_eq!(remarks.0, "");
         assert_eq!(login.store.as_deref(), Some("desktop"));
         assert_eq!(login.helpers["a.io"], "ecr-login");

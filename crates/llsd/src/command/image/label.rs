@@ -55,7 +55,7 @@ pub(super) async fn run(
 ) -> Result<(String, Exit), Failure> {
     let image = &arguments.image;
     let target = target(image, arguments.target.as_ref())?;
-    let file = arguments.configuration.config.as_deref().map(read).transpose()?;
+    let file = arguments.configuration.config.as_deref().map(read_config).transpose()?;
     let access = Access::new(&arguments.connection, remarks)?;
     let opened = access.open(image, remarks).await?;
     let mut changes = Vec::new();
@@ -113,8 +113,8 @@ fn target(image: &Reference, named: Option<&Reference>) -> Result<Reference, Fai
     }
 }
 
-fn read(file: &Path) -> Result<(String, String), Failure> {
-    let source = files::read(file)
+fn read_config(file: &Path) -> Result<(String, String), Failure> {
+    let source = files::read_file(file)
         .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
     match source.text {
         Ok(text) => Ok((source.name, text)),

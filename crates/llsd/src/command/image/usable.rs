@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    fn of(text: &str) -> Result<Usable, Vec<Problem>> {
+    fn usable(text: &str) -> Result<Usable, Vec<Problem>> {
         of_release(text, None)
     }
 
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn every_configuration_of_a_release_is_usable() {
         for distribution in Distribution::all().values() {
-            let usable = of(distribution.base()).unwrap();
+            let usable = usable(distribution.base()).unwrap();
             assert_eq!(usable.version, 2);
             let known = of_release(distribution.base(), Some(&distribution.release));
             let name = distribution.release.replace("ogx-", "OGX ");
@@ -75,7 +75,7 @@ mod tests {
             ("version: 2", Reason::UnsupportedBase),
             ("{", Reason::UnsupportedBase),
         ] {
-            let problems = of(text).unwrap_err();
+            let problems = usable(text).unwrap_err();
             assert_eq!(problems[0].reason, reason, "{text}");
         }
         let problems = assess("quay.io/a/b:1", None, None).unwrap_err();

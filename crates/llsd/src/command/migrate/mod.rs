@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
         return Ok(in_cluster::run(arguments.dry_run));
     }
     let sources = open_all(&arguments.files, arguments.facts.files())?;
-    let known = arguments.facts.read()?;
+    let known = arguments.facts.read_all()?;
     let Migrated { text, summary, report } = migrate(&sources, known, arguments.to);
     Ok(match text {
         None => Printout { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },

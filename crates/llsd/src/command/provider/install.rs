@@ -127,7 +127,7 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         let id = arguments.provider.clone().unwrap_or_else(|| package.name.clone());
         let unread =
             |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
-        let target = Target::read(&arguments.to, &id).map_err(unread)?;
+        let target = Target::load(&arguments.to, &id).map_err(unread)?;
         let wheels = judged(package, &from, &server, &target, remarks)?;
         let lines = target.write(wheels, package, &text).map_err(unread)?;
         stdout.push_str(&lines);
@@ -144,7 +144,7 @@ fn labelled(
     let Some(package) = arguments.labels.package(id, api) else { return Ok(None) };
     let unread = |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
     let Some(tree) = Unpacked::find(&arguments.from, id).map_err(unread)? else { return Ok(None) };
-    let target = Target::read(&arguments.to, id).map_err(unread)?;
+    let target = Target::load(&arguments.to, id).map_err(unread)?;
     let conflicts = tree.conflicts(&target.installed);
     if !conflicts.is_empty() {
         return Err(refused(&conflicts, remarks));
@@ -187,7 +187,7 @@ fn wrong_api(file: &PackageFile, api: &str) -> Fault {
     )
 }
 
-type Judged = Vec<(Wheel<File>, Decision)>;
+type SelectedWheels = Vec<(Wheel<File>, Decision)>;
 
 /// The wheels with what becomes of each; all problems at once.
 fn judged(
@@ -196,7 +196,7 @@ fn judged(
     server: &Server,
     target: &Target,
     remarks: &mut Remarks,
-) -> Result<Judged, Failure> {
+) -> Result<SelectedWheels, Failure> {
     let opened = open_wheels(package, |name| from.wheel(name));
     let mut wheels = opened.map_err(|faults| refused(&faults, remarks))?;
     let mut faults = check_wheels(&mut wheels, Some(server));
@@ -236,7 +236,7 @@ struct Target {
 }
 
 impl Target {
-    fn read(folder: &Path, id: &str) -> io::Result<Self> {
+    fn load(folder: &Path, id: &str) -> io::Result<Self> {
         let list = read_or_empty(&folder.join(INSTALLED))?;
         let installed = Installed::parse(&list).map_err(io::Error::other)?.without(id);
         let mut taken = Taken::new();
@@ -253,7 +253,12 @@ impl Target {
     }
 
     /// Unpacks the wheels; what was done, line by line.
-    fn write(self, wheels: Judged, package: &ProviderPackage, text: &str) -> io::Result<String> {
+    fn write(
+        self,
+        wheels: SelectedWheels,
+        package: &ProviderPackage,
+        text: &str,
+    ) -> io::Result<String> {
         let (mut lines, mut files) = (Vec::new(), String::new());
         let mut brought = Vec::new();
         for (mut wheel, decision) in wheels {

@@ -255,7 +255,7 @@ fn assemble(
         ForMachine { architecture, config, layer, annotations: labels }
     };
     let annotations = images.first().map(|(_, package)| labels(package)).unwrap_or_default();
-    Assembled::of(images.iter().map(for_machine).collect(), &annotations)
+    Assembled::from_images(images.iter().map(for_machine).collect(), &annotations)
 }
 
 /// What tools for images show.

@@ -24,7 +24,7 @@ pub(super) struct ServerFlags {
 }
 
 fn machine(text: &str) -> Result<Architecture, String> {
-    Architecture::named(text).ok_or_else(|| "it is neither x86_64 nor aarch64".to_owned())
+    Architecture::from_name(text).ok_or_else(|| "it is neither x86_64 nor aarch64".to_owned())
 }
 
 impl ServerFlags {
@@ -36,7 +36,7 @@ impl ServerFlags {
             return Server::parse(&text).map(Some).map_err(wrong);
         }
         let Some(python) = &self.python else { return Ok(None) };
-        let own = || Architecture::named(std::env::consts::ARCH);
+        let own = || Architecture::from_name(std::env::consts::ARCH);
         let machine = self.arch.or_else(own).ok_or_else(|| {
             Failure::Usage("--arch is needed: this machine is none that servers run on".to_owned())
         })?;

@@ -52,7 +52,7 @@ impl FromStr for Form {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    let input = arguments.inputs.read()?;
+    let input = arguments.inputs.read_all()?;
     if arguments.output == Form::Config && input.resources.len() > 1 {
         let count = input.resources.len();
         return Err(Printout::usage(&format!(

@@ -36,7 +36,7 @@ pub(super) fn progress(resource: &Value, deployment: &Value, value: &str) -> Pro
     if let Some(back) = condition(resource, ConditionType::RolledBack) {
         return Progress::Failed(message(back));
     }
-    let state = DeploymentState::read(deployment);
+    let state = DeploymentState::parse(deployment);
     if let Some((reason, message)) = state.stuck.as_ref().filter(|_| state.is_observed()) {
         return Progress::Failed(format!("{reason}: {message}"));
     }

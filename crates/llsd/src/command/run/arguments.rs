@@ -204,7 +204,7 @@ impl Arguments {
             return Ok(ProviderPlugins::default());
         };
         let read =
-            PluginConfig::read(config).and_then(|config| ProviderPlugins::new(config, programs));
+            PluginConfig::load(config).and_then(|config| ProviderPlugins::new(config, programs));
         read.map_err(|problems| StartFailure::Plugins(PluginProblems(problems)))
     }
 }

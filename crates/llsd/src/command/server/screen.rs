@@ -57,7 +57,7 @@ fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[State])
     if deployment.is_null() {
         return lines.add("runs", "nothing: there is no Deployment");
     }
-    let pods = DeploymentState::read(deployment);
+    let pods = DeploymentState::parse(deployment);
     let image = pods.image.as_deref().unwrap_or("an unknown image");
     lines.add("runs", &format!("{} of {} pods of {image}", pods.available, pods.wanted));
     if let Some(version) = status["version"]["llamaStackServerVersion"].as_str() {

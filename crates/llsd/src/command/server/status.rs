@@ -45,7 +45,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
 /// For scripts.
 fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[State]) -> Value {
     let status = &resource["status"];
-    let pods = DeploymentState::read(deployment);
+    let pods = DeploymentState::parse(deployment);
     json!({
         "name": resource["metadata"]["name"],
         "namespace": resource["metadata"]["namespace"],

@@ -98,7 +98,8 @@ async fn once(
         None => Rates::new(),
     };
     let found = cluster.all(arguments.all_namespaces).await?;
-    let rows: Vec<Row> = found.iter().map(|resource| Row::of(resource, &rates, now)).collect();
+    let rows: Vec<Row> =
+        found.iter().map(|resource| Row::from_resource(resource, &rates, now)).collect();
     let rows = table::chosen(&rows, &arguments.filter, arguments.sort, arguments.reverse);
     let list = json!(rows.iter().map(Row::to_json).collect::<Vec<_>>());
     let columns = Column::shown(prometheus.is_some());
@@ -159,7 +160,10 @@ impl Shown {
 
     fn rows(&self) -> Vec<Row> {
         let now = Timestamp::now();
-        self.resources.values().map(|resource| Row::of(resource, &self.rates, now)).collect()
+        self.resources
+            .values()
+            .map(|resource| Row::from_resource(resource, &self.rates, now))
+            .collect()
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(resource: &Value, rates: &Rates, now: Timestamp) -> Self {
+    pub(super) fn from_resource(resource: &Value, rates: &Rates, now: Timestamp) -> Self {
         let (metadata, status) = (&resource["metadata"], &resource["status"]);
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let created = metadata["creationTimestamp"].as_str().and_then(|time| time.parse().ok());
@@ -132,7 +132,7 @@ mod tests {
 
     fn row(resource: &Value) -> Row {
         let rates = Rates::from([(("team".into(), "llama-service".into()), 1.25)]);
-        Row::of(resource, &rates, "2026-11-17T03:00:00Z".parse().unwrap())
+        Row::from_resource(resource, &rates, "2026-11-17T03:00:00Z".parse().unwrap())
     }
 
     #[test]

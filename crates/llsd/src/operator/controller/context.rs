@@ -12,7 +12,7 @@ use crate::operator::controller::registries::image_records::ImageRecords;
 use crate::operator::controller::registries::lookups::Lookups;
 use crate::operator::controller::registries::pull_credentials::PullCredentials;
 use crate::operator::controller::secrets::Secrets;
-use crate::operator::controller::secrets::hash_key::{self, SecretKey};
+use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::bundles::Bundles;
 use crate::operator::controller::state::cache::Cache;
@@ -76,7 +76,7 @@ impl Context {
     ) -> Result<Self, Error> {
         let served = ServedKinds::discover(&client).await;
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
-        let key = SecretKey::obtain(&client, &settings.operator_namespace).await?;
+        let key = HashKey::obtain(&client, &settings.operator_namespace).await?;
         let synced = Synced::new(metrics.clone(), ready);
         Self::assemble(client, settings, plugins, metrics, key, served, synced)
     }
@@ -86,7 +86,7 @@ impl Context {
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
-        key: SecretKey,
+        key: HashKey,
         served: ServedKinds,
         synced: Arc<Synced>,
     ) -> Result<Self, Error> {

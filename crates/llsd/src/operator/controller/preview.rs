@@ -17,14 +17,15 @@ use llsd_plan::plan::{Plan, Planning};
 use llsd_plan::resource::template_inputs::Inputs;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{
-    self, Action, Beforehand, Decision, Return, Running, WriteFailure, retention, storage_secrets,
+    self, Action, Beforehand, ClusterState, Decision, Return, WriteFailure, retention,
+    storage_secrets,
 };
 use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
 use crate::operator::controller::context::{Context, Error};
 use crate::operator::controller::requests::api;
-use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::secrets::hash_key::HashKey;
 use crate::operator::controller::state::api_error::safe_message;
 use crate::operator::controller::state::rights::Denials;
 use crate::operator::controller::state::scope::{Part, Scope};
@@ -73,21 +74,21 @@ impl Previewer {
     pub async fn new(client: Client, operator_namespace: &str) -> Result<Self, Error> {
         let served = ServedKinds::discover(&client).await;
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
-        let key = SecretKey::find(&client, operator_namespace).await;
+        let key = HashKey::find(&client, operator_namespace).await;
         let knows_hashes = key.is_some();
         let context = Context::assemble(
             client.clone(),
             settings(operator_namespace),
             Arc::new(ProviderPlugins::default()),
             Metrics::new(env!("CARGO_PKG_VERSION")),
-            key.unwrap_or_else(SecretKey::ephemeral),
+            key.unwrap_or_else(HashKey::ephemeral),
             served,
             Synced::new(Metrics::new(env!("CARGO_PKG_VERSION")), Ready::default()),
         )?;
-        let kept = KeptConfig::new(&client, operator_namespace).read().await.unwrap_or_default();
+        let kept = KeptConfig::new(&client, operator_namespace).fetch().await.unwrap_or_default();
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
         let texts = match config_maps.get_opt(CONFIG_MAP).await {
-            Ok(Some(found)) => kept.judge(&found.data.unwrap_or_default()).in_use,
+            Ok(Some(found)) => kept.check(&found.data.unwrap_or_default()).in_use,
             _ => kept,
         };
         context.configuration.set_texts(texts);
@@ -163,7 +164,7 @@ impl Previewer {
         resource: &Resource,
         plan: &Plan,
         planned: &[PlannedObject],
-        running: &Running,
+        running: &ClusterState,
     ) -> Result<Option<(Return, Option<Value>)>, kube::Error> {
         let deployment = planned.iter().find(|object| object.kind == ObjectKind::Deployment);
         let live = deployment.and_then(|deployment| running.counterpart(deployment));
@@ -242,7 +243,7 @@ impl Previewer {
             }
             let api = api::owned_in(&self.context.client, &key.namespace, kind);
             let listed = api.list(&ListParams::default().labels(&ours)).await?;
-            let read = listed.iter().filter_map(|object| LiveObject::read(kind, &object.json));
+            let read = listed.iter().filter_map(|object| LiveObject::parse(kind, &object.json));
             live.extend(read.filter(|(owner, _)| owner == key).map(|(_, object)| object));
         }
         Ok(live)
@@ -273,7 +274,7 @@ impl Previewer {
         }
         let api = api::owned_in(&self.context.client, &key.namespace, ObjectKind::Deployment);
         let live = api.get_opt(&names::deployment(&key.name)).await?;
-        let in_use = live.and_then(|live| storage_secrets::named(&key.name, &live.json));
+        let in_use = live.and_then(|live| storage_secrets::in_use(&key.name, &live.json));
         let Some(in_use) = in_use else { return Ok(()) };
         let unknown = std::mem::replace(&mut secret.name, in_use.clone());
         for object in planned.iter_mut() {
@@ -325,8 +326,12 @@ fn key_of_object(object: &PlannedObject) -> (ObjectKind, String) {
 }
 
 /// Whose the objects are that have the names of planned ones.
-fn running(resource: &Resource, planned: &[PlannedObject], before: &[Option<Value>]) -> Running {
-    let mut running = Running { now: Timestamp::now().as_second(), ..Running::default() };
+fn running(
+    resource: &Resource,
+    planned: &[PlannedObject],
+    before: &[Option<Value>],
+) -> ClusterState {
+    let mut running = ClusterState { now: Timestamp::now().as_second(), ..ClusterState::default() };
     for (object, live) in planned.iter().zip(before) {
         let Some(live) = live else { continue };
         match LiveObject::owned_by(object.kind, live, resource) {

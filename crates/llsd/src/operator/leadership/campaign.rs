@@ -74,7 +74,7 @@ impl Campaign {
     async fn turn(&mut self) -> Instant {
         let began = Instant::now();
         if !self.up_to_date {
-            match self.store.read().await {
+            match self.store.fetch().await {
                 Ok(found) => self.seen.update(found, Instant::now()),
                 Err(error) => return self.failed(&error, began),
             }
@@ -157,7 +157,7 @@ impl Campaign {
         // Read first: a write whose answer was not waited for may have made it ours. More often
         // than once only if someone else writes between the two.
         for _ in 0..3 {
-            let Ok(Some(lease)) = self.store.read().await else { return };
+            let Ok(Some(lease)) = self.store.fetch().await else { return };
             let content = lease.spec.clone().unwrap_or_default();
             if content.holder_identity.as_deref() != Some(&self.settings.identity) {
                 return;

@@ -25,7 +25,7 @@ impl Store {
         }
     }
 
-    pub(super) async fn read(&self) -> Result<Option<Lease>, RequestError> {
+    pub(super) async fn fetch(&self) -> Result<Option<Lease>, RequestError> {
         bounded(self.patience, self.api.get_opt(&self.name)).await
     }
 

@@ -28,7 +28,7 @@ fn api(client: &Client) -> Api<DynamicObject> {
 }
 
 impl Definition {
-    pub(super) async fn read(client: &Client) -> Result<Self, MigrationError> {
+    pub(super) async fn fetch(client: &Client) -> Result<Self, MigrationError> {
         let found = api(client).get_opt(DEFINITION).await;
         let object = found
             .map_err(|error| explained(&error, "get", "customresourcedefinitions"))?
@@ -73,7 +73,7 @@ impl Definition {
             match api(client).patch_status(DEFINITION, &params, &Patch::Merge(patch)).await {
                 Ok(_) => return Ok(()),
                 Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let now = Self::read(client).await?;
+                    let now = Self::fetch(client).await?;
                     let older = now.older();
                     if older.is_empty() {
                         return Ok(());

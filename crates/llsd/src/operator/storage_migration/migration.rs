@@ -41,7 +41,7 @@ async fn migrate(
     dry_run: bool,
     progress: &impl Fn(Progress),
 ) -> Result<Migrated, MigrationError> {
-    let definition = Definition::read(client).await?;
+    let definition = Definition::fetch(client).await?;
     let retired = definition.older();
     if retired.is_empty() {
         return Ok(Migrated::default());

@@ -128,7 +128,7 @@ impl Written {
 fn is_of_the_object(status: &Status) -> bool {
     let is_away = matches!(status.code, 401 | 429 | 503 | 504);
     let is_of_all = is_away
-        || Denial::read(&status.message).is_some()
+        || Denial::parse(&status.message).is_some()
         || status.message.contains("conversion webhook");
     !is_of_all
 }

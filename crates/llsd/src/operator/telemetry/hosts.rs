@@ -52,7 +52,7 @@ impl HostClass {
     ];
 
     /// Of a host with or without a port.
-    pub(super) fn of(host: &str) -> Self {
+    pub(super) fn classify(host: &str) -> Self {
         let host = host.to_ascii_lowercase();
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -108,7 +108,7 @@ mod tests {
             ("notquay.io", HostClass::Other),
             ("registry.example.com", HostClass::Other),
         ] {
-            assert_eq!(HostClass::of(host), class, "{host}");
+            assert_eq!(HostClass::classify(host), class, "{host}");
         }
     }
 }

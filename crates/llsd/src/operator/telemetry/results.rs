@@ -59,7 +59,7 @@ results! {
 
 impl Held {
     /// From the conditions of a resource.
-    pub fn read(status: &Value) -> Option<Self> {
+    pub fn from_status(status: &Value) -> Option<Self> {
         let conditions = status["conditions"].as_array()?;
         let reason = |kind: ConditionType| {
             let mut all = conditions.iter();
@@ -90,12 +90,12 @@ pub struct Condition {
 
 impl Condition {
     /// All conditions of a resource that are known.
-    pub fn read(status: &Value) -> Box<[Self]> {
+    pub fn all_in_status(status: &Value) -> Box<[Self]> {
         let conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions.filter_map(Self::of).collect()
+        conditions.filter_map(Self::parse).collect()
     }
 
-    fn of(condition: &Value) -> Option<Self> {
+    fn parse(condition: &Value) -> Option<Self> {
         let [kind, truth, reason] =
             ["type", "status", "reason"].map(|field| condition[field].as_str());
         Some(Self {

@@ -4,17 +4,17 @@ use llsd_install::names;
 use serde_json::json;
 
 use llsd_testbed::access::eventually;
-use llsd_testbed::bed::Bed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::operator::Operator;
 use llsd_testbed::story::vllm;
+use llsd_testbed::test_operator::TestOperator;
 
 use super::rests;
 
 /// The operator says so and serves the others.
 #[tokio::test]
 async fn a_resource_that_cannot_be_read_beside_good_ones() {
-    let Some(mut bed) = Bed::start(&[]).await else { return };
+    let Some(mut bed) = TestOperator::start(&[]).await else { return };
     bed.operator.stop();
     let name = bed.namespace("unreadable").await.name;
     store_unreadable(&bed, &name).await;
@@ -35,7 +35,7 @@ async fn a_resource_that_cannot_be_read_beside_good_ones() {
 }
 
 /// Stores resources that the schema does not allow, which is at work again afterwards.
-async fn store_unreadable(bed: &Bed, namespace: &str) {
+async fn store_unreadable(bed: &TestOperator, namespace: &str) {
     let kubectl =
         async |args: &[&str], input: Option<&str>| bed.cluster.kubectl(args, input).await.unwrap();
     let crd = "crd/llamastackdistributions.llamastack.io";

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Bed, Namespace, ask};
+use super::{Namespace, TestOperator, ask};
 
 use llsd_testbed::access::eventually;
 use llsd_testbed::authority::authority;
@@ -62,7 +62,7 @@ async fn until_rolled(namespace: &Namespace<'_>, times: u32) {
 
 #[tokio::test]
 async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_followed() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("trusting").await;
     let elsewhere = bed.namespace("authorities").await;
     bed.configure(json!({"caBundleNamespaces": elsewhere.name})).await;
@@ -84,7 +84,7 @@ async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_follo
 
 #[tokio::test]
 async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_long() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("openshift-ai").await;
     ask(&namespace, &json!({})).await;
     assert_eq!(rollouts(&namespace).await, 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Bed, Namespace, ask};
+use super::{Namespace, TestOperator, ask};
 
 use llsd_testbed::everything;
 use llsd_testbed::namespace::name_of;
@@ -26,7 +26,7 @@ async fn configurations(namespace: &Namespace<'_>) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("configurations").await;
     let other = bed.namespace("another").await;
     let mut others = BTreeSet::new();
@@ -68,7 +68,7 @@ async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
 
 #[tokio::test]
 async fn what_is_named_by_its_content_goes_with_the_last_state_that_needs_it() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("database").await;
     everything::prepare(&namespace).await;
     let rich = everything::spec();

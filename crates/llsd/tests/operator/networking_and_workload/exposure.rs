@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Bed, Namespace, asked};
+use super::{Namespace, TestOperator, asked};
 
 /// How many objects of a kind there are.
 async fn count(namespace: &Namespace<'_>, kind: &str) -> usize {
@@ -11,7 +11,7 @@ async fn count(namespace: &Namespace<'_>, kind: &str) -> usize {
 
 #[tokio::test]
 async fn a_server_is_exposed_and_hidden_again() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("exposed").await;
     for (expose, exposed) in [
         (json!(true), true),
@@ -40,7 +40,7 @@ async fn a_server_is_exposed_and_hidden_again() {
 
 #[tokio::test]
 async fn an_autoscaler_and_a_disruption_budget_come_and_go() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("workload").await;
     let rows = [
         (json!({}), 0, 0),

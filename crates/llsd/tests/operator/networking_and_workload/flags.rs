@@ -3,9 +3,9 @@
 use llsd_install::names;
 use serde_json::json;
 
-use super::{Apart, Bed, Namespace, ask, condition_message};
+use super::{Apart, Namespace, TestOperator, ask, condition_message};
 
-async fn network_policies(bed: &Bed, flag: Option<bool>) {
+async fn network_policies(bed: &TestOperator, flag: Option<bool>) {
     let operators = Namespace { cluster: &bed.cluster, name: names::NAMESPACE.to_owned() };
     let flag = flag.map(|flag| format!("enableNetworkPolicy:\n  enabled: {flag}\n"));
     let flag = flag.unwrap_or_default();

@@ -11,9 +11,9 @@ mod volumes;
 use llsd_testkit::{ControlPlane, InUse, WhileUsed};
 use serde_json::{Value, json};
 
-use llsd_testbed::bed::Bed;
 use llsd_testbed::definitions;
 use llsd_testbed::namespace::Namespace;
+use llsd_testbed::test_operator::TestOperator;
 
 /// Asks for a server with more than its distribution, and waits until it is Ready.
 async fn ask(namespace: &Namespace<'_>, more: &Value) -> Value {
@@ -37,7 +37,7 @@ fn condition_message(resource: &Value, condition: &str) -> String {
 
 /// A cluster that serves Routes and HTTPRoutes, and whose operator is configured anew meanwhile.
 struct Apart {
-    bed: Bed,
+    bed: TestOperator,
     /// Why it serves neither, if so.
     routes: Result<(), String>,
 }
@@ -53,6 +53,6 @@ impl Apart {
         let cluster = builder.start_or_skip().await?;
         // Before the operator, which asks only once what is served.
         let routes = definitions::both(&cluster.client()).await;
-        Some(Self { bed: Bed::within(cluster, &[]).await, routes })
+        Some(Self { bed: TestOperator::within(cluster, &[]).await, routes })
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Bed, Namespace, ask, asked, condition_message};
+use super::{Namespace, TestOperator, ask, asked, condition_message};
 
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "llama-pvc");
 
@@ -68,7 +68,7 @@ async fn until_applied(namespace: &Namespace<'_>, variable: &str) -> String {
 
 #[tokio::test]
 async fn a_volume_grows_and_does_not_shrink() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("grows").await;
     let class = storage_class(&namespace, true).await;
     bound_claim(&namespace, &class).await;
@@ -94,7 +94,7 @@ async fn a_volume_grows_and_does_not_shrink() {
 
 #[tokio::test]
 async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("fixed").await;
     let class = storage_class(&namespace, false).await;
     bound_claim(&namespace, &class).await;
@@ -115,7 +115,7 @@ async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
 
 #[tokio::test]
 async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
-    let Some(bed) = Bed::shared().await else {
+    let Some(bed) = TestOperator::shared().await else {
         return;
     };
     let namespace = bed.namespace("volume").await;
@@ -142,7 +142,7 @@ async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
 /// A claim goes when no pod uses it any more, so its server must be free to stop.
 #[tokio::test]
 async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("emptied").await;
     let with =
         |replicas: u8| json!({"workload": {"replicas": replicas, "storage": {"size": "1Gi"}}});
@@ -163,7 +163,7 @@ async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
 
 #[tokio::test]
 async fn a_claim_of_the_users_own_is_waited_for_mounted_and_never_touched() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("existing").await;
     ask(&namespace, &json!({"workload": {"replicas": 1}})).await;
     let before = namespace.running("llama").await;
@@ -194,7 +194,7 @@ async fn a_claim_of_the_users_own_is_waited_for_mounted_and_never_touched() {
 
 #[tokio::test]
 async fn a_volume_that_is_there_keeps_its_class_and_says_so() {
-    let Some(bed) = Bed::shared().await else { return };
+    let Some(bed) = TestOperator::shared().await else { return };
     let namespace = bed.namespace("class").await;
     let class = storage_class(&namespace, true).await;
     let with = |class: Option<&str>, variable: &str| {

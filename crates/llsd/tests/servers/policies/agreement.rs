@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
-    self, Answer, By, Caller, Outcome, Policies, Request, Verdict, decide_resource,
+    self, Answer, By, Caller, Outcome, Policies, Request, RuleDecision, decide_resource,
 };
 use llsd_plan::releases::{Release as Row, Releases};
 use llsd_testkit::{Decided, Release};
@@ -79,7 +79,8 @@ fn agree(release: Release) {
 /// What the operator says, in the server's terms; nothing where it says that only the server knows.
 fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
     let spec: AccessSpec = serde_json::from_value(case.access.clone()).unwrap();
-    let policies = policy::read(&spec, row).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let policies =
+        policy::parse_policies(&spec, row).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let asked: Request =
         Request { method: case.method.clone(), path: case.path.clone(), told: case.told.clone() };
     let (caller, verdict) = match policy::answer(&spec, &policies, &asked) {
@@ -102,8 +103,8 @@ fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
     let deed = if status == 200 { deed(case, &policies, caller.as_ref()) } else { None };
     let (allowed, rule) = match deed {
         None => (None, None),
-        Some(Verdict { outcome: Outcome::Unsure, .. }) => return None,
-        Some(Verdict { outcome, by }) => {
+        Some(RuleDecision { outcome: Outcome::Unsure, .. }) => return None,
+        Some(RuleDecision { outcome, by }) => {
             let rule = if let By::Rule(index) = by { Some(index) } else { None };
             (Some(outcome == Outcome::Allowed), rule)
         }
@@ -116,7 +117,7 @@ fn stopped(status: u16) -> Decided {
     Decided { status, route: None, allowed: None, rule: None }
 }
 
-fn deed(case: &Case, policies: &Policies, caller: Option<&Caller>) -> Option<Verdict> {
+fn deed(case: &Case, policies: &Policies, caller: Option<&Caller>) -> Option<RuleDecision> {
     let deed = case.for_server.get("deed").filter(|deed| !deed.is_null())?;
     let action: Action = serde_json::from_value(deed["action"].clone()).unwrap();
     let resource = deed["resource"].as_str().unwrap();

@@ -72,7 +72,7 @@ impl PullCredentials {
             let Some(secret) = found.flatten() else { continue };
             let data = secret.data.unwrap_or_default();
             let kind = secret.type_.as_deref().unwrap_or_default();
-            let read = PullSecret::read(name, kind, |field| Some(&data.get(field)?.0));
+            let read = PullSecret::from_secret(name, kind, |field| Some(&data.get(field)?.0));
             read.add_to(&mut keyring);
         }
         let keyring = Arc::new(keyring);

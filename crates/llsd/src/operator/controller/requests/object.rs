@@ -30,7 +30,7 @@ impl Object {
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = shallow::read(deserializer)?;
+        let json = shallow::deserialize(deserializer)?;
         let text = |field: &str| json["metadata"][field].as_str().map(str::to_owned);
         let metadata = ObjectMeta {
             name: text("name"),

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Map, Number, Value};
 
 /// Reads a value. One level more than is accepted is kept, so that it is seen to be too deep.
-pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
     Levels(DEEPEST + 1).deserialize(deserializer)
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     fn read_text(text: &str) -> Value {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let value = read(&mut deserializer).unwrap();
+        let value = deserialize(&mut deserializer).unwrap();
         deserializer.end().unwrap();
         value
     }

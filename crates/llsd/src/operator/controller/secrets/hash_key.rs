@@ -21,13 +21,13 @@ const GRANTS: &[u8] = b"grants";
 
 /// Hashes values, and shows itself to nobody.
 #[derive(Clone)]
-pub struct SecretKey {
+pub struct HashKey {
     bytes: [u8; LENGTH],
     /// Whether it is the installation's.
     is_shared: bool,
 }
 
-impl std::fmt::Debug for SecretKey {
+impl std::fmt::Debug for HashKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretKey(…)")
     }
@@ -45,7 +45,7 @@ pub enum Error {
     Unusable { namespace: String },
 }
 
-impl SecretKey {
+impl HashKey {
     /// Reads the key, or makes it. Of several replicas that make it at once one wins.
     pub async fn obtain(client: &Client, namespace: &str) -> Result<Self, Error> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
@@ -55,13 +55,13 @@ impl SecretKey {
         };
         let unusable = || Error::Unusable { namespace: namespace.to_owned() };
         if let Some(found) = secrets.get_opt(NAME).await.map_err(unavailable)? {
-            return Self::read(&found).ok_or_else(unusable);
+            return Self::parse(&found).ok_or_else(unusable);
         }
         match secrets.create(&PostParams::default(), &Self::made(namespace)).await {
-            Ok(made) => Self::read(&made).ok_or_else(unusable),
+            Ok(made) => Self::parse(&made).ok_or_else(unusable),
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 let found = secrets.get(NAME).await.map_err(unavailable)?;
-                Self::read(&found).ok_or_else(unusable)
+                Self::parse(&found).ok_or_else(unusable)
             }
             Err(error) => Err(unavailable(error)),
         }
@@ -70,12 +70,12 @@ impl SecretKey {
     /// The key, if it is there and may be read.
     pub async fn find(client: &Client, namespace: &str) -> Option<Self> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        Self::read(&secrets.get_opt(NAME).await.ok()??)
+        Self::parse(&secrets.get_opt(NAME).await.ok()??)
     }
 
     /// One that nobody else has: hashes under it say nothing to others.
     pub fn ephemeral() -> Self {
-        Self { is_shared: false, ..Self::read(&Self::made("")).expect("just made") }
+        Self { is_shared: false, ..Self::parse(&Self::made("")).expect("just made") }
     }
 
     /// The keyed hash of a value, in hexadecimal.
@@ -90,7 +90,7 @@ impl SecretKey {
         self.is_shared.then(|| hex(&authenticated(&key, what.join("\0").as_bytes())))
     }
 
-    fn read(secret: &Secret) -> Option<Self> {
+    fn parse(secret: &Secret) -> Option<Self> {
         let ByteString(bytes) = secret.data.as_ref()?.get(FIELD)?;
         Some(Self { bytes: bytes.as_slice().try_into().ok()?, is_shared: true })
     }
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn the_same_value_has_another_hash_under_another_key_and_none_is_shown() {
-        let one = SecretKey::read(&SecretKey::made("ns")).unwrap();
-        let other = SecretKey::read(&SecretKey::made("ns")).unwrap();
+        let one = HashKey::parse(&HashKey::made("ns")).unwrap();
+        let other = HashKey::parse(&HashKey::made("ns")).unwrap();
         assert_eq!(one.hash(b"value"), one.hash(b"value"));
         assert_ne!(one.hash(b"value"), one.hash(b"other"));
         assert_ne!(one.hash(b"value"), other.hash(b"value"));
@@ -137,11 +137,11 @@ mod tests {
 
     #[test]
     fn a_grant_is_of_one_thing_and_of_the_installation_alone() {
-        let key = SecretKey::read(&SecretKey::made("ns")).unwrap();
+        let key = HashKey::parse(&HashKey::made("ns")).unwrap();
         let grant = key.grant(&["uid", "trust"]).unwrap();
         assert_eq!(key.grant(&["uid", "trust"]), Some(grant.clone()));
         assert_ne!(key.grant(&["uidt", "rust"]), Some(grant.clone()));
         assert_ne!(key.hash(b"uidtrust"), grant);
-        assert_eq!(SecretKey::ephemeral().grant(&["uid", "trust"]), None);
+        assert_eq!(HashKey::ephemeral().grant(&["uid", "trust"]), None);
     }
 }

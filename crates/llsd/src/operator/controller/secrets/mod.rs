@@ -16,7 +16,7 @@ use llsd_plan::plan::references::References;
 use llsd_plan::resource::Key;
 use tokio::time::Instant;
 
-use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::secrets::hash_key::HashKey;
 use crate::operator::controller::state::api_error::safe_message;
 use crate::operator::controller::state::rights::Rights;
 use known::{Address, Keys, Known, Own};
@@ -31,7 +31,7 @@ const AWAITED: Duration = Duration::from_secs(5);
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
 pub struct Secrets {
-    key: SecretKey,
+    key: HashKey,
     refresh: Duration,
     rights: Rights,
     known: Mutex<HashMap<Address, Known>>,
@@ -40,7 +40,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    pub fn new(key: SecretKey, refresh: Duration, rights: Rights) -> Self {
+    pub fn new(key: HashKey, refresh: Duration, rights: Rights) -> Self {
         Self { key, refresh, rights, known: Mutex::default(), waiting: Mutex::default() }
     }
 
@@ -50,7 +50,7 @@ impl Secrets {
     }
 
     /// The key under which values are hashed.
-    pub fn key(&self) -> &SecretKey {
+    pub fn key(&self) -> &HashKey {
         &self.key
     }
 
@@ -73,7 +73,7 @@ impl Secrets {
             let known = self.fresh(key, name).filter(|_| connection.is_none());
             let found = match known {
                 Some(known) => Some(known),
-                None => match self.read(client, key, name, connection, &mut all.woken).await {
+                None => match self.fetch(client, key, name, connection, &mut all.woken).await {
                     Ok(found) => found,
                     Err(error) => {
                         let why = self.rights.lacking(&error).ok_or(error)?;
@@ -107,7 +107,7 @@ impl Secrets {
         entry.own.get_or_insert(Own::NotRead);
     }
 
-    async fn read(
+    async fn fetch(
         &self,
         client: &Client,
         user: &Key,

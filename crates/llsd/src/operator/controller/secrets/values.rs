@@ -11,7 +11,7 @@ use llsd_plan::server::coercion::coerced;
 use llsd_plan::values::connection::Connection;
 
 use super::known::Keys;
-use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::secrets::hash_key::HashKey;
 
 /// What a resource's Secrets hold now.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl SecretsRead {
 }
 
 /// What may be known of each value.
-pub(super) fn hashes(key: &SecretKey, secret: &Secret) -> Keys {
+pub(super) fn hashes(key: &HashKey, secret: &Secret) -> Keys {
     let data = secret.data.iter().flatten();
     data.map(|(field, value)| {
         let text = std::str::from_utf8(&value.0).ok();
@@ -37,7 +37,7 @@ pub(super) fn hashes(key: &SecretKey, secret: &Secret) -> Keys {
             hash: key.hash(&value.0),
             empty: value.0.is_empty(),
             coerced: text.is_some_and(coerced),
-            shape: text.map(Shape::of).unwrap_or_default(),
+            shape: text.map(Shape::of_value).unwrap_or_default(),
             connection: None,
         };
         (field.clone(), facts)

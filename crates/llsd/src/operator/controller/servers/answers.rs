@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use llsd_plan::live::DeploymentState;
 use llsd_plan::resource::Key;
-use llsd_plan::status::Server;
+use llsd_plan::status::ServerAnswer;
 use tokio::time::Instant;
 
 use crate::operator::controller::state::queue::{Next, Queue};
@@ -36,7 +36,7 @@ pub struct Servers {
 struct Known {
     servers: HashMap<Key, Asked>,
     /// Answers by their hash: most servers of one distribution say the same.
-    answers: HashMap<u64, Weak<Server>>,
+    answers: HashMap<u64, Weak<ServerAnswer>>,
 }
 
 /// One server, and what it answered.
@@ -45,7 +45,7 @@ struct Asked {
     server: Target,
     /// Since when it is this one.
     since: Instant,
-    answer: Option<Arc<Server>>,
+    answer: Option<Arc<ServerAnswer>>,
     /// Questions in a row that had no answer.
     failures: u32,
 }
@@ -64,7 +64,7 @@ pub struct Target {
 /// What is known of a server now.
 #[derive(Debug)]
 pub struct LastAnswer {
-    pub server: Server,
+    pub server: ServerAnswer,
     /// For how long its first answer has been awaited.
     pub awaited: Option<Duration>,
 }
@@ -104,7 +104,7 @@ impl Servers {
         let mut known = self.lock();
         let asked = known.servers.get(key).filter(|asked| asked.server == server);
         if let Some(Asked { answer: Some(answer), .. }) = asked {
-            return LastAnswer { server: Server::clone(answer), awaited: None };
+            return LastAnswer { server: ServerAnswer::clone(answer), awaited: None };
         }
         let awaited = asked.map(|asked| asked.since.elapsed());
         if awaited.is_none() {
@@ -113,7 +113,7 @@ impl Servers {
             drop(known);
             self.schedule.add(key);
         }
-        LastAnswer { server: Server::Awaited, awaited: Some(awaited.unwrap_or_default()) }
+        LastAnswer { server: ServerAnswer::Awaited, awaited: Some(awaited.unwrap_or_default()) }
     }
 
     /// There is no server to ask.
@@ -127,7 +127,7 @@ impl Servers {
     }
 
     /// Asks a server; whether its resource has to be looked at.
-    pub async fn ask(&self, key: &Key, asking: impl AsyncFnOnce(&Target) -> Server) -> bool {
+    pub async fn ask(&self, key: &Key, asking: impl AsyncFnOnce(&Target) -> ServerAnswer) -> bool {
         let target = self.lock().servers.get(key).map(|asked| asked.server.clone());
         let Some(target) = target else {
             self.schedule.done(key, Next::Rest);
@@ -152,7 +152,7 @@ impl Known {
         &mut self,
         key: &Key,
         target: &Target,
-        answer: Server,
+        answer: ServerAnswer,
         poll: Duration,
     ) -> (bool, Next) {
         let Some(asked) = self.servers.get_mut(key) else { return (false, Next::Rest) };
@@ -160,7 +160,7 @@ impl Known {
             // Another one by now, which is asked next.
             return (false, Next::After(Duration::ZERO));
         }
-        let next = if let Server::Answered(_) = answer {
+        let next = if let ServerAnswer::Answered(_) = answer {
             asked.failures = 0;
             Next::After(poll.mul_f64(1.0 + 0.1 * fastrand::f64()))
         } else {
@@ -168,7 +168,7 @@ impl Known {
             Next::Retry
         };
         let before = asked.answer.as_deref();
-        let answered_before = matches!(before, Some(Server::Answered(_)));
+        let answered_before = matches!(before, Some(ServerAnswer::Answered(_)));
         let may_pass = answered_before && (1..FAILURES_TOLD).contains(&asked.failures);
         if may_pass || before.is_some_and(|before| is_same(before, &answer)) {
             return (false, next);
@@ -179,7 +179,10 @@ impl Known {
 }
 
 /// The answer, or the one that is kept already and says the same.
-fn shared(answers: &mut HashMap<u64, Weak<Server>>, answer: Server) -> Arc<Server> {
+fn shared(
+    answers: &mut HashMap<u64, Weak<ServerAnswer>>,
+    answer: ServerAnswer,
+) -> Arc<ServerAnswer> {
     let hash = hash(&answer);
     let kept = answers.get(&hash).and_then(Weak::upgrade).filter(|kept| **kept == answer);
     kept.unwrap_or_else(|| {
@@ -191,22 +194,22 @@ fn shared(answers: &mut HashMap<u64, Weak<Server>>, answer: Server) -> Arc<Serve
 }
 
 /// The same trouble in other words is no news.
-fn is_same(before: &Server, now: &Server) -> bool {
+fn is_same(before: &ServerAnswer, now: &ServerAnswer) -> bool {
     match (before, now) {
-        (Server::Unreachable(_), Server::Unreachable(_))
-        | (Server::Untrusted(_), Server::Untrusted(_)) => true,
+        (ServerAnswer::Unreachable(_), ServerAnswer::Unreachable(_))
+        | (ServerAnswer::Untrusted(_), ServerAnswer::Untrusted(_)) => true,
         (before, now) => before == now,
     }
 }
 
-fn hash(server: &Server) -> u64 {
+fn hash(server: &ServerAnswer) -> u64 {
     let mut hasher = DefaultHasher::new();
     match server {
-        Server::NotAsked => 0_u8.hash(&mut hasher),
-        Server::Awaited => 1_u8.hash(&mut hasher),
-        Server::Unreachable(why) => (2_u8, why).hash(&mut hasher),
-        Server::Untrusted(why) => (3_u8, why).hash(&mut hasher),
-        Server::Answered(answers) => {
+        ServerAnswer::NotAsked => 0_u8.hash(&mut hasher),
+        ServerAnswer::Awaited => 1_u8.hash(&mut hasher),
+        ServerAnswer::Unreachable(why) => (2_u8, why).hash(&mut hasher),
+        ServerAnswer::Untrusted(why) => (3_u8, why).hash(&mut hasher),
+        ServerAnswer::Answered(answers) => {
             (4_u8, &answers.health, &answers.version, &answers.providers).hash(&mut hasher);
         }
     }

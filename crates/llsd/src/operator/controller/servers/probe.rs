@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use llsd_plan::resource::Key;
-use llsd_plan::status::{Answers, ProviderState, Server, ServerProvider};
+use llsd_plan::status::{Answers, ProviderState, ServerAnswer, ServerProvider};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio_rustls::rustls;
@@ -68,7 +68,12 @@ impl ServerProbe {
     /// What the server at the Service's URL says. Where that is https, `certificate` is the one that it
     /// serves, in PEM. No token is ever sent: a tenant's image could keep it. A server that wants one is
     /// asked only what it tells everybody.
-    pub async fn ask(&self, key: &Key, target: &Target, certificate: Option<&[u8]>) -> Server {
+    pub async fn ask(
+        &self,
+        key: &Key,
+        target: &Target,
+        certificate: Option<&[u8]>,
+    ) -> ServerAnswer {
         let url = &*target.url;
         let client = if url.starts_with("https:") {
             trusting(certificate.unwrap_or_default())
@@ -77,12 +82,12 @@ impl ServerProbe {
         };
         let client = match client {
             Ok(client) => client,
-            Err(why) => return Server::Untrusted(why),
+            Err(why) => return ServerAnswer::Untrusted(why),
         };
         let url = self.address(key, url);
         Box::pin(ask(&client, &url, target.asks_callers))
             .await
-            .map_or_else(|trouble| trouble, Server::Answered)
+            .map_or_else(|trouble| trouble, ServerAnswer::Answered)
     }
 
     fn address(&self, key: &Key, url: &str) -> String {
@@ -115,7 +120,11 @@ fn trusting(pem: &[u8]) -> Result<reqwest::Client, String> {
 }
 
 /// What the server answers; where nobody does, what is in the way.
-async fn ask(client: &reqwest::Client, url: &str, asks_callers: bool) -> Result<Answers, Server> {
+async fn ask(
+    client: &reqwest::Client,
+    url: &str,
+    asks_callers: bool,
+) -> Result<Answers, ServerAnswer> {
     let health = match get::<Health>(client, &format!("{url}/v1/health")).await {
         Ok(health) if health.status.eq_ignore_ascii_case("ok") => Ok(()),
         Ok(health) => Err(format!("the server says {}", word(&health.status))),
@@ -142,7 +151,7 @@ fn provider(listed: &Listed) -> Option<ServerProvider> {
         api: bounded(&listed.api),
         provider_id: bounded(&listed.provider_id),
         provider_type: bounded(&listed.provider_type),
-        health: ProviderState::read(state.unwrap_or_default()),
+        health: ProviderState::parse(state.unwrap_or_default()),
     })
 }
 
@@ -158,7 +167,7 @@ fn bounded(text: &str) -> String {
 
 enum Failure {
     /// Nobody answered, or nobody who can be believed.
-    Reach(Server),
+    Reach(ServerAnswer),
     /// Something answered, and not as a server should.
     Answer(String),
 }
@@ -184,9 +193,9 @@ async fn get<T: DeserializeOwned>(client: &reqwest::Client, url: &str) -> Result
 }
 
 /// What is in the way, as far as the network tells it.
-fn reason(error: &reqwest::Error) -> Server {
+fn reason(error: &reqwest::Error) -> ServerAnswer {
     if error.is_timeout() {
-        return Server::Unreachable("it does not answer in time".to_owned());
+        return ServerAnswer::Unreachable("it does not answer in time".to_owned());
     }
     let mut deepest: &dyn std::error::Error = error;
     let mut untrusted = false;
@@ -196,12 +205,12 @@ fn reason(error: &reqwest::Error) -> Server {
     }
     let deepest = deepest.to_string();
     if untrusted {
-        return Server::Untrusted(format!(
+        return ServerAnswer::Untrusted(format!(
             "its certificate is not the one in its Secret ({deepest}); pods that run since before \
              the Secret changed still serve the old one"
         ));
     }
-    Server::Unreachable(if deepest.contains("lookup address information") {
+    ServerAnswer::Unreachable(if deepest.contains("lookup address information") {
         // Resolvers word it one way or another from one moment to the next.
         "its name cannot be resolved".to_owned()
     } else if error.is_connect() {

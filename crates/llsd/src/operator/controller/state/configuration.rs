@@ -35,7 +35,7 @@ struct Sources {
 
 impl Default for CurrentConfiguration {
     fn default() -> Self {
-        let (config, problems) = OperatorConfig::read(&BTreeMap::new(), environment());
+        let (config, problems) = OperatorConfig::parse(&BTreeMap::new(), environment());
         for problem in &problems {
             tracing::warn!(%problem, "a variable of the operator is left out");
         }
@@ -115,7 +115,7 @@ impl CurrentConfiguration {
 
     fn renew(&self, sources: &mut Sources) {
         // What is wrong with them was said when they were judged.
-        let (config, _) = OperatorConfig::read(&sources.texts.by_name(), environment());
+        let (config, _) = OperatorConfig::parse(&sources.texts.by_name(), environment());
         let mut registries = config.registries.clone();
         registries.add_rules(sources.mirrors.values().flatten().cloned());
         let registry = if registries == sources.registries {

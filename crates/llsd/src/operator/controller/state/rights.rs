@@ -24,7 +24,7 @@ impl Rights {
     /// it failed for another reason.
     pub fn lacking(&self, error: &kube::Error) -> Option<String> {
         let kube::Error::Api(status) = error else { return None };
-        let denial = Denial::read(&status.message).filter(|_| status.code == 403)?;
+        let denial = Denial::parse(&status.message).filter(|_| status.code == 403)?;
         Some(self.sentence(&denial))
     }
 

@@ -75,7 +75,7 @@ impl Synced {
 
     /// Whether a watch shows what is there in a namespace.
     pub fn is_in_sync(&self, watched: Watched, namespace: &str) -> bool {
-        self.of(watched, namespace) == Some(State::InSync)
+        self.state(watched, namespace) == Some(State::InSync)
     }
 
     /// Whether any watch is in trouble, wherever.
@@ -85,13 +85,13 @@ impl Synced {
 
     /// What keeps a watch from showing what is there in a namespace.
     pub fn trouble(&self, watched: Watched, namespace: &str) -> Option<Trouble> {
-        match self.of(watched, namespace) {
+        match self.state(watched, namespace) {
             Some(State::Troubled { trouble, .. }) => Some(trouble),
             Some(State::Starting | State::InSync) | None => None,
         }
     }
 
-    fn of(&self, watched: Watched, namespace: &str) -> Option<State> {
+    fn state(&self, watched: Watched, namespace: &str) -> Option<State> {
         let states = self.lock();
         let whole = states.get(&(watched, Part::Cluster));
         whole.or_else(|| states.get(&(watched, Part::Namespace(namespace.to_owned())))).cloned()

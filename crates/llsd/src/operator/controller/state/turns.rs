@@ -29,13 +29,13 @@ impl Turns {
 
     /// Waits for a place. Whoever waits for one of its namespace keeps none from others.
     pub async fn turn(&self, namespace: &Arc<str>) -> Turn {
-        let own = self.of(namespace).acquire_owned().await;
+        let own = self.in_namespace(namespace).acquire_owned().await;
         let shared = Arc::clone(&self.all).acquire_owned().await;
         // Never closed, so always there.
         Turn { _own: own.ok(), _shared: shared.ok() }
     }
 
-    fn of(&self, namespace: &Arc<str>) -> Arc<Semaphore> {
+    fn in_namespace(&self, namespace: &Arc<str>) -> Arc<Semaphore> {
         let mut namespaces = self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = namespaces.get(namespace).and_then(Weak::upgrade) {
             return own;

@@ -12,7 +12,7 @@ use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::status::{self, Live, Server};
+use llsd_plan::status::{self, ObservedObjects, ServerAnswer};
 use llsd_plan::values::quantity::nanos;
 
 use crate::operator::controller::context::Context;
@@ -29,8 +29,8 @@ const FIRST_ANSWER: Duration = Duration::from_secs(2);
 /// What is there now.
 #[derive(Clone, Debug)]
 pub struct Observation {
-    pub live: Live,
-    pub server: Server,
+    pub live: ObservedObjects,
+    pub server: ServerAnswer,
     is_ready: bool,
     /// For how long the server's first answer has been awaited.
     awaited: Option<Duration>,
@@ -65,7 +65,7 @@ pub async fn observe(
 /// Of a resource that is being deleted, or cannot be planned, only the objects count.
 pub fn of_objects(resource: &Resource, objects: &[LiveObject]) -> Observation {
     let live = live(&resource.key, objects, false);
-    Observation { live, server: Server::NotAsked, is_ready: false, awaited: None }
+    Observation { live, server: ServerAnswer::NotAsked, is_ready: false, awaited: None }
 }
 
 impl Observation {
@@ -84,7 +84,7 @@ impl Observation {
 }
 
 /// The owned objects as the status reports them.
-fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
+fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> ObservedObjects {
     let alive = || objects.iter().filter(|object| !object.deleting);
     let mut outside = alive().filter_map(|object| match &object.detail {
         Detail::Outside { url, .. } => url.as_deref(),
@@ -98,7 +98,7 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> Live {
     });
     let service = names::service(&key.name);
     let claims = || alive().filter_map(LiveObject::claim);
-    Live {
+    ObservedObjects {
         deployment: alive().find_map(LiveObject::deployment).map(|detail| detail.state.clone()),
         service: alive().any(|object| object.is_named(ObjectKind::Service, &service)),
         claim: claims().map(|claim| claim.phase.to_string()).next(),
@@ -118,7 +118,7 @@ fn grows(has: &str, asked: &str) -> bool {
     nanos(has).zip(nanos(asked)).is_some_and(|(has, asked)| asked > has)
 }
 
-fn is_ready(live: &Live) -> bool {
+fn is_ready(live: &ObservedObjects) -> bool {
     live.deployment.as_ref().is_some_and(|deployment| {
         deployment.observed_generation >= deployment.generation
             && deployment.available >= deployment.wanted
@@ -141,7 +141,7 @@ async fn newest_pods(client: &Client, key: &Key) -> kube::Result<Vec<Pod>> {
 fn last_answer(
     context: &Context,
     resource: &Resource,
-    live: &Live,
+    live: &ObservedObjects,
     plan: Option<&Plan>,
 ) -> LastAnswer {
     let key = &resource.key;
@@ -150,7 +150,7 @@ fn last_answer(
     let deployment = live.deployment.as_ref().filter(|deployment| deployment.ready > 0);
     let (Some(url), Some(deployment)) = (url, deployment) else {
         context.servers.forget(key);
-        return LastAnswer { server: Server::NotAsked, awaited: None };
+        return LastAnswer { server: ServerAnswer::NotAsked, awaited: None };
     };
     let target = Target::new(url, resource.certificate_secret(), deployment)
         .asking_callers(resource.asks_callers());

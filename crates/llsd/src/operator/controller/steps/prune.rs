@@ -92,7 +92,7 @@ pub async fn delete_owned(context: &Context, key: &Key, object: &LiveObject) {
 /// The ReplicaSets of a resource's Deployment.
 async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Error> {
     let listed = history::replica_sets(context, key).await?;
-    Ok(listed.into_iter().map(PodSet::read).collect())
+    Ok(listed.into_iter().map(PodSet::from_replica_set).collect())
 }
 
 /// Deletes the Secrets with connection strings that nothing refers to. They are not watched: the Deployment

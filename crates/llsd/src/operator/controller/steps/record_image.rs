@@ -6,7 +6,7 @@ use llsd_plan::facts::Facts;
 use llsd_plan::objects::image_record::{self, ImageRecord};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::retention::is_image_record;
-use llsd_plan::rollout::{self, Running};
+use llsd_plan::rollout::{self, ClusterState};
 
 use crate::operator::controller::context::Context;
 use crate::operator::controller::steps::apply;
@@ -17,7 +17,7 @@ use crate::operator::controller::steps::prune;
 pub async fn keep(context: &Context, resource: &Resource, facts: &Facts) {
     let key = &resource.key;
     let providers = facts.external_providers.values();
-    let Some(record) = ImageRecord::of(&facts.image, providers) else { return };
+    let Some(record) = ImageRecord::from_facts(&facts.image, providers) else { return };
     let Some(text) = record.text() else {
         tracing::debug!(resource = %key, "the configuration of the image is too large to be kept");
         return;
@@ -29,7 +29,7 @@ pub async fn keep(context: &Context, resource: &Resource, facts: &Facts) {
             prune::delete_owned(context, key, forged).await;
         }
     }
-    let running = Running { objects: context.cache.live(key), ..Running::default() };
+    let running = ClusterState { objects: context.cache.live(key), ..ClusterState::default() };
     let rollout = rollout::decide(resource, planned.into_iter().collect(), None, &running);
     if let Err(failure) = apply::apply(context, resource, None, &rollout).await {
         if context.memory.set_record_kept(key, false) {

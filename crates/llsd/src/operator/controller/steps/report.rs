@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::resource::Resource;
-use llsd_plan::status::{self, Limitation, Observed, Pass, TagNow};
+use llsd_plan::status::{self, Limitation, Pass, StatusInputs, TagNow};
 use serde_json::{Map, Value, json};
 
 use crate::operator::controller::context::Context;
@@ -25,7 +25,7 @@ pub async fn report(
     limitations: &[Limitation],
 ) -> Result<(), kube::Error> {
     let key = &resource.key;
-    let update = status::compute(&Observed {
+    let update = status::compute(&StatusInputs {
         resource,
         now: Timestamp::now(),
         operator_version: &context.settings.operator_version,

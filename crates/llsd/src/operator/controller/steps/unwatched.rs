@@ -37,7 +37,7 @@ pub async fn can_be_planned(
     }
     let needed = needed_to_plan(resource).into_iter();
     for kind in needed.filter(|kind| is_out_of_sync(context, *kind, namespace)) {
-        let Some(name) = names::of(kind, &resource.key.name) else { continue };
+        let Some(name) = names::only_name(kind, &resource.key.name) else { continue };
         let found = look(context, resource, kind, &name, denials).await?;
         if kind == ObjectKind::Deployment && found == Found::Forbidden {
             // Without it a running server would be taken for a new one.

@@ -23,7 +23,7 @@ impl KeptConfig {
     }
 
     /// What was in use last; nothing where no operator has kept anything.
-    pub async fn read(&self) -> kube::Result<TextsInUse> {
+    pub async fn fetch(&self) -> kube::Result<TextsInUse> {
         let found = self.0.get_opt(KEPT_CONFIG_MAP).await?;
         let data = found.and_then(|found| found.data).unwrap_or_default();
         Ok(TextsInUse::kept(&data))

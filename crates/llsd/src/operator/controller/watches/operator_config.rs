@@ -22,7 +22,7 @@ use crate::operator::controller::state::scope::Part;
 use crate::operator::controller::state::synced::Watch;
 use crate::operator::controller::state::watched::Trouble;
 use llsd_install::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
-use llsd_settings::{Judged, TextsInUse};
+use llsd_settings::{CheckedTexts, TextsInUse};
 
 /// How long a ConfigMap stays away that somebody deleted, perhaps to make it anew, and how soon a write
 /// that failed is tried again. Pauses grow, as only somebody else can help by then.
@@ -85,7 +85,7 @@ struct Keeper<'a> {
     due: Instant,
     pause: Duration,
     /// What was said last of the ConfigMap, and of requests that fail.
-    told: Judged,
+    told: CheckedTexts,
     failure: Option<String>,
 }
 
@@ -107,11 +107,11 @@ impl<'a> Keeper<'a> {
             is_missing: false,
             due: Instant::now(),
             pause: PAUSE,
-            told: Judged::default(),
+            told: CheckedTexts::default(),
             failure: None,
         };
         keeper.kept = loop {
-            match keeper.config_maps.read().await {
+            match keeper.config_maps.fetch().await {
                 Ok(kept) => break kept,
                 Err(kube::Error::Api(status)) if status.code == 403 => {
                     keeper.failed("what was in use last cannot be read", status.message.clone());
@@ -130,7 +130,7 @@ impl<'a> Keeper<'a> {
     async fn seen(&mut self, object: ConfigMap) {
         self.is_missing = false;
         let data = object.data.clone().unwrap_or_default();
-        let judged = self.context.configuration.texts().judge(&data);
+        let judged = self.context.configuration.texts().check(&data);
         self.use_texts(judged.in_use.clone()).await;
         self.tell(&object, judged);
     }
@@ -139,7 +139,7 @@ impl<'a> Keeper<'a> {
     async fn missing(&mut self) {
         if self.context.configuration.texts() == TextsInUse::default() {
             // Nor was there ever one: all keys have their defaults.
-            let judged = TextsInUse::default().judge(&[].into());
+            let judged = TextsInUse::default().check(&[].into());
             self.use_texts(judged.in_use).await;
         }
         self.is_missing = true;
@@ -224,7 +224,7 @@ impl<'a> Keeper<'a> {
     }
 
     /// Says what is broken, or no longer, where that changed.
-    fn tell(&mut self, object: &ConfigMap, judged: Judged) {
+    fn tell(&mut self, object: &ConfigMap, judged: CheckedTexts) {
         if (&self.told.broken, &self.told.unknown) == (&judged.broken, &judged.unknown) {
             return;
         }

@@ -165,7 +165,9 @@ impl Metrics {
 
     /// One question about an image to the registry at `host`.
     pub fn registry_lookup(&self, result: Lookup, host: &str) {
-        self.registry_lookups.get_or_create(&lookup_labels(result, HostClass::of(host))).inc();
+        self.registry_lookups
+            .get_or_create(&lookup_labels(result, HostClass::classify(host)))
+            .inc();
     }
 
     /// What an image said of a change that it was to run.

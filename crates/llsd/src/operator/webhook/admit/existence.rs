@@ -35,7 +35,7 @@ type Address<'m> = (ObjectKind, &'m str, &'m str);
 
 /// Warnings about what is missing, in the fields of the resource's version.
 pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
-    let version = Version::of(&resource);
+    let version = Version::from_object(&resource);
     let spec = spec_of(&convert(resource, Version::V1Alpha2));
     let mut references = spec.as_ref().map(references::walk).unwrap_or_default();
     references.retain(|reference| reference.purpose.is_needed());

@@ -15,7 +15,7 @@ use crate::operator::telemetry::{Call, Look};
 
 /// About a resource.
 pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -> Answer {
-    let request = match Request::read(body) {
+    let request = match Request::parse(body) {
         Ok(request) => request,
         Err(why) => return no_review(&why),
     };
@@ -34,7 +34,7 @@ pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -
 
 /// About the operator's ConfigMap.
 pub(super) fn configuration(body: &[u8]) -> Answer {
-    let request = match Request::read(body) {
+    let request = match Request::parse(body) {
         Ok(request) => request,
         Err(why) => return no_review(&why),
     };

@@ -175,7 +175,7 @@ mod tests {
                 let text = secrecy::ExposeSecret::expose_secret(&text).as_bytes().to_vec();
                 (field.to_owned(), k8s_openapi::ByteString(text))
             });
-            self.found = Material::read(&data.collect());
+            self.found = Material::parse(&data.collect());
             assert_eq!(self.found.flaws, Vec::<String>::new());
             step
         }

@@ -66,7 +66,7 @@ impl Files {
     /// Whether there is something to serve. A pair that does not match is one that is just being
     /// replaced: what is served stays.
     fn refresh(&mut self) -> bool {
-        match self.read() {
+        match self.load() {
             Ok(leaf) => {
                 self.last_failure = None;
                 if self.serving.as_ref() != Some(&leaf.pem) && self.served.serve(&leaf).is_ok() {
@@ -94,7 +94,7 @@ impl Files {
         self.serving.is_some()
     }
 
-    fn read(&self) -> Result<Leaf, String> {
+    fn load(&self) -> Result<Leaf, String> {
         let text = |name: &str| {
             std::fs::read_to_string(self.folder.join(name))
                 .map_err(|error| format!("{name}: {error}"))

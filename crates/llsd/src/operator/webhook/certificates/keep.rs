@@ -164,7 +164,7 @@ impl Keeper {
     }
 
     async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, KeepError> {
-        let mut read = self.store.read().await?;
+        let mut read = self.store.fetch().await?;
         for _ in 0..STEPS {
             let now = Timestamp::now();
             // What was confirmed may be something else than what there is now.
@@ -184,7 +184,7 @@ impl Keeper {
                     self.log(&step, &read);
                     read = written;
                 }
-                Err(RequestError::Stale) => read = self.store.read().await?,
+                Err(RequestError::Stale) => read = self.store.fetch().await?,
                 Err(error) => return Err(error.into()),
             }
         }

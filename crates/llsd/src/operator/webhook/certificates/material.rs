@@ -32,7 +32,7 @@ pub struct Material {
 }
 
 impl Material {
-    pub fn read(data: &BTreeMap<String, ByteString>) -> Self {
+    pub fn parse(data: &BTreeMap<String, ByteString>) -> Self {
         let mut material = Self::default();
         let mut flaws = Vec::new();
         let text = |field: &str| text(data, field);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let found = Material::read(&whole());
+        let found = Material::parse(&whole());
         assert_eq!(found.flaws, Vec::<String>::new());
         assert_eq!(found.trusted().count(), 4);
         let names = &found.leaf.unwrap().names;
@@ -144,7 +144,7 @@ mod tests {
             {
                 let mut data = whole();
                 data.insert(field.to_owned(), ByteString(content.into()));
-                let found = Material::read(&data);
+                let found = Material::parse(&data);
                 let [flaw, ..] = found.flaws.as_slice() else { panic!("{field}: no flaw") };
                 assert!(flaw.contains(field) && !flaw.contains("password"), "{flaw}");
                 assert_eq!(found.authority.is_none(), field.starts_with("ca."), "{field}");
@@ -159,14 +159,14 @@ mod tests {
         for field in ["ca.crt", "ca.key", "tls.crt", "tls.key", "next-ca.key"] {
             let mut data = whole();
             data.insert(field.to_owned(), other[field].clone());
-            assert!(!Material::read(&data).flaws.is_empty(), "{field}");
+            assert!(!Material::parse(&data).flaws.is_empty(), "{field}");
         }
     }
 
     #[test]
     fn keys_are_shown_to_nobody() {
         let data = whole();
-        let shown = format!("{:?}", Material::read(&data));
+        let shown = format!("{:?}", Material::parse(&data));
         for field in ["ca.key", "next-ca.key", "tls.key"] {
             let key = String::from_utf8(data[field].0.clone()).unwrap();
             let line = key.lines().nth(1).unwrap();

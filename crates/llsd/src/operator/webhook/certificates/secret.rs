@@ -48,9 +48,9 @@ impl Store {
         format!("{}/{NAME}", self.namespace)
     }
 
-    pub async fn read(&self) -> Result<Read, RequestError> {
+    pub async fn fetch(&self) -> Result<Read, RequestError> {
         let secret = bounded(PATIENCE, self.api.get_opt(NAME)).await?;
-        Ok(secret.map(read).unwrap_or_default())
+        Ok(secret.map(parse).unwrap_or_default())
     }
 
     /// Creates the Secret, or changes exactly the version that was read.
@@ -89,13 +89,13 @@ impl Store {
         };
         // Gone, changed, or made by another replica at the same time. A missing namespace is none of
         // these, and answers 404 to a create as well: the next read and write show it.
-        written.map(read).map_err(|error| error.or_stale(&[409]))
+        written.map(parse).map_err(|error| error.or_stale(&[409]))
     }
 }
 
-fn read(secret: Secret) -> Read {
+fn parse(secret: Secret) -> Read {
     let mut data = secret.data.unwrap_or_default();
-    let found = Material::read(&data);
+    let found = Material::parse(&data);
     for ByteString(bytes) in data.values_mut() {
         bytes.zeroize();
     }

@@ -4,13 +4,13 @@ use llsd_plan::status::Answers;
 
 use super::*;
 
-fn healthy(version: &str) -> Server {
+fn healthy(version: &str) -> ServerAnswer {
     let version = Some(version.to_owned());
-    Server::Answered(Answers { health: Ok(()), version, providers: None })
+    ServerAnswer::Answered(Answers { health: Ok(()), version, providers: None })
 }
 
-fn unreachable(why: &str) -> Server {
-    Server::Unreachable(why.to_owned())
+fn unreachable(why: &str) -> ServerAnswer {
+    ServerAnswer::Unreachable(why.to_owned())
 }
 
 fn target(ready: i32) -> Target {
@@ -25,12 +25,12 @@ impl Scene {
     }
 
     /// Whether this answer is news.
-    async fn answers(&self, answer: Server) -> bool {
+    async fn answers(&self, answer: ServerAnswer) -> bool {
         let key = self.0.next().await;
         self.0.ask(&key, async |_| answer).await
     }
 
-    fn last(&self, target: Target) -> Server {
+    fn last(&self, target: Target) -> ServerAnswer {
         self.0.last_answer(&self.1, target).server
     }
 }
@@ -38,12 +38,12 @@ impl Scene {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_news_once_and_stands_until_the_pods_change() {
     let scene = Scene::new();
-    assert_eq!(scene.last(target(1)), Server::Awaited);
+    assert_eq!(scene.last(target(1)), ServerAnswer::Awaited);
     assert!(scene.answers(healthy("1")).await);
     assert_eq!(scene.last(target(1)), healthy("1"));
     assert!(!scene.answers(healthy("1")).await);
     assert!(scene.answers(healthy("2")).await);
-    assert_eq!(scene.last(target(2)), Server::Awaited, "others may be of another release");
+    assert_eq!(scene.last(target(2)), ServerAnswer::Awaited, "others may be of another release");
     assert!(scene.answers(healthy("2")).await);
     scene.0.forget(&scene.1);
     assert!(!scene.answers(healthy("3")).await);
@@ -62,7 +62,7 @@ async fn trouble_is_news_by_its_kind_and_asked_about_less_and_less_often() {
     assert_eq!(scene.last(target(1)), unreachable("no name"), "the first words stand");
     let taken = begun.elapsed();
     assert!(taken > Duration::from_mins(8), "twelve questions took {taken:?}");
-    assert!(scene.answers(Server::Untrusted("another".into())).await);
+    assert!(scene.answers(ServerAnswer::Untrusted("another".into())).await);
     assert!(scene.answers(healthy("1")).await);
     // One that answered may miss a question.
     assert!(!scene.answers(unreachable("no time")).await);

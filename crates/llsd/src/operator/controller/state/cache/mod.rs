@@ -114,7 +114,7 @@ impl Cache {
         forgotten_before: u64,
         applied: Option<Fingerprint>,
     ) {
-        let Some((key, child)) = LiveObject::read(kind, object) else { return };
+        let Some((key, child)) = LiveObject::parse(kind, object) else { return };
         let mut state = self.lock();
         let may_be_new = state.forgotten == forgotten_before;
         let mut known = state.objects.get(&key).into_iter().flatten();
@@ -133,13 +133,13 @@ impl Cache {
 
     /// Takes in an owned object; which resource it wakes.
     pub fn put_object(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
-        let (key, child) = LiveObject::read(kind, object)?;
+        let (key, child) = LiveObject::parse(kind, object)?;
         self.lock().put_object(key, child)
     }
 
     /// An owned object is gone; which resource that wakes.
     pub fn remove_object(&self, kind: ObjectKind, object: &Value) -> Option<Key> {
-        let (key, gone) = LiveObject::read(kind, object)?;
+        let (key, gone) = LiveObject::parse(kind, object)?;
         self.forget_object(&key, kind, &gone.name, &gone.uid).then_some(key)
     }
 

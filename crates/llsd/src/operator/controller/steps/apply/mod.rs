@@ -10,10 +10,10 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::preflight::may_be_judged;
+use llsd_plan::rollout::preflight::may_need_preflight;
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::rollout::{
-    self, Action, Beforehand, Decision, Refused, Rollout, Running, WriteFailure,
+    self, Action, Beforehand, ClusterState, Decision, Refused, Rollout, WriteFailure,
 };
 use llsd_plan::status::Applied;
 
@@ -37,13 +37,13 @@ pub async fn running(
     planned: &[PlannedObject],
     live: Vec<LiveObject>,
     denials: &Denials<'_>,
-) -> Result<Running, WriteFailure> {
+) -> Result<ClusterState, WriteFailure> {
     let writer = Writer::new(context, resource);
     let key = &resource.key;
     let image_override = plan.image.image_override();
     let now = Timestamp::now().as_second();
     let gone = context.memory.secrets_gone(key, &Names::new());
-    let mut running = Running { objects: live, gone, now, ..Running::default() };
+    let mut running = ClusterState { objects: live, gone, now, ..ClusterState::default() };
     let secret = planned.iter().find(|object| object.kind == ObjectKind::Secret);
     context.secrets.keep_reading(key, secret.map(|secret| secret.name.as_str()));
     for PlannedObject { kind, name, .. } in planned {
@@ -59,7 +59,7 @@ pub async fn running(
     for object in planned {
         match object.kind {
             ObjectKind::Secret => {
-                let found = match writer.read(object.kind, &object.name).await {
+                let found = match writer.fetch(object.kind, &object.name).await {
                     Ok(found) => found,
                     // Then making it fails too, in its turn, and says so.
                     Err(failure) if failure.refused == Refused::Forbidden => None,
@@ -86,9 +86,9 @@ pub async fn running(
                 let goes_back = running.back.as_ref().is_some_and(|(_, to)| to.is_some());
                 let is_judged = !keeps
                     && !goes_back
-                    && may_be_judged(resource, object, plan.preflight, &running.objects);
+                    && may_need_preflight(resource, object, plan.preflight, &running.objects);
                 if keeps || is_judged {
-                    running.deployment = writer.read(object.kind, &object.name).await?;
+                    running.deployment = writer.fetch(object.kind, &object.name).await?;
                 }
                 if is_judged {
                     running.preflight =
@@ -152,7 +152,7 @@ pub async fn account(context: &Context, resource: &Resource, live: Vec<LiveObjec
     if live.iter().any(|live| live.kind == ObjectKind::ServiceAccount) {
         return;
     }
-    let running = Running { objects: live, ..Running::default() };
+    let running = ClusterState { objects: live, ..ClusterState::default() };
     let planned = objects::account(resource).into_iter().collect();
     let rollout = rollout::decide(resource, planned, None, &running);
     if let Err(WriteFailure { object, message, .. }) =
@@ -190,7 +190,7 @@ impl Application<'_> {
                 if let Creation::Exists(found) = self.writer.create(object).await? {
                     let live = LiveObject::owned_by(object.kind, &found, self.resource);
                     let live = live.ok_or_else(|| WriteFailure::not_ours(object))?;
-                    let again = Decision::of(self.resource, object.clone(), Some(&live));
+                    let again = Decision::for_object(self.resource, object.clone(), Some(&live));
                     return Box::pin(self.write(&again)).await;
                 }
             }

@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::judge_job::{ClaimUse, Judging, claim_use};
+use llsd_plan::objects::preflight_job::{ClaimUse, PreflightJob, claim_use};
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::{self, Asked, Preflight, Question, Seen, State};
-use llsd_plan::rollout::{Running, WriteFailure};
+use llsd_plan::rollout::{ClusterState, WriteFailure};
 
 use super::writer::{Creation, Writer};
 use crate::operator::controller::context::Context;
@@ -29,14 +29,14 @@ pub async fn look(
     resource: &Resource,
     plan: &Plan,
     planned: &PlannedObject,
-    running: &Running,
+    running: &ClusterState,
 ) -> Result<Option<Preflight>, WriteFailure> {
     let Some(whole) = &running.deployment else { return Ok(None) };
-    let Some(question) = Question::of(resource, planned, whole) else { return Ok(None) };
+    let Some(question) = Question::for_change(resource, planned, whole) else { return Ok(None) };
     let mut objects = running.objects.iter();
     let job = objects.find(|live| live.is_named(ObjectKind::Job, &question.job) && !live.deleting);
     let seen = match job.filter(|_| question.remembered.is_none()) {
-        Some(_) => Seen::of(&pods(context, resource, &question.job).await?),
+        Some(_) => Seen::from_pods(&pods(context, resource, &question.job).await?),
         None => Seen::NoPod,
     };
     let asked = Asked {
@@ -76,11 +76,11 @@ async fn make(
     let claims = claims(plan, &context.cache.live(&resource.key));
     let binds = claims.values().any(|claim| *claim == ClaimUse::OnTheirNode);
     let node = if binds { node(context, &resource.key, job).await? } else { None };
-    let judging = Judging {
+    let judging = PreflightJob {
         resource,
         template,
         hash: job.rsplit('-').next().unwrap_or_default(),
-        shapes: &plan.judged_with.shapes,
+        shapes: &plan.preflight_inputs.shapes,
         claims: &claims,
         node: node.as_deref(),
         seconds: seconds(context) + AFTERWARDS,
@@ -100,7 +100,7 @@ async fn make(
 /// How the claims can be mounted by one more pod. One that is not bound yet has nothing to be judged, and
 /// would be bound by whoever comes first.
 fn claims(plan: &Plan, live: &[LiveObject]) -> BTreeMap<String, ClaimUse> {
-    let given = plan.judged_with.claims.iter();
+    let given = plan.preflight_inputs.claims.iter();
     let mut claims: BTreeMap<String, ClaimUse> =
         given.map(|(name, modes)| (name.clone(), claim_use(modes))).collect();
     for object in live {

@@ -72,7 +72,7 @@ impl<'a> Writer<'a> {
         match self.apply(desired, &guarded(json, "resourceVersion", "1")).await {
             Ok(()) => Ok(Creation::Made),
             Err(kube::Error::Api(status)) if status.code == 409 => {
-                match self.read(*kind, name).await? {
+                match self.fetch(*kind, name).await? {
                     Some(live) => Ok(Creation::Exists(Box::new(live))),
                     None => Err(self.failure(*kind, name, &kube::Error::Api(status))),
                 }
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
 
     /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
     pub async fn take_over(&self, live: &LiveObject) -> Result<(), WriteFailure> {
-        let Some(object) = self.read(live.kind, &live.name).await? else { return Ok(()) };
+        let Some(object) = self.fetch(live.kind, &live.name).await? else { return Ok(()) };
         let metadata = &object["metadata"];
         let Some(fields) = takeover::taken_over(&metadata["managedFields"], &self.key.name) else {
             return Ok(());
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
 
     /// Takes the owner with this uid off the object, whoever put it there.
     pub async fn disown(&self, live: &LiveObject, owner: &str) -> Result<(), WriteFailure> {
-        let Some(object) = self.read(live.kind, &live.name).await? else { return Ok(()) };
+        let Some(object) = self.fetch(live.kind, &live.name).await? else { return Ok(()) };
         let metadata = &object["metadata"];
         let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
         let others: Value = owners.filter(|other| other["uid"] != owner).cloned().collect();
@@ -172,7 +172,7 @@ impl<'a> Writer<'a> {
         api.patch(&live.name, parameters, &Patch::Apply(&object)).await.map(drop)
     }
 
-    pub async fn read(&self, kind: ObjectKind, name: &str) -> Result<Option<Value>, WriteFailure> {
+    pub async fn fetch(&self, kind: ObjectKind, name: &str) -> Result<Option<Value>, WriteFailure> {
         let api = api::owned_in(self.client, &self.key.namespace, kind);
         match api.get_opt(name).await {
             Ok(found) => Ok(found.map(|object| object.json)),

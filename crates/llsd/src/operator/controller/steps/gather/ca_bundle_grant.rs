@@ -9,12 +9,12 @@ use llsd_plan::plan::references::References;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{ca_bundle_elsewhere, granted, runs_with_bundle};
 
-use crate::operator::controller::secrets::hash_key::SecretKey;
+use crate::operator::controller::secrets::hash_key::HashKey;
 
 /// Adds to the facts what the resource may use; what it may not is no longer referred to, and so never
 /// read.
 pub fn settle(
-    key: &SecretKey,
+    key: &HashKey,
     resource: &Resource,
     live: &[LiveObject],
     facts: &mut Facts,

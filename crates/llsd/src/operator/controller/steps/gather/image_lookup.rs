@@ -9,7 +9,7 @@ use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
 use llsd_plan::live::LiveObject;
 use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::RequestedImage;
-use llsd_plan::rollout::{Held, Inquiry, PinnedImage, RunningImage};
+use llsd_plan::rollout::{Inquiry, PinnedImage, RunningImage, RunningServer};
 use llsd_plan::status::TagNow;
 use llsd_registry::{Error, Image, Reference, Source};
 
@@ -28,7 +28,7 @@ pub struct ImageLookup<'a> {
     pub context: &'a Context,
     pub resource: &'a Resource,
     pub live: &'a [LiveObject],
-    pub held: &'a Held<'a>,
+    pub held: &'a RunningServer<'a>,
     pub asker: Asker,
     /// Where the spec names the images.
     pub field: &'static str,
@@ -69,16 +69,16 @@ impl ImageLookup<'_> {
             Err(error) => return Ok(unavailable(error.to_string(), running.as_ref())),
         };
         let named = reference.digest().map(ToString::to_string);
-        let pinned = RunningImage::of(running.as_ref(), named.as_deref());
+        let pinned = RunningImage::from_pinned(running.as_ref(), named.as_deref());
         let recorded = self.recorded(pinned.as_ref()).await;
-        match (Inquiry::of(self.held, pinned.as_ref(), recorded.is_some()), recorded) {
+        match (Inquiry::for_image(self.held, pinned.as_ref(), recorded.is_some()), recorded) {
             (Inquiry::Nothing { has_tag }, Some(facts)) => {
                 let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
                 Ok(InspectedImage { facts, tag, is_new: false })
             }
             (Inquiry::Running { digest, has_tag }, _) => {
                 let Ok(digest) = digest.parse() else {
-                    return self.named(&reference, running.as_ref(), None).await;
+                    return self.as_named(&reference, running.as_ref(), None).await;
                 };
                 let pinned = reference.pinned(digest);
                 let facts = match self.ask(&pinned, Duration::MAX, None).await? {
@@ -92,16 +92,16 @@ impl ImageLookup<'_> {
                 Ok(InspectedImage { facts, tag, is_new: true })
             }
             (Inquiry::Named { or_running: true }, recorded) => {
-                self.named(&reference, running.as_ref(), recorded).await
+                self.as_named(&reference, running.as_ref(), recorded).await
             }
             (Inquiry::Named { or_running: false } | Inquiry::Nothing { .. }, _) => {
-                self.named(&reference, running.as_ref(), None).await
+                self.as_named(&reference, running.as_ref(), None).await
             }
         }
     }
 
     /// The image as the resource names it; where nobody answers, the one that runs.
-    async fn named(
+    async fn as_named(
         &self,
         reference: &Reference,
         running: Option<&PinnedImage>,

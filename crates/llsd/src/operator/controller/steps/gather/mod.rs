@@ -19,7 +19,7 @@ use llsd_plan::plan::{Planning, plan_beside};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::resolve;
-use llsd_plan::rollout::Held;
+use llsd_plan::rollout::RunningServer;
 use llsd_plan::status::TagNow;
 use llsd_registry::Wanted;
 
@@ -76,7 +76,8 @@ pub async fn gather(
 ) -> Result<Gathering, kube::Error> {
     let (client, key) = (&context.client, &resource.key);
     let spec = resource.spec.as_ref();
-    let mut references = spec.map(|spec| references::of(spec, &key.namespace)).unwrap_or_default();
+    let mut references =
+        spec.map(|spec| references::references(spec, &key.namespace)).unwrap_or_default();
     let (served_apis, unknown_apis) = context.served.facts();
     let mut facts = Facts {
         complete: true,
@@ -95,7 +96,7 @@ pub async fn gather(
     ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
     context.cache.set_used(key, config_maps::watched(&references, key));
 
-    let held = Held::of(resource, live);
+    let held = RunningServer::find(resource, live);
     // Registries first: whoever has to wait for one has read nothing in vain.
     let images =
         Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;
@@ -147,7 +148,7 @@ async fn images(
     resource: &Resource,
     references: &References,
     live: &[LiveObject],
-    held: &Held<'_>,
+    held: &RunningServer<'_>,
     facts: &Facts,
     denials: &Denials<'_>,
 ) -> Result<Result<(InspectedImage, ProviderImages), Awaited>, kube::Error> {

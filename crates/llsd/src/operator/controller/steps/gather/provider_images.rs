@@ -55,7 +55,7 @@ impl ImageLookup<'_> {
     ) -> Result<ExternalProviderFacts, Awaited> {
         let named = reference.digest().map(ToString::to_string);
         let running = self.held.running_provider(image);
-        let running = RunningImage::of(running.as_ref(), named.as_deref());
+        let running = RunningImage::from_pinned(running.as_ref(), named.as_deref());
         let recorded = match &running {
             Some(RunningImage { digest, .. }) => {
                 recorded_provider(self.context, self.resource, self.live, digest).await
@@ -63,7 +63,7 @@ impl ImageLookup<'_> {
             None => None,
         };
         let (facts, has_tag) =
-            match (Inquiry::of(self.held, running.as_ref(), recorded.is_some()), recorded) {
+            match (Inquiry::for_image(self.held, running.as_ref(), recorded.is_some()), recorded) {
                 (Inquiry::Nothing { has_tag }, Some(facts)) => (facts, has_tag),
                 (Inquiry::Running { digest, has_tag }, _) if let Ok(digest) = digest.parse() => {
                     let pinned = reference.pinned(digest);

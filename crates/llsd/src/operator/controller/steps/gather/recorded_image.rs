@@ -45,7 +45,7 @@ async fn find<T>(
         let record = match context.image_records.get(hash) {
             Some(known) => Some(known),
             None if context.image_records.is_forged(object) => None,
-            None => read(context, resource, object, hash).await,
+            None => fetch(context, resource, object, hash).await,
         };
         if let Some(facts) = record.and_then(|record| pick(&record)) {
             return Some(facts);
@@ -55,7 +55,7 @@ async fn find<T>(
 }
 
 /// Reads a record, and believes it only under the operator's own hash.
-async fn read(
+async fn fetch(
     context: &Context,
     resource: &Resource,
     object: &LiveObject,
@@ -72,7 +72,7 @@ async fn read(
     };
     let text = found.data.and_then(|mut data| data.remove(IMAGES_KEY)).unwrap_or_default();
     let is_ours = context.secrets.keyed_hash(text.as_bytes()) == hash;
-    let Some(record) = ImageRecord::read(&text).filter(|_| is_ours).map(Arc::new) else {
+    let Some(record) = ImageRecord::parse(&text).filter(|_| is_ours).map(Arc::new) else {
         tracing::warn!(resource = %key, name, "what was read of images is not as it was kept");
         context.image_records.set_forged(&object.uid);
         return None;

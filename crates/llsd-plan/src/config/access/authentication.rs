@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::config::draft::Draft;
 use crate::config::wiring::{JWKS_URI, Variable, VariableValue};
 use crate::problems::{FieldPath, Reason};
-use crate::releases::Server;
+use crate::releases::ServerFamily;
 use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
 use llsd_yaml::document::{Node, Origin};
 
@@ -77,9 +77,9 @@ impl Section {
 fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
     let mut out = section("oauth2_token", path);
     out.field("issuer", Some(&given.issuer), "issuer");
-    let default = match draft.era.server() {
-        Server::LlamaStack => "llama-stack",
-        Server::Ogx => "ogx",
+    let default = match draft.profile.server() {
+        ServerFamily::LlamaStack => "llama-stack",
+        ServerFamily::Ogx => "ogx",
     };
     match &given.audience {
         Some(audience) => out.field("audience", Some(audience), "audience"),
@@ -95,7 +95,7 @@ fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
             Section { node: Node::map(Origin::Field(path.clone())), path: path.clone() };
         asked.field("url", Some(&introspection.url), "url");
         asked.field("client_id", Some(&introspection.client_id), "clientId");
-        if let Some(secret) = introspection.client_secret.read() {
+        if let Some(secret) = introspection.client_secret.understood() {
             let path = path.key("clientSecret");
             let reference = draft.environment.bind(
                 ["auth", "client_secret"],
@@ -150,7 +150,7 @@ fn api_keys(draft: &mut Draft<'_>, keys: &[Lenient<SecretRef>], path: &FieldPath
     let mut out = section("local_api_key", path);
     let mut references = Vec::new();
     for (index, secret) in keys.iter().enumerate() {
-        let Some(secret) = secret.read() else { continue };
+        let Some(secret) = secret.understood() else { continue };
         let (path, number) = (path.index(index), index.to_string());
         let parts = ["auth", "api_key", number.as_str()];
         let reference = draft.environment.bind(parts, secret.target(), &path, &mut draft.findings);
@@ -181,7 +181,7 @@ fn gateway(draft: &mut Draft<'_>, given: &GatewaySpec, path: &FieldPath) -> Node
             path,
             Reason::Conflict,
             "everybody who reaches the server without the gateway can say to be anybody",
-            if draft.era.has_access("trustedCidrs") {
+            if draft.profile.has_access("trustedCidrs") {
                 "set trustedCidrs to the addresses of the gateway"
             } else {
                 "let networking.allowedFrom admit the gateway alone"

@@ -5,16 +5,16 @@ use serde_json::Value;
 
 /// What was said of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opinion {
+pub enum PreflightOutcome {
     Good,
     Refused,
-    Unjudged,
+    NotChecked,
 }
 
 /// What the judge found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub opinion: Opinion,
+pub struct PreflightResult {
+    pub outcome: PreflightOutcome,
     /// The server that judged, with its release.
     pub server: Option<String>,
     /// Why nothing was judged.
@@ -33,21 +33,21 @@ pub struct Finding {
     pub message: String,
 }
 
-impl Verdict {
+impl PreflightResult {
     /// Reads the last words; what cannot be read judges nothing.
-    pub fn read(words: &str) -> Self {
+    pub fn parse(words: &str) -> Self {
         let Ok(said) = serde_json::from_str::<Value>(words.trim()) else {
-            return Self::unjudged("the judge left no verdict");
+            return Self::not_checked("the judge left no verdict");
         };
         let text = |field: &str| said[field].as_str().map(str::to_owned);
         let list = said["problems"].as_array().into_iter().flatten();
         let opinion = match said["verdict"].as_str() {
-            Some("good") => Opinion::Good,
-            Some("refused") => Opinion::Refused,
-            _ => Opinion::Unjudged,
+            Some("good") => PreflightOutcome::Good,
+            Some("refused") => PreflightOutcome::Refused,
+            _ => PreflightOutcome::NotChecked,
         };
         Self {
-            opinion,
+            outcome: opinion,
             server: text("server"),
             why: text("why"),
             findings: list.filter_map(|found| Finding::deserialize(found).ok()).collect(),
@@ -55,9 +55,9 @@ impl Verdict {
         }
     }
 
-    pub fn unjudged(why: impl Into<String>) -> Self {
+    pub fn not_checked(why: impl Into<String>) -> Self {
         Self {
-            opinion: Opinion::Unjudged,
+            outcome: PreflightOutcome::NotChecked,
             server: None,
             why: Some(why.into()),
             findings: Vec::new(),
@@ -69,7 +69,12 @@ impl Verdict {
     pub fn refused(kind: &str, path: &str, message: impl Into<String>) -> Self {
         let finding =
             Finding { kind: kind.to_owned(), path: path.to_owned(), message: message.into() };
-        Self { opinion: Opinion::Refused, findings: vec![finding], why: None, ..Self::unjudged("") }
+        Self {
+            outcome: PreflightOutcome::Refused,
+            findings: vec![finding],
+            why: None,
+            ..Self::not_checked("")
+        }
     }
 }
 
@@ -81,12 +86,16 @@ mod tests {
     fn a_verdict_is_read_leniently() {
         let words = r#"{"verdict": "refused", "server": "llama-stack 0.7.3", "more": 2, "problems": [
             {"kind": "new", "path": "a[0].b", "message": "m", "else": 1}, "odd"]}"#;
-        let verdict = Verdict::read(words);
-        assert_eq!((verdict.opinion, verdict.more), (Opinion::Refused, 2));
+        let verdict = PreflightResult::parse(words);
+        assert_eq!((verdict.outcome, verdict.more), (PreflightOutcome::Refused, 2));
         assert_eq!(verdict.findings.len(), 1, "a kind that nobody knows is kept: {verdict:?}");
         for words in ["", "Traceback", "[]", "{\"verdict\": \"perhaps\"}"] {
-            assert_eq!(Verdict::read(words).opinion, Opinion::Unjudged, "{words}");
+            assert_eq!(
+                PreflightResult::parse(words).outcome,
+                PreflightOutcome::NotChecked,
+                "{words}"
+            );
         }
-        assert!(Verdict::read("").why.is_some());
+        assert!(PreflightResult::parse("").why.is_some());
     }
 }

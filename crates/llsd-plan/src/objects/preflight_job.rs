@@ -49,7 +49,7 @@ pub enum ClaimUse {
 
 /// What a Job is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Judging<'a> {
+pub struct PreflightJob<'a> {
     pub resource: &'a Resource,
     /// As it would be rolled out.
     pub template: &'a PodTemplateSpec,
@@ -63,7 +63,7 @@ pub struct Judging<'a> {
     pub seconds: i64,
 }
 
-impl Judging<'_> {
+impl PreflightJob<'_> {
     /// The program of the judge, and the Job.
     pub fn objects(&self) -> Vec<PlannedObject> {
         let program = start_program::owned_by(&self.owner());
@@ -335,7 +335,7 @@ mod tests {
             ("more".to_owned(), [("TOKEN".to_owned(), Shape::Text)].into()),
         ]);
         let claims = claims.iter().map(|(name, claim)| ((*name).to_owned(), *claim)).collect();
-        let judging = Judging {
+        let judging = PreflightJob {
             resource: &resource,
             template: &template,
             hash: "0a1b2c3d",

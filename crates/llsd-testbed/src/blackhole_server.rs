@@ -9,12 +9,12 @@ use std::thread::spawn;
 /// Takes connections, and says nothing. Some end at once instead, so that the same trouble is worded
 /// one way and another.
 #[derive(Debug)]
-pub struct Deaf {
+pub struct BlackholeServer {
     address: SocketAddr,
     calls: Arc<AtomicUsize>,
 }
 
-impl Deaf {
+impl BlackholeServer {
     /// Says nothing to anybody.
     pub fn listening() -> Self {
         Self::start(usize::MAX)

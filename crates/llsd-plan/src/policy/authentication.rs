@@ -7,7 +7,7 @@ use super::caller::{Attributes, Caller, Stranger};
 use super::claims::{self, OF_GITHUB, OF_KUBERNETES, OF_TOKENS};
 use super::gateway;
 use super::tenant::{of_field, tenant};
-use crate::releases::{Release, Server};
+use crate::releases::{Release, ServerFamily};
 
 /// What a service, a token or a gateway says.
 type Told = Map<String, Value>;
@@ -84,7 +84,7 @@ fn by_github(spec: &GitHubSpec, release: &Release, told: &Told) -> Result<Caller
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         user.insert("id".to_owned(), id.into());
     }
-    let organizations = told.get("organizations").filter(|_| release.server == Server::Ogx);
+    let organizations = told.get("organizations").filter(|_| release.server == ServerFamily::Ogx);
     let organizations = organizations.cloned().unwrap_or_else(|| Value::Array(Vec::new()));
     user.insert("organizations".to_owned(), organizations);
     let attributes = claims::attributes(&user, spec.claims.as_ref(), &OF_GITHUB, release)?;

@@ -7,7 +7,7 @@ use crate::resource::image::RequestedImage;
 
 /// What the Deployment of a resource runs, known before anything is planned.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Held<'a> {
+pub struct RunningServer<'a> {
     deployment: Option<&'a DeploymentDetail>,
     /// Whether it was made from the spec that the resource has now.
     is_current: bool,
@@ -24,8 +24,8 @@ pub enum PinnedImage {
     Unpinned,
 }
 
-impl<'a> Held<'a> {
-    pub fn of(resource: &Resource, live: &'a [LiveObject]) -> Self {
+impl<'a> RunningServer<'a> {
+    pub fn find(resource: &Resource, live: &'a [LiveObject]) -> Self {
         let deployment = live.iter().find_map(LiveObject::deployment);
         let is_current = deployment.is_some_and(|deployment| deployment.is_made_from(resource));
         let asks_again =
@@ -35,13 +35,13 @@ impl<'a> Held<'a> {
 
     /// What runs of the image that the resource asks for.
     pub fn running(&self, wanted: &RequestedImage) -> Option<PinnedImage> {
-        PinnedImage::of(self.deployment?.state.image.as_deref()?, &wanted.image)
+        PinnedImage::matching(self.deployment?.state.image.as_deref()?, &wanted.image)
     }
 
     /// What runs of an external provider's image that the resource asks for.
     pub fn running_provider(&self, image: &str) -> Option<PinnedImage> {
         let mut running = self.deployment?.provider_images.iter();
-        running.find_map(|live| PinnedImage::of(live, image))
+        running.find_map(|live| PinnedImage::matching(live, image))
     }
 
     /// Whether what runs stays, whatever its tag points to by now.
@@ -56,7 +56,7 @@ impl<'a> Held<'a> {
 }
 
 impl PinnedImage {
-    fn of(live: &str, wanted: &str) -> Option<Self> {
+    fn matching(live: &str, wanted: &str) -> Option<Self> {
         if live == wanted {
             return Some(Self::Unpinned);
         }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_runs_counts_only_while_the_resource_asks_for_the_same_image() {
-        let running = |live, image| PinnedImage::of(live, image);
+        let running = |live, image| PinnedImage::matching(live, image);
         let pinned = PinnedImage::Digest("sha256:0".into());
         assert_eq!(running("r/a:1@sha256:0", "r/a:1"), Some(pinned));
         assert_eq!(running("r/a:1", "r/a:1"), Some(PinnedImage::Unpinned));

@@ -38,7 +38,7 @@ const LEFT_BEHIND: [&str; 4] = [
 
 /// A cluster that a test has for itself, with a controller manager and the install files.
 #[derive(Debug)]
-pub struct Ground {
+pub struct ClusterPool {
     /// As whom the operator acts.
     pub user: String,
     installed: Option<Installed>,
@@ -51,7 +51,7 @@ struct Installed {
     cluster_wide: Option<Vec<Value>>,
 }
 
-impl Ground {
+impl ClusterPool {
     /// One that is as good as new; `None`, said loudly, where the programs cannot be had.
     pub async fn get_or_skip() -> Option<Self> {
         let next = || idle().pop();
@@ -67,7 +67,7 @@ impl Ground {
     }
 
     /// A cluster with what a test wants the operator to find; nobody else will have it.
-    pub async fn of(cluster: ControlPlane) -> Self {
+    pub async fn from_cluster(cluster: ControlPlane) -> Self {
         let user = install(&cluster).await;
         Self { user, installed: Some(Installed { cluster, cluster_wide: None }) }
     }
@@ -146,7 +146,7 @@ fn idle() -> std::sync::MutexGuard<'static, Vec<Installed>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Deref for Ground {
+impl Deref for ClusterPool {
     type Target = ControlPlane;
 
     fn deref(&self) -> &ControlPlane {
@@ -154,13 +154,13 @@ impl Deref for Ground {
     }
 }
 
-impl DerefMut for Ground {
+impl DerefMut for ClusterPool {
     fn deref_mut(&mut self) -> &mut ControlPlane {
         &mut self.installed.as_mut().expect("until it is dropped").cluster
     }
 }
 
-impl Drop for Ground {
+impl Drop for ClusterPool {
     fn drop(&mut self) {
         // A test that failed may have left anything.
         let used = self.installed.take().filter(|one| one.cluster_wide.is_some());

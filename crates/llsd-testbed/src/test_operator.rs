@@ -6,32 +6,32 @@ use llsd_testkit::{ControlPlane, Kubelet, PodState};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::ground::Ground;
+use crate::cluster_pool::ClusterPool;
 use crate::namespace::Namespace;
 use crate::operator::Operator;
 
 /// A control plane, pods that become ready, and the operator.
 #[derive(Debug)]
-pub struct Bed {
+pub struct TestOperator {
     pub operator: Operator,
     pub kubelet: Kubelet,
     pub user: String,
-    pub cluster: Ground,
+    pub cluster: ClusterPool,
 }
 
-impl Bed {
+impl TestOperator {
     /// One of its own, with more arguments for the operator.
     pub async fn start(arguments: &[&str]) -> Option<Self> {
-        Some(Self::on(Ground::get_or_skip().await?, arguments).await)
+        Some(Self::on(ClusterPool::get_or_skip().await?, arguments).await)
     }
 
     /// The same in a cluster that is there, with a controller manager and what the operator should
     /// find when it starts.
     pub async fn within(cluster: ControlPlane, arguments: &[&str]) -> Self {
-        Self::on(Ground::of(cluster).await, arguments).await
+        Self::on(ClusterPool::from_cluster(cluster).await, arguments).await
     }
 
-    async fn on(cluster: Ground, arguments: &[&str]) -> Self {
+    async fn on(cluster: ClusterPool, arguments: &[&str]) -> Self {
         let user = cluster.user.clone();
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
         let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
@@ -40,7 +40,7 @@ impl Bed {
 
     /// The one that the tests of a program share.
     pub async fn shared() -> Option<&'static Self> {
-        static SHARED: OnceCell<Option<Bed>> = OnceCell::const_new();
+        static SHARED: OnceCell<Option<TestOperator>> = OnceCell::const_new();
         SHARED.get_or_init(async || Self::start(&[]).await).await.as_ref()
     }
 
