@@ -152,6 +152,19 @@ fn no_such_state(back: &Return) -> Problem {
 }
 
 impl ClusterState {
+    /// Of objects alone.
+    pub fn of_objects(objects: Vec<LiveObject>) -> Self {
+        Self { objects, ..Self::default() }
+    }
+
+    /// Puts objects as they were just written in the place of what was known of them.
+    pub fn put(&mut self, written: Vec<LiveObject>) {
+        for object in written {
+            self.objects.retain(|known| !known.is_named(object.kind, &object.name));
+            self.objects.push(object);
+        }
+    }
+
     /// The resource's own object of the same kind and name.
     pub fn counterpart(&self, planned: &PlannedObject) -> Option<&LiveObject> {
         self.objects.iter().find(|live| live.is_named(planned.kind, &planned.name))

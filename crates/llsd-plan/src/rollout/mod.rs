@@ -27,6 +27,7 @@ mod rollback;
 mod running_server;
 pub mod storage_secrets;
 mod unchanged;
+pub mod unknown_hashes;
 
 pub use action::Action;
 pub use decide::{Beforehand, ClusterState, Decision, Rollout, decide};

@@ -100,7 +100,9 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     assert_eq!(attribute(look, "result"), "planned");
     assert!(look.get("parentSpanId").is_none(), "{look}");
     let mut before = time(look, "startTimeUnixNano");
-    for step in ["parse", "gather", "plan", "rollout", "apply", "report"] {
+    for step in
+        ["parse", "gather", "plan", "survey", "decide", "apply", "prune", "observe", "report"]
+    {
         let span = named(&spans, step).unwrap_or_else(|| panic!("no {step} in {spans:#?}"));
         assert_eq!(span["parentSpanId"], look["spanId"], "{step}");
         let began = time(span, "startTimeUnixNano");

@@ -57,6 +57,8 @@ pub(super) struct Arguments {
 struct Comparison {
     text: String,
     refusals: String,
+    /// What changes wait for.
+    waiting: String,
     facts: Vec<Facts>,
 }
 
@@ -85,7 +87,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
         };
         comparison = compared.map_err(|message| Printout::unavailable(&message))?;
     }
-    let stderr = input.report(&examined).findings() + &comparison.refusals;
+    let findings = input.report(&examined).findings();
+    let stderr = findings + &comparison.waiting + &comparison.refusals;
     let exit = if input.is_refused(&examined) || !comparison.refusals.is_empty() {
         Exit::Problems
     } else if examined.iter().any(|examined| examined.planned.is_none()) {
@@ -147,6 +150,9 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
         }
         for refusal in &preview.refusals {
             let _ = writeln!(comparison.refusals, "{key}: {refusal}");
+        }
+        if let Some(waiting) = &preview.preflight {
+            let _ = writeln!(comparison.waiting, "{key}: {waiting}");
         }
         comparison.facts.push(preview.facts);
         examined.planned_as(preview.planning, stored);

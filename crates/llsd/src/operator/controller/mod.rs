@@ -4,8 +4,10 @@
 mod context;
 mod events;
 mod outcome;
+mod pipeline;
 pub mod preview;
 mod reconcile;
+mod record_image;
 mod registries;
 mod requests;
 mod run;

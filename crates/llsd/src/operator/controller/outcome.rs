@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use llsd_plan::plan::Planning;
 use llsd_plan::problems::{Findings, Reason};
-use llsd_plan::rollout::{Refused, WriteFailure};
+use llsd_plan::rollout::Refused;
 use llsd_plan::status::Applied;
 
+use super::pipeline::CarriedOut;
 use crate::operator::controller::state::queue::Next;
 use crate::operator::controller::state::settings::Settings;
 use crate::operator::controller::steps::observe::Observation;
@@ -15,11 +16,8 @@ use crate::operator::telemetry::Reconcile;
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(10);
 
-/// How soon it is looked what a judge says.
-const JUDGING: Duration = Duration::from_secs(2);
-
-/// What became of the plan, where there was one.
-pub type CarriedOut = Option<Result<Applied, WriteFailure>>;
+/// How soon it is looked what a preflight says.
+const PREFLIGHT: Duration = Duration::from_secs(2);
 
 /// How it is counted, and what is next. What was refused for want of a right is tried again: nobody
 /// tells when it is granted.
@@ -49,8 +47,8 @@ pub fn outcome(
             (Reconcile::Planned, Next::After(IN_THE_WAY))
         }
         // The pod of its Job is not watched.
-        (Planning::Planned(_), Some(Ok(applied))) if is_judged(applied) => {
-            (Reconcile::Planned, Next::After(JUDGING))
+        (Planning::Planned(_), Some(Ok(applied))) if is_in_preflight(applied) => {
+            (Reconcile::Planned, Next::After(PREFLIGHT))
         }
         (Planning::Planned(_), _) => (Reconcile::Planned, next_look(settings, now)),
     };
@@ -62,8 +60,8 @@ pub fn next_look(settings: &Settings, now: &Observation) -> Next {
     now.next_look().map_or_else(|| settings.at_rest(), Next::After)
 }
 
-/// Whether a judgement goes on, or is not in the status yet.
-fn is_judged(applied: &Applied) -> bool {
+/// Whether a preflight goes on, or its result is not in the status yet.
+fn is_in_preflight(applied: &Applied) -> bool {
     applied.preflight.as_ref().is_some_and(|preflight| !preflight.is_recorded)
 }
 

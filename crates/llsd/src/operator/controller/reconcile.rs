@@ -1,27 +1,24 @@
-//! One resource from what is asked to what is there, in six steps: parse, references and gather,
-//! plan, rollout, apply and prune, report. Nothing is kept from one time to the next but what is
-//! cheap to lose.
+//! One reconcile of a resource: parse, the pipeline with a writer that writes, observe, report. Nothing is
+//! kept from one time to the next but what is cheap to lose.
 
 use std::time::Duration;
 
-use llsd_plan::live::LiveObject;
-use llsd_plan::plan::{Plan, Planning};
+use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{self, WriteFailure};
-use llsd_plan::status::{Applied, Applying, Pass, TagNow};
+use llsd_plan::status::{Applying, Limitation, Pass, TagNow};
 
-use crate::operator::controller::context::Context;
-use crate::operator::controller::outcome::{self, CarriedOut, outcome};
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::queue::Next;
-use crate::operator::controller::state::rights::Denials;
-use crate::operator::controller::steps::apply;
-use crate::operator::controller::steps::gather::{Gathering, gather};
-use crate::operator::controller::steps::observe::{self, observe};
-use crate::operator::controller::steps::prune;
-use crate::operator::controller::steps::record_image;
-use crate::operator::controller::steps::report::report;
-use crate::operator::controller::steps::unwatched;
+use super::context::Context;
+use super::outcome::{next_look, outcome};
+use super::pipeline::{self, Progress, Stopped};
+use super::record_image;
+use super::state::api_error::safe_message;
+use super::state::queue::Next;
+use super::state::rights::Denials;
+use super::steps::gather::GatherError;
+use super::steps::observe::{self, Observation, observe};
+use super::steps::report::report;
+use super::steps::unwatched;
+use super::steps::writer::ClusterWriter;
 use crate::operator::telemetry::{Generation, Reconcile, traces};
 
 /// Works on one resource, which the cache parses.
@@ -37,96 +34,125 @@ pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
 }
 
 async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcile, Next)> {
-    let key = &resource.key;
     let denials = Denials::new(&context.rights);
     if resource.deleting {
-        let now = observe::of_objects(resource, &context.cache.live(key));
-        report(context, resource, Pass::Deleting, &now, &TagNow::Unknown, &[]).await?;
+        left_alone(context, resource, Pass::Deleting, &[]).await?;
         return Ok((Reconcile::Deleted, Next::Rest));
     }
     if resource.paused {
-        let now = observe(context, resource, None, &denials).await?;
-        let limits = denials.limitations();
-        report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &limits).await?;
-        return Ok((Reconcile::Paused, outcome::next_look(&context.settings, &now)));
+        return paused(context, resource, &denials).await;
     }
-    // References and gather.
-    if !unwatched::can_be_planned(context, resource, &denials).await? {
-        let mut limits = denials.limitations();
-        limits.extend(unwatched::limitations(context, key, None, false));
-        let now = observe::of_objects(resource, &context.cache.live(key));
-        report(context, resource, Pass::Hindered, &now, &TagNow::Unknown, &limits).await?;
-        return Ok((Reconcile::Unavailable, Next::Retry));
-    }
-    let live = context.cache.live(key);
-    let mut gathered = match gather(context, resource, &live, &denials).await? {
-        Gathering::Complete(gathered) => gathered,
-        Gathering::Awaiting(wait) => return Ok((Reconcile::Awaiting, Next::Await(wait))),
+    let mut writer = ClusterWriter::new(context, resource);
+    let progress = match pipeline::run(context, resource, &mut writer, &denials).await {
+        Ok(progress) => progress,
+        Err(Stopped::Gather(GatherError::Awaiting(wait))) => {
+            return Ok((Reconcile::Awaiting, Next::Await(wait)));
+        }
+        Err(Stopped::Gather(GatherError::NotReadable)) => {
+            let mut limits = denials.limitations();
+            limits.extend(unwatched::limitations(context, &resource.key, None, false));
+            left_alone(context, resource, Pass::Hindered, &limits).await?;
+            return Ok((Reconcile::Unavailable, Next::Retry));
+        }
+        Err(Stopped::Gather(GatherError::Api(error)) | Stopped::Prune(error)) => return Err(error),
     };
-    // Plan.
-    let planning = gathered.plan(resource, &live);
-    context.secrets.set_waiting(key, planning.waits_for_a_secret());
+    conclude(context, resource, progress, &denials).await
+}
 
-    // Rollout, apply and prune.
-    let mut plan = None;
-    let mut carried_out: CarriedOut = None;
-    match &planning {
-        Planning::Planned(planned) => {
-            plan = Some(&**planned);
-            carried_out = Some(roll_out(context, resource, planned, live, &denials).await);
-        }
-        Planning::Unavailable { .. } => apply::account(context, resource, live).await,
-        Planning::Refused(findings) => {
-            findings.problems.iter().for_each(|problem| context.metrics.problem(problem.reason));
-            context.metrics.config_generation(Generation::Failed);
-        }
-    }
-    if let (Some(plan), Some(Ok(applied))) = (plan, &mut carried_out) {
-        prune::prune(context, resource, plan, applied, &denials).await?;
-        apply::record(context, key, plan, applied);
+/// Reports on a resource for which nothing is done; only its objects count.
+async fn left_alone(
+    context: &Context,
+    resource: &Resource,
+    pass: Pass<'_>,
+    limits: &[Limitation],
+) -> kube::Result<()> {
+    let now = observe::of_objects(resource, &context.cache.live(&resource.key));
+    report(context, resource, pass, &now, &TagNow::Unknown, limits).await
+}
+
+async fn paused(
+    context: &Context,
+    resource: &Resource,
+    denials: &Denials<'_>,
+) -> kube::Result<(Reconcile, Next)> {
+    let objects = context.cache.live(&resource.key);
+    let now = observe(context, resource, None, &objects, denials).await?;
+    let limits = denials.limitations();
+    report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &limits).await?;
+    Ok((Reconcile::Paused, next_look(&context.settings, &now)))
+}
+
+/// The steps after the pipeline: observe and report, unless the report can wait for what is about to come.
+async fn conclude(
+    context: &Context,
+    resource: &Resource,
+    mut progress: Progress,
+    denials: &Denials<'_>,
+) -> kube::Result<(Reconcile, Next)> {
+    let key = &resource.key;
+    take_note(context, key, &progress);
+    if let Some(Ok(applied)) = &mut progress.carried_out {
         if context.memory.defers_report(resource, applied, context.queue.is_busy()) {
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
         }
         applied.written.extend(context.memory.take_unreported(key));
-        if gathered.images_are_new {
-            record_image::keep(context, resource, &gathered.facts).await;
+        if progress.gathered.images_are_new {
+            record_image::keep(context, resource, &progress.gathered.facts, &progress.state).await;
         }
     }
-    if plan.is_some_and(|plan| !plan.withheld.is_empty()) {
-        context.served.look_soon();
-    }
-
-    // Report.
-    let now = observe(context, resource, plan, &denials).await?;
-    if let (Some(Ok(applied)), Some(soon)) = (&mut carried_out, now.answers_soon(resource)) {
+    let objects = &progress.state.objects;
+    let now = observe(context, resource, progress.plan(), objects, denials).await?;
+    if let (Some(Ok(applied)), Some(soon)) = (&mut progress.carried_out, now.answers_soon(resource))
+    {
         context.memory.report_later(key, applied);
         return Ok((Reconcile::Planned, Next::After(soon)));
     }
-    let applying = match &carried_out {
+    tell(context, resource, &progress, &now, denials).await
+}
+
+async fn tell(
+    context: &Context,
+    resource: &Resource,
+    progress: &Progress,
+    now: &Observation,
+    denials: &Denials<'_>,
+) -> kube::Result<(Reconcile, Next)> {
+    let Progress { gathered, planning, carried_out, .. } = progress;
+    let applying = match carried_out {
         None => Applying::Nothing,
         Some(Ok(applied)) => Applying::Applied(applied),
         Some(Err(failure)) => Applying::Failed(failure),
     };
-    let pass = Pass::Reconciled { planning: &planning, applying };
+    let pass = Pass::Reconciled { planning, applying };
     let mut limits = denials.limitations();
     let is_denied = !limits.is_empty();
     let lacks_its_image = gathered.facts.image.unavailable.is_some();
-    limits.extend(unwatched::limitations(context, key, plan, lacks_its_image));
-    report(context, resource, pass, &now, &gathered.tag, &limits).await?;
-    Ok(outcome(&context.settings, &planning, &carried_out, &now, is_denied))
+    let plan = progress.plan();
+    limits.extend(unwatched::limitations(context, &resource.key, plan, lacks_its_image));
+    report(context, resource, pass, now, &gathered.tag, &limits).await?;
+    Ok(outcome(&context.settings, planning, carried_out, now, is_denied))
 }
 
-/// Decides what of the plan may reach the running server, and carries that out.
-async fn roll_out(
-    context: &Context,
-    resource: &Resource,
-    plan: &Plan,
-    live: Vec<LiveObject>,
-    denials: &Denials<'_>,
-) -> Result<Applied, WriteFailure> {
-    let planned = plan.objects.in_order();
-    let image_override = plan.image.image_override();
-    let running = apply::running(context, resource, plan, &planned, live, denials).await?;
-    let rollout = traces::rollout(|| rollout::decide(resource, planned, image_override, &running));
-    apply::apply(context, resource, Some(plan), &rollout).await
+/// Counts and logs what was found and done, and remembers what the resource waits for.
+fn take_note(context: &Context, key: &Key, progress: &Progress) {
+    context.secrets.set_waiting(key, progress.planning.waits_for_a_secret());
+    if let Planning::Refused(findings) = &progress.planning {
+        findings.problems.iter().for_each(|problem| context.metrics.problem(problem.reason));
+        context.metrics.config_generation(Generation::Failed);
+    }
+    let Some(plan) = progress.plan() else { return };
+    if !plan.withheld.is_empty() {
+        context.served.look_soon();
+    }
+    let Some(Ok(applied)) = &progress.carried_out else { return };
+    if let Some(config) = plan.objects.config_map.as_ref().filter(|_| plan.generated.is_some()) {
+        let name = config.metadata.name.as_deref().unwrap_or_default();
+        let is_written = applied.written.contains(&format!("ConfigMap {name}"));
+        let result = if is_written { Generation::Written } else { Generation::Unchanged };
+        context.metrics.config_generation(result);
+    }
+    if !applied.written.is_empty() || !applied.deleted.is_empty() {
+        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
+        tracing::info!(resource = %key, written, deleted, "applied");
+    }
 }

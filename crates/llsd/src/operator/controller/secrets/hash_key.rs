@@ -29,7 +29,7 @@ pub struct HashKey {
 
 impl std::fmt::Debug for HashKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SecretKey(…)")
+        f.write_str("HashKey(…)")
     }
 }
 
@@ -76,6 +76,11 @@ impl HashKey {
     /// One that nobody else has: hashes under it say nothing to others.
     pub fn ephemeral() -> Self {
         Self { is_shared: false, ..Self::parse(&Self::made("")).expect("just made") }
+    }
+
+    /// Whether it is the installation's own, so that its hashes can be compared with recorded ones.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// The keyed hash of a value, in hexadecimal.
@@ -132,7 +137,7 @@ mod tests {
         assert_eq!(one.hash(b"value"), one.hash(b"value"));
         assert_ne!(one.hash(b"value"), one.hash(b"other"));
         assert_ne!(one.hash(b"value"), other.hash(b"value"));
-        assert_eq!(format!("{one:?}"), "SecretKey(…)");
+        assert_eq!(format!("{one:?}"), "HashKey(…)");
     }
 
     #[test]

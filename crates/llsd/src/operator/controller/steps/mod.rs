@@ -1,10 +1,13 @@
-//! The steps of a reconcile that wait for something, one file or folder each.
+//! The steps of a reconcile that wait for something, one file or folder each. What they share stands beside
+//! them: the preflight, the history of a server, objects that no watch shows, and the two ways to write.
 
 pub mod apply;
 pub mod gather;
-pub mod history;
+mod history;
 pub mod observe;
+mod preflight;
 pub mod prune;
-pub mod record_image;
 pub mod report;
+pub mod survey;
 pub mod unwatched;
+pub mod writer;

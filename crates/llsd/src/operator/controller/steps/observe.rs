@@ -18,6 +18,7 @@ use llsd_plan::values::quantity::nanos;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::servers::{LastAnswer, Target};
 use crate::operator::controller::state::rights::Denials;
+use crate::operator::telemetry::traces::TARGET;
 
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,16 +38,18 @@ pub struct Observation {
 }
 
 /// Looks at the objects, at the pods where they take long, and at what the server answered last.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn observe(
     context: &Context,
     resource: &Resource,
     plan: Option<&Plan>,
+    objects: &[LiveObject],
     denials: &Denials<'_>,
 ) -> kube::Result<Observation> {
     let key = &resource.key;
     let exposed = plan
         .map_or_else(|| resource.status["routeURL"].is_string(), |plan| plan.objects.is_exposed());
-    let mut live = live(key, &context.cache.live(key), exposed);
+    let mut live = live(key, objects, exposed);
     let is_ready = is_ready(&live);
     let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
     let is_late = context.memory.unready_for(key, is_ready) >= PATIENCE;

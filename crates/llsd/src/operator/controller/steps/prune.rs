@@ -2,68 +2,73 @@
 //! once no pod needs it. Claims are never deleted here: data goes only with a resource that asks for
 //! that.
 
-use kube::Client;
-use kube::api::{DeleteParams, Preconditions};
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::Refused;
 use llsd_plan::rollout::retention::{self, Names, PodSet};
-use llsd_plan::rollout::storage_secrets;
+use llsd_plan::rollout::{Refused, WriteFailure, storage_secrets};
 use llsd_plan::status::Applied;
 
+use super::history;
+use super::writer::Writer;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
-use crate::operator::controller::state::api_error::{failure, safe_message};
+use crate::operator::controller::state::api_error::failure;
 use crate::operator::controller::state::rights::Denials;
-use crate::operator::controller::steps::history;
 use crate::operator::telemetry::traces::TARGET;
 
-/// Deletes what is not planned, and notes what was deleted, as `Ingress my-llama-ingress`. One that
-/// cannot be deleted keeps nothing else.
+/// What was deleted.
+#[derive(Debug, Default)]
+pub struct Pruned {
+    pub deleted: Vec<(ObjectKind, String)>,
+    /// Objects that could not be deleted.
+    pub undeleted: Vec<WriteFailure>,
+}
+
+/// Deletes those of `objects` that are not planned. One that cannot be deleted keeps nothing else.
 #[tracing::instrument(target = TARGET, level = "trace", skip_all)]
-pub async fn prune(
+pub async fn prune<W: Writer>(
     context: &Context,
+    writer: &mut W,
     resource: &Resource,
     plan: &Plan,
-    applied: &mut Applied,
+    applied: &Applied,
+    objects: &[LiveObject],
     denials: &Denials<'_>,
-) -> Result<(), kube::Error> {
+) -> kube::Result<Pruned> {
     let key = &resource.key;
-    let live = context.cache.live(key);
     let mut referred = retention::referred(resource, plan);
     referred.extend(applied.kept.iter().flat_map(|kept| kept.needs.iter().cloned()));
     referred.extend(applied.preflight.iter().flat_map(|preflight| preflight.needs(&key.name)));
-    for object in unplanned(context, resource, plan, &referred, &live, denials).await? {
-        match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
-            Ok(()) => {
-                context.cache.forget_object(key, object.kind, &object.name, &object.uid);
-                applied.deleted.push(format!("{} {}", object.kind.name(), object.name));
-            }
+    let mut pruned = Pruned::default();
+    for object in unplanned(context, resource, plan, &referred, objects, denials).await? {
+        match writer.delete(object.kind, &object.name, &object.uid).await {
+            Ok(()) => pruned.deleted.push((object.kind, object.name.to_string())),
             Err(error) => {
                 let failure = failure(&context.rights, object.kind, &object.name, &error);
                 if failure.refused == Refused::Forbidden {
                     denials.add(failure.message.clone());
                 }
-                applied.undeleted.push(failure);
+                pruned.undeleted.push(failure);
             }
         }
     }
-    let deleted = denials.tolerate(storage_secrets(context, resource, &referred).await)?;
-    applied.deleted.extend(deleted.into_iter().flatten());
-    Ok(())
+    let secrets = prune_storage_secrets(context, writer, resource, &referred, objects).await;
+    let secrets = denials.tolerate(secrets)?.unwrap_or_default();
+    pruned.deleted.extend(secrets.into_iter().map(|name| secret(&name)));
+    Ok(pruned)
 }
 
-/// The objects of a resource that would be deleted.
-pub async fn unplanned<'a>(
+/// The objects of a resource that are to be deleted.
+async fn unplanned<'a>(
     context: &Context,
     resource: &Resource,
     plan: &Plan,
     referred: &Names,
     live: &'a [LiveObject],
     denials: &Denials<'_>,
-) -> Result<Vec<&'a LiveObject>, kube::Error> {
+) -> kube::Result<Vec<&'a LiveObject>> {
     let mut unplanned = retention::unplanned(resource, referred, &plan.withheld, live);
     if retention::may_be_needed(&unplanned) {
         let pod_sets = denials.tolerate(pod_sets(context, &resource.key).await)?;
@@ -76,38 +81,26 @@ pub async fn unplanned<'a>(
     Ok(unplanned)
 }
 
-/// Deletes one object of a resource. Where that fails it goes with the resource.
-pub async fn delete_owned(context: &Context, key: &Key, object: &LiveObject) {
-    match delete(&context.client, key, object.kind, &object.name, &object.uid).await {
-        Ok(()) => {
-            context.cache.forget_object(key, object.kind, &object.name, &object.uid);
-        }
-        Err(error) => {
-            let error = safe_message(&error);
-            tracing::debug!(resource = %key, object = %object.name, error, "not deleted");
-        }
-    }
-}
-
 /// The ReplicaSets of a resource's Deployment.
-async fn pod_sets(context: &Context, key: &Key) -> Result<Vec<PodSet>, kube::Error> {
+async fn pod_sets(context: &Context, key: &Key) -> kube::Result<Vec<PodSet>> {
     let listed = history::replica_sets(context, key).await?;
     Ok(listed.into_iter().map(PodSet::from_replica_set).collect())
 }
 
-/// Deletes the Secrets with connection strings that nothing refers to. They are not watched: the Deployment
-/// has a record of them. Earlier operators had none, so once in the life of this process it is looked
-/// whether their Secret is left; a resource that was never changed had no other plan.
-async fn storage_secrets(
+/// Deletes the Secrets with connection strings that nothing refers to, and names them. They are not watched:
+/// the Deployment has a record of them. Earlier operators had none, so once in the life of this process it is
+/// looked whether their Secret is left; a resource that was never changed had no other plan.
+async fn prune_storage_secrets<W: Writer>(
     context: &Context,
+    writer: &mut W,
     resource: &Resource,
     referred: &Names,
-) -> Result<Vec<String>, kube::Error> {
+    objects: &[LiveObject],
+) -> kube::Result<Vec<String>> {
     let key = &resource.key;
     let gone = context.memory.secrets_gone(key, referred);
     let is_left = |name: &String| !gone.contains(name) && !referred.contains(&secret(name));
-    let live = context.cache.live(key);
-    let deployment = live.iter().find_map(LiveObject::deployment);
+    let deployment = objects.iter().find_map(LiveObject::deployment);
     let mut left = deployment.map(storage_secrets::recorded).unwrap_or_default();
     left.retain(is_left);
     let never_changed = resource.generation == Some(1);
@@ -121,14 +114,14 @@ async fn storage_secrets(
     if left.is_empty() {
         return Ok(Vec::new());
     }
-    // Whoever goes back to one of these sets needs the very Secret.
+    // A return to one of these sets needs the very Secret.
     let pod_sets = pod_sets(context, key).await?;
     left.retain(|name| !pod_sets.iter().any(|set| set.needs.contains(&secret(name))));
     let mut deleted = Vec::new();
     for name in left {
         if let Some(uid) = owned_secret(context, resource, &name).await? {
-            delete(&context.client, key, ObjectKind::Secret, &name, &uid).await?;
-            deleted.push(format!("Secret {name}"));
+            writer.delete(ObjectKind::Secret, &name, &uid).await?;
+            deleted.push(name.clone());
         }
         context.memory.set_secret_gone(key, name);
     }
@@ -144,7 +137,7 @@ async fn owned_secret(
     context: &Context,
     resource: &Resource,
     name: &str,
-) -> Result<Option<String>, kube::Error> {
+) -> kube::Result<Option<String>> {
     let api = api::owned_in(&context.client, &resource.key.namespace, ObjectKind::Secret);
     let found = api.get_metadata_opt(name).await?;
     let owned = found.filter(|secret| {
@@ -154,23 +147,4 @@ async fn owned_secret(
         })
     });
     Ok(owned.and_then(|secret| secret.metadata.uid))
-}
-
-/// Deletes this very object; one that is gone already is fine.
-async fn delete(
-    client: &Client,
-    key: &Key,
-    kind: ObjectKind,
-    name: &str,
-    uid: &str,
-) -> Result<(), kube::Error> {
-    let parameters = DeleteParams {
-        preconditions: Some(Preconditions { uid: Some(uid.to_owned()), resource_version: None }),
-        ..DeleteParams::background()
-    };
-    match api::owned_in(client, &key.namespace, kind).delete(name, &parameters).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
-        Err(error) => Err(error),
-    }
 }

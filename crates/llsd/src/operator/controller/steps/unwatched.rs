@@ -1,4 +1,4 @@
-//! What no watch shows: objects of kinds whose watch is not up to date are read one by one, so that
+//! What no watch shows: objects of kinds whose watch is not in sync are read one by one, so that
 //! nothing is taken for missing that only cannot be seen. And what the operator cannot watch for a
 //! resource, for its status.
 
@@ -16,19 +16,21 @@ use crate::operator::controller::state::rights::Denials;
 use crate::operator::controller::state::watched::{Trouble, Watched};
 
 /// Whether an object was found by its name, and whose it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    Own,
+    Own(Box<LiveObject>),
     Foreign,
     Missing,
     /// It may not be read.
     Forbidden,
 }
 
-/// Whether enough is known of a resource to plan it: how the operator is configured, and what runs.
-pub async fn can_be_planned(
+/// Brings what is known of a resource's objects up to date as far as planning needs it; whether enough is
+/// known: how the operator is configured, and what runs.
+pub async fn complete(
     context: &Context,
     resource: &Resource,
+    objects: &mut Vec<LiveObject>,
     denials: &Denials<'_>,
 ) -> kube::Result<bool> {
     let namespace = &resource.key.namespace;
@@ -43,8 +45,21 @@ pub async fn can_be_planned(
             // Without it a running server would be taken for a new one.
             return Ok(false);
         }
+        found.put_into(objects, kind, &name);
     }
     Ok(true)
+}
+
+impl Found {
+    /// Puts the object in the place of what was known of it.
+    pub fn put_into(self, objects: &mut Vec<LiveObject>, kind: ObjectKind, name: &str) {
+        if self != Self::Forbidden {
+            objects.retain(|known| !known.is_named(kind, name));
+        }
+        if let Self::Own(object) = self {
+            objects.push(*object);
+        }
+    }
 }
 
 /// The kinds of which it must be known what runs before anything is planned or reported.
@@ -79,12 +94,12 @@ pub async fn look(
         context.cache.forget_missing(key, kind, name);
         return Ok(Found::Missing);
     };
-    if LiveObject::owned_by(kind, &found.json, resource).is_none() {
+    let Some(own) = LiveObject::owned_by(kind, &found.json, resource) else {
         context.cache.forget_missing(key, kind, name);
         return Ok(Found::Foreign);
-    }
+    };
     context.cache.put_object(kind, &found.json);
-    Ok(Found::Own)
+    Ok(Found::Own(Box::new(own)))
 }
 
 /// Whether a kind is served and watched, and its watch does not show what is there.

@@ -1,4 +1,4 @@
-//! Traces: each look at a resource with its six steps and what was asked of the API server meanwhile, sent to a
+//! Traces: each look at a resource with its nine steps and what was asked of the API server meanwhile, sent to a
 //! collector by OTLP over HTTP, as JSON. Nothing waits for a collector, and without one nothing is recorded.
 //!
 //! Spans are those of `tracing` under one target, which the log leaves out. They tell verbs, paths and results;
@@ -12,7 +12,7 @@ mod spans;
 
 pub use export::{Endpoint, Exporter, NoEndpoint};
 pub use layer::Traces;
-pub use spans::{TARGET, answered, ended, parse, reconcile, request, rollout};
+pub use spans::{TARGET, answered, decide, ended, parse, reconcile, request};
 
 /// Spans that wait to be sent; more are dropped, and counted.
 const WAITING: usize = 4096;

@@ -29,9 +29,9 @@ pub fn parse<T>(work: impl FnOnce() -> T) -> T {
     tracing::trace_span!(target: TARGET, "parse").in_scope(work)
 }
 
-/// The fourth step.
-pub fn rollout<T>(work: impl FnOnce() -> T) -> T {
-    tracing::trace_span!(target: TARGET, "rollout").in_scope(work)
+/// The fifth step.
+pub fn decide<T>(work: impl FnOnce() -> T) -> T {
+    tracing::trace_span!(target: TARGET, "decide").in_scope(work)
 }
 
 /// One request to the API server.

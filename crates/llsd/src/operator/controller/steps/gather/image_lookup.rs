@@ -28,7 +28,7 @@ pub struct ImageLookup<'a> {
     pub context: &'a Context,
     pub resource: &'a Resource,
     pub live: &'a [LiveObject],
-    pub held: &'a RunningServer<'a>,
+    pub running: &'a RunningServer<'a>,
     pub asker: Asker,
     /// Where the spec names the images.
     pub field: &'static str,
@@ -63,7 +63,7 @@ pub struct Awaited {
 impl ImageLookup<'_> {
     /// The facts about the image of the resource.
     pub async fn image(&self, wanted: &RequestedImage) -> Result<InspectedImage, Awaited> {
-        let running = self.held.running(wanted);
+        let running = self.running.running(wanted);
         let reference = match wanted.image.parse::<Reference>() {
             Ok(reference) => reference,
             Err(error) => return Ok(unavailable(error.to_string(), running.as_ref())),
@@ -71,7 +71,7 @@ impl ImageLookup<'_> {
         let named = reference.digest().map(ToString::to_string);
         let pinned = RunningImage::from_pinned(running.as_ref(), named.as_deref());
         let recorded = self.recorded(pinned.as_ref()).await;
-        match (Inquiry::for_image(self.held, pinned.as_ref(), recorded.is_some()), recorded) {
+        match (Inquiry::for_image(self.running, pinned.as_ref(), recorded.is_some()), recorded) {
             (Inquiry::Nothing { has_tag }, Some(facts)) => {
                 let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
                 Ok(InspectedImage { facts, tag, is_new: false })
@@ -114,7 +114,7 @@ impl ImageLookup<'_> {
             ImageAnswer::Read(image) => {
                 memory.set_resolved_for(key, &state);
                 let mut facts = inspected(&image);
-                let stays_unpinned = self.held.keeps_image() && reference.digest().is_none();
+                let stays_unpinned = self.running.keeps_image() && reference.digest().is_none();
                 if stays_unpinned && running == Some(&PinnedImage::Unpinned) {
                     facts.digest = None;
                 }
@@ -131,7 +131,7 @@ impl ImageLookup<'_> {
     pub fn age(&self) -> Duration {
         let (memory, key) = (&self.context.memory, &self.resource.key);
         let state = self.resource.state().unwrap_or_default();
-        let is_asked_for = !self.held.keeps_image() && !memory.is_resolved_for(key, &state);
+        let is_asked_for = !self.running.keeps_image() && !memory.is_resolved_for(key, &state);
         if is_asked_for { Duration::ZERO } else { self.context.settings.tag_memory() }
     }
 
@@ -144,13 +144,13 @@ impl ImageLookup<'_> {
         let mut images: Vec<Reference> = Vec::new();
         for image in providers {
             let Ok(named) = image.parse::<Reference>() else { continue };
-            if let Some(PinnedImage::Digest(digest)) = self.held.running_provider(image) {
+            if let Some(PinnedImage::Digest(digest)) = self.running.running_provider(image) {
                 images.extend(digest.parse().ok().map(|digest| named.pinned(digest)));
             }
             images.push(named);
         }
         if let Ok(named) = wanted.image.parse::<Reference>() {
-            let digest = match self.held.running(wanted) {
+            let digest = match self.running.running(wanted) {
                 Some(PinnedImage::Digest(digest)) => digest.parse().ok(),
                 Some(PinnedImage::Unpinned) | None => None,
             };

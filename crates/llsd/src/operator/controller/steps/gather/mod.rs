@@ -11,21 +11,25 @@ mod recorded_image;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::ObjectKind;
+use llsd_plan::objects::{ObjectKind, PlannedObject, names};
 use llsd_plan::plan::references::{self, References};
-use llsd_plan::plan::{Planning, plan_beside};
+use llsd_plan::plan::{Plan, Planning, plan_beside};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
-use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::resolve;
-use llsd_plan::rollout::RunningServer;
+use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::{RunningServer, unknown_hashes};
 use llsd_plan::status::TagNow;
 use llsd_registry::Wanted;
+use serde_json::Value;
 
 use crate::operator::controller::context::Context;
 use crate::operator::controller::registries::asker::Asker;
+use crate::operator::controller::requests::api;
 use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::steps::unwatched;
 use crate::operator::telemetry::traces::TARGET;
 use crate::provider_image::WANTED;
 use image_lookup::{Awaited, ImageLookup, InspectedImage, LATE};
@@ -34,22 +38,35 @@ use provider_images::ProviderImages;
 /// So often a resource is looked at whose registry takes long; its answer wakes it anyway.
 const SLOW: Duration = Duration::from_secs(30);
 
-/// How far gathering came.
+/// Why a resource cannot be planned now.
 #[derive(Debug)]
-pub enum Gathering {
-    Complete(Box<Gathered>),
+pub enum GatherError {
+    /// How the operator is configured, or what runs, is not known; `denials` say why.
+    NotReadable,
     /// A registry is being asked; its answer wakes the resource.
     Awaiting(Duration),
+    Api(kube::Error),
+}
+
+impl From<kube::Error> for GatherError {
+    fn from(error: kube::Error) -> Self {
+        Self::Api(error)
+    }
 }
 
 /// What was gathered for one resource.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub facts: Facts,
+    /// The resource's objects, as far as they are watched.
+    pub objects: Vec<LiveObject>,
     /// Where the tag of the image that runs points by now.
     pub tag: TagNow,
     /// A registry said just now some of what the facts hold of images.
     pub images_are_new: bool,
+    /// The live Deployment, where hashes of secrets say nothing because the operator's key is not known.
+    recorded: Option<Value>,
+    knows_hashes: bool,
     /// A registry takes long, which the status does not say yet; then nothing else is known.
     late: Option<Problem>,
 }
@@ -57,11 +74,20 @@ pub struct Gathered {
 impl Gathered {
     /// What planning makes of it.
     #[tracing::instrument(target = TARGET, level = "trace", skip_all)]
-    pub fn plan(&mut self, resource: &Resource, live: &[LiveObject]) -> Planning {
+    pub fn plan(&mut self, resource: &Resource) -> Planning {
         match self.late.take() {
-            None => plan_beside(resource, &mut self.facts, live),
+            None => plan_beside(resource, &mut self.facts, &self.objects),
             Some(late) => Planning::Unavailable { missing: vec![late], warnings: Vec::new() },
         }
+    }
+
+    /// The planned objects, in the order in which they are applied.
+    pub fn planned_objects(&self, resource: &Resource, plan: &Plan) -> Vec<PlannedObject> {
+        let mut planned = plan.objects.in_order();
+        if !self.knows_hashes {
+            unknown_hashes::keep_recorded(&mut planned, &resource.key, self.recorded.as_ref());
+        }
+        planned
     }
 }
 
@@ -71,10 +97,14 @@ impl Gathered {
 pub async fn gather(
     context: &Context,
     resource: &Resource,
-    live: &[LiveObject],
     denials: &Denials<'_>,
-) -> Result<Gathering, kube::Error> {
+) -> Result<Gathered, GatherError> {
     let (client, key) = (&context.client, &resource.key);
+    let mut objects = context.cache.live(key);
+    if !unwatched::complete(context, resource, &mut objects, denials).await? {
+        return Err(GatherError::NotReadable);
+    }
+    let live = &objects;
     let spec = resource.spec.as_ref();
     let mut references =
         spec.map(|spec| references::references(spec, &key.namespace)).unwrap_or_default();
@@ -96,13 +126,13 @@ pub async fn gather(
     ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
     context.cache.set_used(key, config_maps::watched(&references, key));
 
-    let held = RunningServer::find(resource, live);
+    let running = RunningServer::find(resource, live);
     // Registries first: whoever has to wait for one has read nothing in vain.
     let images =
-        Box::pin(images(context, resource, &references, live, &held, &facts, denials)).await?;
+        Box::pin(images(context, resource, &references, live, &running, &facts, denials)).await?;
     let (image, providers) = match images {
         Ok(images) => images,
-        Err(awaited) => return Ok(awaiting(resource, awaited)),
+        Err(awaited) => return awaiting(resource, awaited, objects),
     };
     let (secrets, config_maps, claims) = futures::join!(
         context.secrets.facts(client, key, &references),
@@ -119,17 +149,27 @@ pub async fn gather(
     facts.external_providers = providers.facts;
     let tag = image.tag.beside(providers.tags);
     let images_are_new = image.is_new || providers.are_new;
-    let gathered = Gathered { facts, tag, images_are_new, late: None };
-    Ok(Gathering::Complete(Box::new(gathered)))
+    let knows_hashes = context.secrets.key().is_shared();
+    let recorded = if knows_hashes { None } else { deployment(client, key).await? };
+    Ok(Gathered { facts, objects, tag, images_are_new, recorded, knows_hashes, late: None })
+}
+
+async fn deployment(client: &Client, key: &Key) -> kube::Result<Option<Value>> {
+    let api = api::owned_in(client, &key.namespace, ObjectKind::Deployment);
+    Ok(api.get_opt(&names::deployment(&key.name)).await?.map(|live| live.json))
 }
 
 /// What to do while a registry does not answer: nothing, but once it takes long the status says so.
-fn awaiting(resource: &Resource, Awaited { field, image, since }: Awaited) -> Gathering {
+fn awaiting(
+    resource: &Resource,
+    Awaited { field, image, since }: Awaited,
+    objects: Vec<LiveObject>,
+) -> Result<Gathered, GatherError> {
     let is_told = resource.generation.is_some()
         && resource.status["observedGeneration"].as_i64() == resource.generation;
     match LATE.checked_sub(since).filter(|rest| !rest.is_zero()) {
-        Some(rest) => Gathering::Awaiting(rest),
-        None if is_told => Gathering::Awaiting(SLOW),
+        Some(rest) => Err(GatherError::Awaiting(rest)),
+        None if is_told => Err(GatherError::Awaiting(SLOW)),
         None => {
             let late = Some(Problem {
                 path: FieldPath::spec().key(field),
@@ -137,7 +177,7 @@ fn awaiting(resource: &Resource, Awaited { field, image, since }: Awaited) -> Ga
                 message: format!("the registry of {image} has not answered yet"),
                 remedy: "it is waited for; check the registry if this does not change".to_owned(),
             });
-            Gathering::Complete(Box::new(Gathered { late, ..Gathered::default() }))
+            Ok(Gathered { objects, late, ..Gathered::default() })
         }
     }
 }
@@ -148,7 +188,7 @@ async fn images(
     resource: &Resource,
     references: &References,
     live: &[LiveObject],
-    held: &RunningServer<'_>,
+    running: &RunningServer<'_>,
     facts: &Facts,
     denials: &Denials<'_>,
 ) -> Result<Result<(InspectedImage, ProviderImages), Awaited>, kube::Error> {
@@ -168,7 +208,7 @@ async fn images(
         wanted: Wanted::Base,
     };
     let of_providers = Asker { wanted: WANTED, ..asker.clone() };
-    let lookup = ImageLookup { context, resource, live, held, asker, field: "distribution" };
+    let lookup = ImageLookup { context, resource, live, running, asker, field: "distribution" };
     let lookup_of_providers =
         ImageLookup { asker: of_providers, field: "externalProviders", ..lookup };
     lookup.forget_others(&wanted, &references.provider_images);
@@ -184,7 +224,7 @@ async fn images(
     };
     context.lookups.settle(key);
     image.facts.carries_base =
-        held.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
+        running.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
     let is_unread = |provider: &ExternalProviderFacts| provider.unavailable.is_some();
     if image.facts.unavailable.is_some() || external.facts.values().any(is_unread) {
         // Whoever fixes a pull secret need not wait until what was read before is old.

@@ -54,7 +54,7 @@ impl ImageLookup<'_> {
         found: &mut ProviderImages,
     ) -> Result<ExternalProviderFacts, Awaited> {
         let named = reference.digest().map(ToString::to_string);
-        let running = self.held.running_provider(image);
+        let running = self.running.running_provider(image);
         let running = RunningImage::from_pinned(running.as_ref(), named.as_deref());
         let recorded = match &running {
             Some(RunningImage { digest, .. }) => {
@@ -62,18 +62,20 @@ impl ImageLookup<'_> {
             }
             None => None,
         };
-        let (facts, has_tag) =
-            match (Inquiry::for_image(self.held, running.as_ref(), recorded.is_some()), recorded) {
-                (Inquiry::Nothing { has_tag }, Some(facts)) => (facts, has_tag),
-                (Inquiry::Running { digest, has_tag }, _) if let Ok(digest) = digest.parse() => {
-                    let pinned = reference.pinned(digest);
-                    (self.asked(&pinned, Duration::MAX, None, found).await?, has_tag)
-                }
-                (Inquiry::Named { or_running: true }, recorded) => {
-                    return self.asked(reference, age, recorded, found).await;
-                }
-                _ => return self.asked(reference, age, None, found).await,
-            };
+        let (facts, has_tag) = match (
+            Inquiry::for_image(self.running, running.as_ref(), recorded.is_some()),
+            recorded,
+        ) {
+            (Inquiry::Nothing { has_tag }, Some(facts)) => (facts, has_tag),
+            (Inquiry::Running { digest, has_tag }, _) if let Ok(digest) = digest.parse() => {
+                let pinned = reference.pinned(digest);
+                (self.asked(&pinned, Duration::MAX, None, found).await?, has_tag)
+            }
+            (Inquiry::Named { or_running: true }, recorded) => {
+                return self.asked(reference, age, recorded, found).await;
+            }
+            _ => return self.asked(reference, age, None, found).await,
+        };
         if has_tag && facts.unavailable.is_none() {
             let tag = self.tag_now(reference, facts.digest.as_deref(), true).await;
             found.tags.push((image.to_owned(), tag));

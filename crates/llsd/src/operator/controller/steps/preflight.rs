@@ -1,5 +1,5 @@
-//! Has a change judged by its own image before running pods are replaced: looks what its Job says, and makes
-//! that Job. Pods are looked at only while a Job goes on.
+//! The preflight of a change by its own image, before running pods are replaced: what its Job says, and the
+//! creation of that Job. Pods are looked at only while a Job goes on.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +23,17 @@ const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 /// So much later than the operator does the cluster give up on a Job.
 const AFTERWARDS: i64 = 60;
 
-/// What is known of the judgement of the planned Deployment; nothing where none is needed.
+/// What is known of the preflight of the planned Deployment; nothing where none is needed.
 pub async fn look(
     context: &Context,
     resource: &Resource,
     plan: &Plan,
     planned: &PlannedObject,
-    running: &ClusterState,
+    state: &ClusterState,
 ) -> Result<Option<Preflight>, WriteFailure> {
-    let Some(whole) = &running.deployment else { return Ok(None) };
+    let Some(whole) = &state.deployment else { return Ok(None) };
     let Some(question) = Question::for_change(resource, planned, whole) else { return Ok(None) };
-    let mut objects = running.objects.iter();
+    let mut objects = state.objects.iter();
     let job = objects.find(|live| live.is_named(ObjectKind::Job, &question.job) && !live.deleting);
     let seen = match job.filter(|_| question.remembered.is_none()) {
         Some(_) => Seen::from_pods(&pods(context, resource, &question.job).await?),
@@ -43,21 +43,28 @@ pub async fn look(
         job: job.and_then(LiveObject::job),
         seen,
         not_made: context.memory.job_not_made(&resource.key, &question.job),
-        now: running.now,
+        now: state.now,
         deadline: seconds(context),
     };
     let field = |path: &str| preflight::field_of(resource, plan, path);
     Ok(Some(preflight::decide(&question, &asked, field)))
 }
 
-/// Makes the Job of a change that is to be judged and has none, unless enough go on already. One that cannot
-/// be made is tried again.
-pub async fn start(context: &Context, resource: &Resource, plan: &Plan, preflight: &Preflight) {
+/// Creates the Job of a change that needs a preflight and has none, unless enough go on already. One that
+/// cannot be created is tried again.
+pub async fn start<W: Writer>(
+    context: &Context,
+    writer: &mut W,
+    resource: &Resource,
+    plan: &Plan,
+    preflight: &Preflight,
+    state: &ClusterState,
+) {
     let is_full = context.cache.jobs_under_way() >= context.settings.preflight_jobs;
     if is_full || !matches!(preflight.state, State::ToBeAsked(_)) {
         return;
     }
-    let made = make(context, resource, plan, &preflight.job).await;
+    let made = create(context, writer, resource, plan, &preflight.job, state).await;
     if let Err(WriteFailure { object, message, .. }) = &made {
         tracing::warn!(resource = %resource.key, object, why = message, "not made");
     }
@@ -65,15 +72,17 @@ pub async fn start(context: &Context, resource: &Resource, plan: &Plan, prefligh
     context.memory.set_job_made(&resource.key, &preflight.job, made);
 }
 
-async fn make(
+async fn create<W: Writer>(
     context: &Context,
+    writer: &mut W,
     resource: &Resource,
     plan: &Plan,
     job: &str,
+    state: &ClusterState,
 ) -> Result<(), WriteFailure> {
     let template = plan.objects.deployment.spec.as_ref().map(|spec| &spec.template);
     let Some(template) = template else { return Ok(()) };
-    let claims = claims(plan, &context.cache.live(&resource.key));
+    let claims = claims(plan, &state.objects);
     let binds = claims.values().any(|claim| *claim == ClaimUse::OnTheirNode);
     let node = if binds { node(context, &resource.key, job).await? } else { None };
     let judging = PreflightJob {
@@ -85,7 +94,6 @@ async fn make(
         node: node.as_deref(),
         seconds: seconds(context) + AFTERWARDS,
     };
-    let writer = Writer::new(context, resource);
     for object in judging.objects() {
         if let Creation::Exists(found) = writer.create(&object).await? {
             if LiveObject::owned_by(object.kind, &found, resource).is_none() {

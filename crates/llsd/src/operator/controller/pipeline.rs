@@ -1,0 +1,105 @@
+//! The steps of a reconcile from what a resource asks for to what the cluster holds: gather, plan, survey,
+//! decide, apply and prune. A reconcile runs them with a writer that writes, `llsd diff` with one that only
+//! asks what would change; so both decide alike. Each step takes what it needs as arguments and has its own
+//! error; before them a resource is parsed, and after them a reconcile observes and reports.
+
+use llsd_plan::plan::{Plan, Planning};
+use llsd_plan::resource::Resource;
+use llsd_plan::rollout::{self, ClusterState, WriteFailure};
+use llsd_plan::status::Applied;
+
+use super::context::Context;
+use super::state::rights::Denials;
+use super::steps::apply::{self, apply};
+use super::steps::gather::{GatherError, Gathered, gather};
+use super::steps::prune::prune;
+use super::steps::survey::survey;
+use super::steps::writer::Writer;
+use crate::operator::telemetry::traces;
+
+/// What became of the plan, where there was one.
+pub type CarriedOut = Option<Result<Applied, WriteFailure>>;
+
+/// How far the steps came.
+#[derive(Debug)]
+pub struct Progress {
+    pub gathered: Gathered,
+    pub planning: Planning,
+    /// What the cluster holds now.
+    pub state: ClusterState,
+    pub carried_out: CarriedOut,
+}
+
+impl Progress {
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.planning {
+            Planning::Planned(plan) => Some(plan),
+            Planning::Refused(_) | Planning::Unavailable { .. } => None,
+        }
+    }
+}
+
+/// Why a resource was left as it is.
+#[derive(Debug)]
+pub enum Stopped {
+    Gather(GatherError),
+    /// What is no longer asked for could not be looked at.
+    Prune(kube::Error),
+}
+
+/// Runs the steps.
+pub async fn run<W: Writer>(
+    context: &Context,
+    resource: &Resource,
+    writer: &mut W,
+    denials: &Denials<'_>,
+) -> Result<Progress, Stopped> {
+    let mut gathered = gather(context, resource, denials).await.map_err(Stopped::Gather)?;
+    let planning = gathered.plan(resource);
+    let (state, carried_out) = match &planning {
+        Planning::Planned(plan) => {
+            roll_out(context, resource, writer, plan, &gathered, denials).await?
+        }
+        Planning::Unavailable { .. } => {
+            let state = ClusterState::of_objects(gathered.objects.clone());
+            apply::account(writer, resource, &state).await;
+            (state, None)
+        }
+        Planning::Refused(_) => (ClusterState::of_objects(gathered.objects.clone()), None),
+    };
+    Ok(Progress { gathered, planning, state, carried_out })
+}
+
+async fn roll_out<W: Writer>(
+    context: &Context,
+    resource: &Resource,
+    writer: &mut W,
+    plan: &Plan,
+    gathered: &Gathered,
+    denials: &Denials<'_>,
+) -> Result<(ClusterState, CarriedOut), Stopped> {
+    let planned = gathered.planned_objects(resource, plan);
+    let objects = &gathered.objects;
+    let mut state = match survey(context, resource, plan, &planned, objects, denials).await {
+        Ok(state) => state,
+        Err(failure) => {
+            return Ok((ClusterState::of_objects(objects.clone()), Some(Err(failure))));
+        }
+    };
+    let image_override = plan.image.image_override();
+    let rollout = traces::decide(|| rollout::decide(resource, planned, image_override, &state));
+    let written = apply(context, writer, resource, plan, &rollout, &state).await;
+    state.put(written.objects);
+    let mut applied = match written.result {
+        Ok(applied) => applied,
+        Err(failure) => return Ok((state, Some(Err(failure)))),
+    };
+    let pruned = prune(context, writer, resource, plan, &applied, &state.objects, denials).await;
+    let pruned = pruned.map_err(Stopped::Prune)?;
+    for (kind, name) in pruned.deleted {
+        state.objects.retain(|object| !object.is_named(kind, &name));
+        applied.deleted.push(format!("{} {name}", kind.name()));
+    }
+    applied.undeleted = pruned.undeleted;
+    Ok((state, Some(Ok(applied))))
+}

@@ -1,0 +1,113 @@
+//! What the cluster holds of the planned objects: what the watches have shown, and what they cannot show. Of
+//! a kind whose watch is not in sync each planned object is read. Secrets are not watched, so the one that is
+//! planned is read each time; and where the Deployment may keep the template that it has, all of it is read.
+
+use k8s_openapi::jiff::Timestamp;
+use llsd_plan::live::LiveObject;
+use llsd_plan::objects::{ObjectKind, PlannedObject};
+use llsd_plan::plan::Plan;
+use llsd_plan::resource::Resource;
+use llsd_plan::rollout::preflight::may_need_preflight;
+use llsd_plan::rollout::retention::Names;
+use llsd_plan::rollout::{self, ClusterState, Refused, WriteFailure};
+
+use super::unwatched::{Found, is_out_of_sync, look};
+use super::writer::ObjectRequests;
+use super::{history, preflight};
+use crate::operator::controller::context::Context;
+use crate::operator::controller::state::api_error::failure;
+use crate::operator::controller::state::rights::Denials;
+use crate::operator::telemetry::traces::TARGET;
+
+/// What there is of `planned`, beside the `objects` that are known of the resource.
+#[tracing::instrument(target = TARGET, level = "trace", skip_all)]
+pub async fn survey(
+    context: &Context,
+    resource: &Resource,
+    plan: &Plan,
+    planned: &[PlannedObject],
+    objects: &[LiveObject],
+    denials: &Denials<'_>,
+) -> Result<ClusterState, WriteFailure> {
+    let key = &resource.key;
+    let mut state = ClusterState {
+        objects: objects.to_vec(),
+        gone: context.memory.secrets_gone(key, &Names::new()),
+        now: Timestamp::now().as_second(),
+        ..ClusterState::default()
+    };
+    let secret = planned.iter().find(|object| object.kind == ObjectKind::Secret);
+    context.secrets.keep_reading(key, secret.map(|secret| secret.name.as_str()));
+    for PlannedObject { kind, name, .. } in planned {
+        if is_out_of_sync(context, *kind, &key.namespace) {
+            let found = look(context, resource, *kind, name, denials).await;
+            let found = found.map_err(|error| failure(&context.rights, *kind, name, &error))?;
+            if found == Found::Foreign {
+                state.foreign.push((*kind, name.clone()));
+            }
+            found.put_into(&mut state.objects, *kind, name);
+        }
+    }
+    let requests = ObjectRequests::new(context, resource);
+    for object in planned {
+        match object.kind {
+            ObjectKind::Secret => survey_secret(requests, object, &mut state).await?,
+            ObjectKind::Deployment => {
+                survey_deployment(context, requests, plan, object, &mut state).await?;
+            }
+            _ => {}
+        }
+    }
+    Ok(state)
+}
+
+async fn survey_secret(
+    requests: ObjectRequests<'_>,
+    planned: &PlannedObject,
+    state: &mut ClusterState,
+) -> Result<(), WriteFailure> {
+    let found = match requests.fetch(planned.kind, &planned.name).await {
+        Ok(found) => found,
+        // Then creating it fails too, in its turn, and says so.
+        Err(failure) if failure.refused == Refused::Forbidden => None,
+        Err(failure) => return Err(failure),
+    };
+    let Some(found) = found else { return Ok(()) };
+    match LiveObject::owned_by(planned.kind, &found, requests.resource) {
+        Some(own) => state.objects.push(own),
+        None => state.foreign.push((planned.kind, planned.name.clone())),
+    }
+    Ok(())
+}
+
+/// The template that a return goes back to, the whole Deployment, and the preflight's answer, each where the
+/// decision about the Deployment needs it.
+async fn survey_deployment(
+    context: &Context,
+    requests: ObjectRequests<'_>,
+    plan: &Plan,
+    planned: &PlannedObject,
+    state: &mut ClusterState,
+) -> Result<(), WriteFailure> {
+    let resource = requests.resource;
+    let image_override = plan.image.image_override();
+    let live = state.counterpart(planned);
+    let keeps = rollout::keeps_template(resource, planned, image_override, live);
+    let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live);
+    if let Some((back, uid)) = back.zip(live.map(|live| live.uid.clone())) {
+        let template = history::template(context, &resource.key, &uid, &back.to).await;
+        let unread = |error| failure(&context.rights, planned.kind, &planned.name, &error);
+        state.back = Some((back, template.map_err(unread)?));
+    }
+    let goes_back = state.back.as_ref().is_some_and(|(_, to)| to.is_some());
+    let may_need_preflight = !keeps
+        && !goes_back
+        && may_need_preflight(resource, planned, plan.preflight, &state.objects);
+    if keeps || may_need_preflight {
+        state.deployment = requests.fetch(planned.kind, &planned.name).await?;
+    }
+    if may_need_preflight {
+        state.preflight = preflight::look(context, resource, plan, planned, state).await?;
+    }
+    Ok(())
+}
