@@ -4,20 +4,46 @@ use std::time::Duration;
 
 use llsd_plan::plan::Planning;
 use llsd_plan::problems::{Findings, Reason};
+use llsd_plan::resource::Key;
 use llsd_plan::rollout::Refused;
 use llsd_plan::status::Applied;
 
-use super::pipeline::CarriedOut;
-use crate::operator::controller::state::queue::Next;
-use crate::operator::controller::state::settings::Settings;
-use crate::operator::controller::steps::observe::Observation;
-use crate::operator::telemetry::Reconcile;
+use super::context::Context;
+use super::pipeline::{CarriedOut, Progress};
+use super::state::queue::Next;
+use super::state::settings::Settings;
+use super::steps::observe::Observation;
+use crate::operator::telemetry::{Generation, Reconcile};
 
 /// How soon an object that stands in the way, or a kind that is not served, is looked for again.
 const IN_THE_WAY: Duration = Duration::from_secs(10);
 
 /// How soon it is looked what a preflight says.
 const PREFLIGHT: Duration = Duration::from_secs(2);
+
+/// Counts and logs what was found and done, and remembers what the resource waits for.
+pub fn record(context: &Context, key: &Key, progress: &Progress) {
+    context.secrets.set_waiting(key, progress.planning.waits_for_a_secret());
+    if let Planning::Refused(findings) = &progress.planning {
+        findings.problems.iter().for_each(|problem| context.metrics.problem(problem.reason));
+        context.metrics.config_generation(Generation::Failed);
+    }
+    let Some(plan) = progress.plan() else { return };
+    if !plan.withheld.is_empty() {
+        context.served.look_soon();
+    }
+    let Some(Ok(applied)) = &progress.carried_out else { return };
+    if let Some(config) = plan.objects.config_map.as_ref().filter(|_| plan.generated.is_some()) {
+        let name = config.metadata.name.as_deref().unwrap_or_default();
+        let is_written = applied.written.contains(&format!("ConfigMap {name}"));
+        let result = if is_written { Generation::Written } else { Generation::Unchanged };
+        context.metrics.config_generation(result);
+    }
+    if !applied.written.is_empty() || !applied.deleted.is_empty() {
+        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
+        tracing::info!(resource = %key, written, deleted, "applied");
+    }
+}
 
 /// How it is counted, and what is next. What was refused for want of a right is tried again: nobody
 /// tells when it is granted.

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::status::{Applying, Limitation, Pass, TagNow};
 
 use super::context::Context;
-use super::outcome::{next_look, outcome};
+use super::outcome::{next_look, outcome, record};
 use super::pipeline::{self, Progress, Stopped};
 use super::record_image;
 use super::state::api_error::safe_message;
@@ -19,7 +18,7 @@ use super::steps::observe::{self, Observation, observe};
 use super::steps::report::report;
 use super::steps::unwatched;
 use super::steps::writer::ClusterWriter;
-use crate::operator::telemetry::{Generation, Reconcile, traces};
+use crate::operator::telemetry::{Reconcile, traces};
 
 /// Works on one resource, which the cache parses.
 pub async fn reconcile(context: &Context, key: &Key) -> (Reconcile, Next) {
@@ -90,7 +89,7 @@ async fn conclude(
     denials: &Denials<'_>,
 ) -> kube::Result<(Reconcile, Next)> {
     let key = &resource.key;
-    take_note(context, key, &progress);
+    record(context, key, &progress);
     if let Some(Ok(applied)) = &mut progress.carried_out {
         if context.memory.defers_report(resource, applied, context.queue.is_busy()) {
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
@@ -131,28 +130,4 @@ async fn tell(
     limits.extend(unwatched::limitations(context, &resource.key, plan, lacks_its_image));
     report(context, resource, pass, now, &gathered.tag, &limits).await?;
     Ok(outcome(&context.settings, planning, carried_out, now, is_denied))
-}
-
-/// Counts and logs what was found and done, and remembers what the resource waits for.
-fn take_note(context: &Context, key: &Key, progress: &Progress) {
-    context.secrets.set_waiting(key, progress.planning.waits_for_a_secret());
-    if let Planning::Refused(findings) = &progress.planning {
-        findings.problems.iter().for_each(|problem| context.metrics.problem(problem.reason));
-        context.metrics.config_generation(Generation::Failed);
-    }
-    let Some(plan) = progress.plan() else { return };
-    if !plan.withheld.is_empty() {
-        context.served.look_soon();
-    }
-    let Some(Ok(applied)) = &progress.carried_out else { return };
-    if let Some(config) = plan.objects.config_map.as_ref().filter(|_| plan.generated.is_some()) {
-        let name = config.metadata.name.as_deref().unwrap_or_default();
-        let is_written = applied.written.contains(&format!("ConfigMap {name}"));
-        let result = if is_written { Generation::Written } else { Generation::Unchanged };
-        context.metrics.config_generation(result);
-    }
-    if !applied.written.is_empty() || !applied.deleted.is_empty() {
-        let (written, deleted) = (applied.written.join(", "), applied.deleted.join(", "));
-        tracing::info!(resource = %key, written, deleted, "applied");
-    }
 }
