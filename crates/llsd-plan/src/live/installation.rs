@@ -6,18 +6,11 @@ use std::fmt::Write;
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
+use super::image_pull::pull_failed;
 use crate::resource::external::INSTALL;
 
 /// As much as a person reads.
 const WORDS_BYTES: usize = 1000;
-/// Why a container waits whose image is not to be had.
-const CANNOT_PULL: [&str; 5] = [
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "ErrImageNeverPull",
-    "ImageInspectError",
-];
 
 /// How far one init container is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +41,7 @@ fn of_container(container: &ContainerStatus) -> Installation {
     }
     let waiting = state.and_then(|state| state.waiting.as_ref());
     let cannot_pull = waiting.and_then(|waiting| {
-        let reason = waiting.reason.as_deref().filter(|reason| CANNOT_PULL.contains(reason))?;
+        let reason = waiting.reason.as_deref().filter(|reason| pull_failed(reason))?;
         let message = waiting.message.as_deref().unwrap_or_default();
         Some(format!("the image cannot be pulled ({reason}): {message}"))
     });

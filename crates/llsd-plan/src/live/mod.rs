@@ -2,6 +2,7 @@
 
 mod claim;
 mod deployment;
+pub mod image_pull;
 pub mod installation;
 mod job;
 mod object;

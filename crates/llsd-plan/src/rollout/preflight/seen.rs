@@ -4,11 +4,8 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod}
 
 use super::provenance::of_init;
 use super::result::PreflightResult;
+use crate::live::image_pull::cannot_pull;
 use crate::live::installation::install_words;
-
-/// Why a container waits where its image is not to be had.
-const CANNOT_PULL: [&str; 4] =
-    ["ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"];
 
 /// What is seen of a Job's pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +37,7 @@ fn of_pod(pod: &Pod) -> Seen {
     let judge = status.container_statuses.iter().flatten().next();
     for container in installs.clone().chain(judge) {
         if let Some((reason, message)) = waits(container)
-            && CANNOT_PULL.contains(&reason.as_str())
+            && cannot_pull(&reason)
         {
             let why = format!("{} ({reason}): {message}", container.image);
             return Seen::CannotPull { container: container.name.clone(), why };
