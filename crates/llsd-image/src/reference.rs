@@ -54,6 +54,11 @@ impl Reference {
         format!("{}/{}", self.host, self.repository)
     }
 
+    /// What has this digest in the repository, whatever its tag.
+    pub fn name_at(&self, digest: &Digest) -> String {
+        format!("{}@{digest}", self.name())
+    }
+
     /// The same reference pinned to `digest`.
     #[must_use]
     pub fn pinned(&self, digest: Digest) -> Self {

@@ -13,6 +13,7 @@ use crate::facts::ExternalProviderFacts;
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::external::{self, Listed};
 use crate::server::paths::PROVIDERS_D;
+use crate::values::image_name::pinned;
 use llsd_yaml::document::{Node, Origin};
 
 /// What an image provides under one id.
@@ -122,15 +123,11 @@ fn install(draft: &mut Draft<'_>, listed: &Listed<'_>, provided: &Provided) {
         return;
     }
     let digest = draft.facts.external_providers.get(&provider.image);
-    let digest = digest.and_then(|facts| facts.digest.as_ref());
-    let image = match digest.filter(|_| !provider.image.contains('@')) {
-        Some(digest) => format!("{}@{digest}", provider.image),
-        None => provider.image.clone(),
-    };
+    let digest = digest.and_then(|facts| facts.digest.as_deref());
     draft.external.push(ExternalInstall {
         provider_id: id.to_owned(),
         api: provided.api.clone(),
-        image,
+        image: pinned(&provider.image, digest),
         pull_policy: provider.image_pull_policy,
         path: path.clone(),
         container: container.clone(),

@@ -21,6 +21,7 @@ use crate::objects::{
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::resource::image::{self, RequestedImage};
 use crate::resource::{Key, Resource};
+use crate::values::image_name::pinned;
 
 /// Everything that would be applied for one resource.
 #[derive(Clone, Debug)]
@@ -230,13 +231,6 @@ fn unknown_security(facts: &Facts) -> Option<Problem> {
         message: format!("whether the cluster serves {} cannot be told now", api.name()),
         remedy: "see that the API server behind it answers; it is asked again".to_owned(),
     })
-}
-
-fn pinned(image: &str, digest: Option<&str>) -> String {
-    match digest {
-        Some(digest) if !image.contains('@') => format!("{image}@{digest}"),
-        _ => image.to_owned(),
-    }
 }
 
 /// The external providers that either file has.

@@ -4,6 +4,7 @@
 use super::number::{Number, OGX, ServerFamily};
 use super::set::Releases;
 use super::table::Release;
+use crate::values::image_name::split_digest;
 
 /// From here on a number can only be OGX's, or of an image that counts by itself.
 const FIRST_OF_OGX: u32 = 1;
@@ -108,7 +109,7 @@ pub fn release_of_server(
 
 /// Whether a part of the image's path is a word that begins with `ogx`.
 fn names_ogx(image: &str) -> bool {
-    let name = image.split('@').next().unwrap_or_default();
+    let (name, _) = split_digest(image);
     let path = name.split_once('/').map_or(name, |(_, path)| path);
     let path = path.rsplit_once(':').map_or(path, |(path, _)| path);
     path.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.starts_with(OGX))
@@ -116,7 +117,7 @@ fn names_ogx(image: &str) -> bool {
 
 /// The release that an image's tag names, if it is one: `0.6.1`, `v0.6.1-rc1`.
 fn release_of_tag(image: &str) -> Option<&str> {
-    let name = image.split('@').next()?;
+    let (name, _) = split_digest(image);
     let tag = name.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/'))?;
     let numbers = tag.trim_start_matches('v').split(['-', '+']).next()?;
     let parts: Vec<&str> = numbers.split('.').collect();

@@ -4,6 +4,7 @@
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::resource::Resource;
 use crate::resource::image::RequestedImage;
+use crate::values::image_name::split_digest;
 
 /// What the Deployment of a resource runs, known before anything is planned.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,8 +61,8 @@ impl PinnedImage {
         if live == wanted {
             return Some(Self::Unpinned);
         }
-        let digest = live.strip_prefix(wanted)?.strip_prefix('@')?;
-        Some(Self::Digest(digest.to_owned()))
+        let (name, digest) = split_digest(live);
+        digest.filter(|_| name == wanted).map(|digest| Self::Digest(digest.to_owned()))
     }
 }
 

@@ -14,6 +14,7 @@ use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
 use crate::rollout::KeepCause;
+use crate::values::image_name::split_digest;
 use crate::values::sha256;
 
 /// What `activeDistribution` is for an image without a name.
@@ -79,12 +80,12 @@ pub(super) fn resolved(
     let kept = stage.applied().is_some_and(|applied| applied.kept.is_some());
     let live = observed.live.deployment.as_ref().and_then(|live| live.image.as_deref());
     let runs = live.filter(|_| kept).unwrap_or(planned);
-    let (image, digest) = match runs.split_once('@') {
-        Some((image, digest)) => (image, Some(digest.to_owned())),
-        None => (runs, None),
+    let (image, digest) = split_digest(runs);
+    let mut resolved = ResolvedDistribution {
+        image: Some(image.to_owned()),
+        digest: digest.map(str::to_owned),
+        ..Default::default()
     };
-    let mut resolved =
-        ResolvedDistribution { image: Some(image.to_owned()), digest, ..Default::default() };
     if runs == planned {
         resolved.config_source = Some(config_source(plan, observed).to_owned());
         resolved.config_hash = plan.base.as_ref().map(|base| sha256::hex(&base.text));

@@ -54,7 +54,7 @@ impl Repository<'_> {
 
     /// The manifest of this digest.
     pub async fn manifest_at(&self, digest: &Digest) -> Result<Bytes, Error> {
-        let what = format!("{}@{digest}", self.reference.name());
+        let what = self.reference.name_at(digest);
         let response = self.manifest_request(Method::GET, &digest.to_string()).await?;
         let content = body(response, self.limits().manifest, &what).await?;
         verified(&content, digest, what)?;

@@ -106,6 +106,6 @@ async fn pushed(
     };
     access.writing(reference, remarks, write).await.map_err(|error| error.to_string())?;
     let signed = if key.is_some() { ", signed" } else { ", not signed: there is no key" };
-    eprintln!("{}@{}{signed}", reference.name(), image.digest());
+    eprintln!("{}{signed}", reference.name_at(&image.digest()));
     Ok(())
 }

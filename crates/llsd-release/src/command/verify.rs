@@ -38,8 +38,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<String, String> {
     };
     let verified = verify(&digest, image, &key, read).await.map_err(|error| error.to_string())?;
     if !verified.is_signed {
-        return Err(format!("{}@{digest} has no signature of this key", image.name()));
+        return Err(format!("{} has no signature of this key", image.name_at(&digest)));
     }
     let kinds = verified.attestations.iter().map(|(kind, _)| format!("attested: {kind}\n"));
-    Ok(format!("signed: {}@{digest}\n{}", image.name(), kinds.collect::<Vec<String>>().concat()))
+    Ok(format!("signed: {}\n{}", image.name_at(&digest), kinds.collect::<Vec<String>>().concat()))
 }
