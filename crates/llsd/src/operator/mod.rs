@@ -1,5 +1,6 @@
 //! The operator: what `llsd run` starts and keeps running.
 
+mod backoff;
 mod bounded;
 pub mod controller;
 pub mod health;

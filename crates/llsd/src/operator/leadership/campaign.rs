@@ -2,7 +2,6 @@
 //! `decide`, and what is written in `record`.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -13,6 +12,7 @@ use super::record;
 use super::seen::Seen;
 use super::store::Store;
 use super::{Leadership, Settings};
+use crate::operator::backoff::jittered;
 use crate::operator::bounded::RequestError;
 
 /// Stands for election as long as the future is polled, until `stop` completes. Then it gives the
@@ -104,7 +104,7 @@ impl Campaign {
             Err(RequestError::Stale) => {
                 // Soon: a leader wants to know whether it still is one.
                 self.up_to_date = false;
-                Instant::now() + jittered(self.settings.retry_period / 10)
+                Instant::now() + jittered(self.settings.retry_period / 10, 0.25)
             }
             // Without an answer the write may have been done or not. The same write again is
             // refused in the first case, and does all there is to do in the second.
@@ -149,7 +149,7 @@ impl Campaign {
 
     /// At once, if waiting for the answer took longer than that.
     fn retry_after(&self, began: Instant) -> Instant {
-        began + jittered(self.settings.retry_period)
+        began + jittered(self.settings.retry_period, 0.25)
     }
 
     async fn give_back(&mut self) {
@@ -172,9 +172,4 @@ impl Campaign {
             }
         }
     }
-}
-
-/// Up to a quarter longer, so that replicas that failed together do not come back together.
-fn jittered(duration: Duration) -> Duration {
-    duration.mul_f64(1.0 + fastrand::f64() / 4.0)
 }

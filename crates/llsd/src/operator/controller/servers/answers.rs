@@ -12,6 +12,7 @@ use llsd_plan::resource::Key;
 use llsd_plan::status::ServerAnswer;
 use tokio::time::Instant;
 
+use crate::operator::backoff::jittered;
 use crate::operator::controller::state::queue::{Next, Queue};
 use crate::operator::controller::state::turns::Turns;
 
@@ -162,7 +163,7 @@ impl Known {
         }
         let next = if let ServerAnswer::Answered(_) = answer {
             asked.failures = 0;
-            Next::After(poll.mul_f64(1.0 + 0.1 * fastrand::f64()))
+            Next::After(jittered(poll, 0.1))
         } else {
             asked.failures = asked.failures.saturating_add(1);
             Next::Retry

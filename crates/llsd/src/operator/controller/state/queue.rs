@@ -10,6 +10,8 @@ use tokio::time::{Instant, sleep_until};
 
 use llsd_plan::resource::Key;
 
+use crate::operator::backoff::Backoff;
+
 /// What becomes of a resource after a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -24,8 +26,8 @@ pub enum Next {
     Retry,
 }
 
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-const LONGEST_RETRY: Duration = Duration::from_mins(2);
+const RETRY: Backoff =
+    Backoff { first: Duration::from_millis(500), longest: Duration::from_mins(2) };
 
 #[derive(Debug, Default)]
 pub struct Queue {
@@ -96,7 +98,7 @@ impl Queue {
         let at = match next {
             Next::Retry => {
                 slot.failures = slot.failures.saturating_add(1);
-                Some(now + retry_delay(slot.failures))
+                Some(now + RETRY.delay(slot.failures))
             }
             Next::After(delay) => {
                 slot.failures = 0;
@@ -173,12 +175,6 @@ impl Slot {
     fn is_idle(&self) -> bool {
         self.due.is_none() && !self.in_flight && self.again.is_none() && self.failures == 0
     }
-}
-
-/// Doubled each time, with up to a quarter of chance: what failed together is not tried together.
-fn retry_delay(failures: u32) -> Duration {
-    let doubled = FIRST_RETRY.saturating_mul(1 << failures.saturating_sub(1).min(16));
-    doubled.min(LONGEST_RETRY).mul_f64(1.0 + 0.25 * fastrand::f64())
 }
 
 #[cfg(test)]
@@ -259,9 +255,9 @@ mod tests {
             waits.push(begun.elapsed());
             queue.done(&taken, Next::Retry);
         }
-        assert!(waits[1] >= FIRST_RETRY && waits[1] <= FIRST_RETRY.mul_f64(1.25));
+        assert!(waits[1] >= RETRY.first && waits[1] <= RETRY.first.mul_f64(1.25));
         assert!(waits[5] > waits[2] * 3);
-        assert!(waits[11] >= LONGEST_RETRY && waits[11] <= LONGEST_RETRY.mul_f64(1.25));
+        assert!(waits[11] >= RETRY.longest && waits[11] <= RETRY.longest.mul_f64(1.25));
         let taken = queue.next().await;
         queue.done(&taken, Next::Rest);
         queue.add(&key("a"));
@@ -269,7 +265,7 @@ mod tests {
         queue.done(&taken, Next::Retry);
         let begun = Instant::now();
         queue.next().await;
-        assert!(begun.elapsed() <= FIRST_RETRY.mul_f64(1.25));
+        assert!(begun.elapsed() <= RETRY.first.mul_f64(1.25));
     }
 
     #[tokio::test(start_paused = true)]

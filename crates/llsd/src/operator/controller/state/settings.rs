@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::operator::backoff::jittered;
 use crate::operator::controller::state::queue::Next;
 use crate::operator::controller::state::rights::Rights;
 use crate::operator::controller::state::scope::Scope;
@@ -59,7 +60,7 @@ impl Settings {
 
     /// When a resource is looked at again about which nothing is to be done now.
     pub fn at_rest(&self) -> Next {
-        Next::After(self.resync.mul_f64(1.0 + 0.1 * fastrand::f64()))
+        Next::After(jittered(self.resync, 0.1))
     }
 
     /// For how long it is believed where a tag points.

@@ -10,6 +10,7 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
+use crate::operator::backoff::Backoff;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::state::api_error::safe_message;
 use crate::operator::controller::state::rights::Rights;
@@ -20,8 +21,8 @@ use crate::operator::controller::state::watched::Trouble;
 const LIST_PATIENCE: Duration = Duration::from_secs(30);
 /// A watch that was refused before is trusted when it stands for so long.
 const TRIAL: Duration = Duration::from_secs(2);
-const FIRST_PAUSE: Duration = Duration::from_millis(800);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const PAUSE: Backoff =
+    Backoff { first: Duration::from_millis(800), longest: Duration::from_secs(30) };
 
 /// Gives every event to `take`. Returns only where the kind of a watch that a cluster may lack is not
 /// served.
@@ -35,15 +36,16 @@ pub async fn follow<K>(
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     watch.begin().await;
-    let mut pauses = Pauses::default();
+    let mut failures = 0;
     loop {
-        let refused = follow_once(context, &mut watch, &api, &config, &mut take, &mut pauses).await;
+        let refused =
+            follow_once(context, &mut watch, &api, &config, &mut take, &mut failures).await;
         let may_end = refused == Trouble::NotServed && watch.watched().is_optional();
         fails(context, &mut watch, refused);
         if may_end {
             return context.served.look_soon();
         }
-        sleep(pauses.next()).await;
+        pause(&mut failures).await;
     }
 }
 
@@ -54,7 +56,7 @@ async fn follow_once<K>(
     api: &Api<K>,
     config: &Config,
     take: &mut impl FnMut(Event<K>),
-    pauses: &mut Pauses,
+    failures: &mut u32,
 ) -> Trouble
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
@@ -74,12 +76,12 @@ where
                     Trouble::NotAnswering(why) => interrupted(context, watch, why),
                     refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => return refused,
                 }
-                sleep(pauses.next()).await;
+                pause(failures).await;
                 continue;
             }
             Ok(None) => return Trouble::NotAnswering("the watch ended".to_owned()),
             Err(_) if awaits == Awaits::EndOfTrial => {
-                in_sync(context, watch, pauses);
+                in_sync(context, watch, failures);
                 awaits = Awaits::Event;
                 continue;
             }
@@ -101,7 +103,7 @@ where
             // What was refused a moment ago may be refused again at once.
             Shown::List if watch.is_troubled() => Awaits::EndOfTrial,
             Shown::List | Shown::Change => {
-                in_sync(context, watch, pauses);
+                in_sync(context, watch, failures);
                 Awaits::Event
             }
         };
@@ -124,8 +126,8 @@ enum Awaits {
     Event,
 }
 
-fn in_sync(context: &Context, watch: &mut Watch, pauses: &mut Pauses) {
-    pauses.reset();
+fn in_sync(context: &Context, watch: &mut Watch, failures: &mut u32) {
+    *failures = 0;
     if watch.in_sync() {
         context.wake_part(watch.part());
     }
@@ -170,20 +172,8 @@ pub fn trouble(rights: &Rights, error: &watcher::Error) -> Trouble {
     }
 }
 
-/// Doubled each time, with up to a quarter of chance.
-#[derive(Debug, Default)]
-struct Pauses {
-    failures: u32,
-}
-
-impl Pauses {
-    fn next(&mut self) -> Duration {
-        let doubled = FIRST_PAUSE.saturating_mul(1 << self.failures.min(10));
-        self.failures += 1;
-        doubled.min(LONGEST_PAUSE).mul_f64(1.0 + 0.25 * fastrand::f64())
-    }
-
-    fn reset(&mut self) {
-        self.failures = 0;
-    }
+/// Waits, longer after every failure in a row.
+async fn pause(failures: &mut u32) {
+    *failures = failures.saturating_add(1);
+    sleep(PAUSE.delay(*failures)).await;
 }
