@@ -4,6 +4,7 @@ mod backoff;
 mod bounded;
 pub mod controller;
 pub mod health;
+mod key_proof;
 pub mod leadership;
 pub mod shutdown;
 pub mod storage_migration;
