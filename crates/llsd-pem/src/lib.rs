@@ -1,5 +1,8 @@
 //! Certificates out of PEM text. A file that a server reads at start must not be half right, so
 //! the outer shape of each certificate is checked; what is in it is for the server to judge.
+//!
+//! The reader of `rustls-pki-types` does not do: it adds a block without an end to the next one, passes
+//! over labels that it does not know, and does not see blocks that are indented.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,10 +1,10 @@
 //! The sentences behind `when` and `unless`: which ones a release understands, and whom they hold for.
 
 use llsd_api::rules::CONDITION_SENTENCE;
+use strsim::levenshtein;
 
 use super::caller::Caller;
 use super::claims::words;
-use crate::problems::suggest::distance;
 use crate::releases::Release;
 
 /// A condition that is understood.
@@ -134,7 +134,7 @@ fn corrected(words: &[&str], sentence: &str) -> Option<(usize, String)> {
             said.push(*word);
             continue;
         }
-        let far = distance(&word.to_lowercase(), own);
+        let far = levenshtein(&word.to_lowercase(), own);
         strangers += usize::from(far > 2 || far >= own.len());
         slips += far;
         said.push(*own);

@@ -1,11 +1,13 @@
 //! Finds the known name that a misspelt one was probably meant to be.
 
+use strsim::levenshtein;
+
 /// The known name nearest to `name`, if one is near enough to be a slip of the fingers.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = if name.len() < 4 { 1 } else { 2 };
     known
         .into_iter()
-        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| (levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -16,22 +18,6 @@ pub fn meant(message: &str) -> Option<&str> {
     let (_, after) = message.split_once("did you mean ")?;
     let (name, _) = after.split_once('?')?;
     Some(name)
-}
-
-/// Edit distance by the classic row-at-a-time recurrence; the names are a dozen characters, so a
-/// crate for it would cost more than it saves.
-pub fn distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.chars().count()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.chars().enumerate() {
-            let substituted = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[row.len() - 1]
 }
 
 #[cfg(test)]

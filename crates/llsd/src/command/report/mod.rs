@@ -4,6 +4,7 @@ mod gather;
 mod left_out;
 mod zip;
 
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -72,7 +73,8 @@ fn written(arguments: &Arguments, mut gathered: Gathered) -> Printout {
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("llsd-report-{}.zip", arguments.name)));
-    if let Err(error) = std::fs::write(&path, zip::zip(&files)) {
+    let archive = zip::archive(&files).map_err(io::Error::from);
+    if let Err(error) = archive.and_then(|archive| std::fs::write(&path, archive)) {
         return Printout::usage(&format!("{}: {error}", path.display()));
     }
     let stdout = format!("{}: {} files\n", path.display(), files.len());
