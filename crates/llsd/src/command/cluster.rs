@@ -9,6 +9,7 @@ use kube::{Client, Config, ResourceExt};
 use llsd_plan::objects::names;
 use serde_json::{Value, json};
 
+use super::runtime::runtime;
 use super::{Printout, waiting};
 use crate::operator::controller::resources;
 use crate::operator::controller::state::api_error::safe_message;
@@ -65,11 +66,13 @@ async fn asked<T>(command: impl AsyncFnOnce(Cluster) -> Result<T, String>) -> Re
 }
 
 fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Printout> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Printout::unavailable(&format!("cannot start: {error}")))?;
-    let done = runtime.block_on(Box::pin(work));
+    let done = runtime().and_then(|runtime| runtime.block_on(Box::pin(work)));
     done.map_err(|message| Printout::unavailable(&message))
+}
+
+/// A client for the cluster of the current kubeconfig.
+pub(super) async fn connect() -> Result<Client, String> {
+    client(Patience::default()).await
 }
 
 /// A client for who listens to a server, which may be silent for long.
@@ -85,7 +88,7 @@ async fn client(patience: Patience) -> Result<Client, String> {
 
 impl Cluster {
     async fn connect() -> Result<Self, String> {
-        let client = client(Patience::default()).await?;
+        let client = connect().await?;
         Ok(Self { namespace: client.default_namespace().to_owned(), client })
     }
 

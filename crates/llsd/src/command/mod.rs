@@ -27,6 +27,7 @@ mod render;
 mod report;
 mod rollout;
 mod run;
+mod runtime;
 mod server;
 mod top;
 mod validate;

@@ -7,6 +7,7 @@ use llsd_plan::resource::Resource;
 use llsd_registry::Reference;
 
 use super::image::{Access, Connection, Failure, Remarks};
+use super::runtime::runtime;
 use super::{Printout, waiting};
 use crate::provider_image::{WANTED, provided};
 
@@ -23,8 +24,7 @@ pub(super) fn ask(input: &mut Input, connection: &Connection) -> Result<(), Prin
     let failed = |failure: Failure| Printout::usage(failure.text().trim_end());
     let mut remarks = Remarks::default();
     let access = Access::new(connection, &mut remarks).map_err(failed)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Printout::usage(&format!("cannot start: {error}")))?;
+    let runtime = runtime().map_err(|message| Printout::usage(&message))?;
     let work = async {
         for image in unknown {
             let found = said(&access, &image).await;

@@ -11,6 +11,7 @@ use jiff::SignedDuration;
 use tokio::net::TcpListener;
 
 use super::Printout;
+use super::runtime::runtime;
 use llsd_redis_proxy::{Limits, Password, Target, Times, Upstream, check, serve};
 
 /// The variable with the password; a flag would show it to everyone who lists processes.
@@ -129,9 +130,9 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
+        Err(message) => return Printout::usage(&message),
     };
     let printout = runtime.block_on(async {
         if arguments.check { probe(arguments).await } else { proxy(arguments).await }

@@ -7,7 +7,6 @@ use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use kube::Config;
 use llsd_api::conversion::{Version, convert};
 use llsd_offline::{Examined, Input, Source};
 use llsd_plan::facts::Facts;
@@ -19,9 +18,9 @@ use similar::TextDiff;
 use super::cluster::{self, Place};
 use super::colours::{self, Colour};
 use super::files::open;
+use super::runtime::runtime;
 use super::{Exit, Printout, live, waiting};
 use crate::operator::controller::preview::{Change, Previewer, key_of};
-use crate::operator::telemetry::{self, Metrics};
 use llsd_install::names;
 use readable::{readable, redact};
 
@@ -77,14 +76,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     }
     let mut comparison = Comparison::default();
     if !input.is_refused(&examined) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let compared = match runtime {
-            Ok(runtime) => {
-                let work = Box::pin(compare(arguments, &mut examined));
-                runtime.block_on(waiting::for_work("asking the cluster", work))
-            }
-            Err(error) => Err(format!("cannot start: {error}")),
-        };
+        let compared = runtime().and_then(|runtime| {
+            let work = Box::pin(compare(arguments, &mut examined));
+            runtime.block_on(waiting::for_work("asking the cluster", work))
+        });
         comparison = compared.map_err(|message| Printout::unavailable(&message))?;
     }
     let findings = input.report(&examined).findings();
@@ -123,10 +118,9 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
     fn unavailable(error: impl Display) -> String {
         error.to_string()
     }
-    let config = Config::infer().await.map_err(unavailable)?;
-    let default = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
-    let client =
-        telemetry::client(config, &Metrics::new(env!("CARGO_PKG_VERSION"))).map_err(unavailable)?;
+    let client = cluster::connect().await?;
+    let default =
+        arguments.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
     let previewer =
         Previewer::new(client, &arguments.operator_namespace).await.map_err(unavailable)?;
     let mut comparison = Comparison::default();

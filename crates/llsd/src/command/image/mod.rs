@@ -12,6 +12,7 @@ mod usable;
 
 use clap::{Args, Subcommand};
 
+use super::runtime::runtime;
 use super::{Printout, waiting};
 pub use access::{Access, Connection, Opened};
 pub use failure::{Failure, Remarks};
@@ -30,9 +31,9 @@ enum Action {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
+        Err(message) => return Printout::usage(&message),
     };
     let mut remarks = Remarks::default();
     let work = async {

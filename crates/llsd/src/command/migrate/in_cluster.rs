@@ -4,29 +4,21 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use kube::Config;
-
-use crate::command::{Exit, Printout};
+use crate::command::runtime::runtime;
+use crate::command::{Exit, Printout, cluster};
 use crate::operator::storage_migration::{
     Migrated, MigrationError, Progress, migrate_storage, rehearse,
 };
-use crate::operator::telemetry::{self, Metrics};
 
 pub(super) fn run(dry_run: bool) -> Printout {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime {
+    match runtime() {
         Ok(runtime) => ended(runtime.block_on(Box::pin(migrate(dry_run))), dry_run),
-        Err(error) => Printout::unavailable(&format!("cannot start: {error}")),
+        Err(message) => Printout::unavailable(&message),
     }
 }
 
 async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
-    fn unavailable(error: &impl ToString) -> MigrationError {
-        MigrationError::Unavailable(error.to_string())
-    }
-    let config = Config::infer().await.map_err(|error| unavailable(&error))?;
-    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let client = telemetry::client(config, &metrics).map_err(|error| unavailable(&error))?;
+    let client = cluster::connect().await.map_err(MigrationError::Unavailable)?;
     if dry_run {
         rehearse(&client, |progress| tell(&progress)).await
     } else {

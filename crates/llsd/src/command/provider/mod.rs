@@ -16,6 +16,7 @@ use clap::{Args, Subcommand};
 use llsd_provider::python::TELL;
 
 use super::image::{Failure, Remarks};
+use super::runtime::runtime;
 use super::{Exit, Printout, waiting};
 use done::Done;
 
@@ -53,7 +54,6 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
 }
 
 fn waited(work: impl Future<Output = Done>) -> Done {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Usage(format!("cannot start: {error}")))?;
+    let runtime = runtime().map_err(Failure::Usage)?;
     runtime.block_on(waiting::for_work("asking the registry", work))
 }

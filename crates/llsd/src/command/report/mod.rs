@@ -8,10 +8,9 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use kube::Config;
 
-use super::{Exit, Printout, version, waiting};
-use crate::operator::telemetry::{self, Metrics};
+use super::runtime::runtime;
+use super::{Exit, Printout, cluster, version, waiting};
 use gather::{Gathered, gather};
 
 /// Write a zip for a bug report: objects, events and logs of one resource, without secrets
@@ -35,9 +34,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return Printout::usage(&format!("cannot start: {error}")),
+        Err(message) => return Printout::usage(&message),
     };
     let work = waiting::for_work("reading objects and logs", Box::pin(gathered(arguments)));
     match runtime.block_on(work) {
@@ -47,11 +46,8 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
 }
 
 async fn gathered(arguments: &Arguments) -> Result<Gathered, String> {
-    let config = Config::infer().await.map_err(|error| error.to_string())?;
-    let default = config.default_namespace.clone();
-    let namespace = arguments.namespace.as_ref().unwrap_or(&default);
-    let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let client = telemetry::client(config, &metrics).map_err(|error| error.to_string())?;
+    let client = cluster::connect().await?;
+    let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());
     let cluster = match client.apiserver_version().await {
         Ok(version) => version.git_version,
         Err(error) => return Err(error.to_string()),
