@@ -1,14 +1,13 @@
 //! `networking.expose`: a boolean, or an object that says how.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::lenient::Lenient;
-use crate::schema::{ENTRY, SHAPE, Shape};
+use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// Whether and how the server is reached from outside the cluster, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,19 +90,9 @@ impl<'de> Deserialize<'de> for Expose {
     }
 }
 
-impl JsonSchema for Expose {
-    fn schema_name() -> Cow<'static, str> {
-        "Expose".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ SHAPE: Shape::BoolOrObject, ENTRY: generator.subschema_for::<ExposeSpec>() })
-    }
-}
+inline_schema!(Expose, "Expose", |generator| {
+    json_schema!({ SHAPE: Shape::BoolOrObject, ENTRY: generator.subschema_for::<ExposeSpec>() })
+});
 
 #[cfg(test)]
 mod tests {

@@ -1,14 +1,12 @@
 //! A list item that is a bare name or an object with more to say: models, tools and shields.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::lenient::Lenient;
-use crate::schema::{ENTRY, SHAPE, Shape};
+use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// `"llama3.2"` or `{name: llama3.2, …}`, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,16 +25,6 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for NameOrEntry<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for NameOrEntry<T> {
-    fn schema_name() -> Cow<'static, str> {
-        format!("NameOr{}", T::schema_name()).into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ SHAPE: Shape::StringOrObject, ENTRY: generator.subschema_for::<T>() })
-    }
-}
+inline_schema!(NameOrEntry<T>, format!("NameOr{}", T::schema_name()), |generator| {
+    json_schema!({ SHAPE: Shape::StringOrObject, ENTRY: generator.subschema_for::<T>() })
+});

@@ -1,14 +1,12 @@
 //! A field that takes one object or a list of them: `providers.<api>`.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::lenient::Lenient;
-use crate::schema::{ENTRY, SHAPE, Shape};
+use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// One entry, or a list of entries, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,19 +37,9 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
-    fn schema_name() -> Cow<'static, str> {
-        format!("OneOrMany{}", T::schema_name()).into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ SHAPE: Shape::ObjectOrList, ENTRY: generator.subschema_for::<T>() })
-    }
-}
+inline_schema!(OneOrMany<T>, format!("OneOrMany{}", T::schema_name()), |generator| {
+    json_schema!({ SHAPE: Shape::ObjectOrList, ENTRY: generator.subschema_for::<T>() })
+});
 
 #[cfg(test)]
 mod tests {

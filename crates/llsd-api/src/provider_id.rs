@@ -1,10 +1,11 @@
 //! The id of a provider: what models refer to and what the server lists.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde::{Deserialize, Serialize};
+
+use crate::schema::inline_schema;
 
 /// Letters, digits, `.`, `_` and `-`, with a letter or digit at both ends. The server would take
 /// more, but a `/` makes `<provider>/<model>` ambiguous and `${` would be substituted.
@@ -48,19 +49,9 @@ impl fmt::Display for ProviderId {
     }
 }
 
-impl JsonSchema for ProviderId {
-    fn schema_name() -> Cow<'static, str> {
-        "ProviderId".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "maxLength": MAX_LENGTH, "pattern": PATTERN})
-    }
-}
+inline_schema!(ProviderId, "ProviderId", |_| {
+    json_schema!({"type": "string", "maxLength": MAX_LENGTH, "pattern": PATTERN})
+});
 
 #[cfg(test)]
 mod tests {

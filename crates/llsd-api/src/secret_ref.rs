@@ -1,13 +1,11 @@
 //! A reference to one key of a Secret, in either of its two spellings, and a host that may be one.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::lenient::Lenient;
-use crate::schema::{ENTRY, SHAPE, Shape};
+use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// One key of a Secret in the resource's own namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,19 +44,9 @@ impl SecretRef {
     }
 }
 
-impl JsonSchema for SecretRef {
-    fn schema_name() -> Cow<'static, str> {
-        "SecretRef".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ SHAPE: Shape::Secret, ENTRY: generator.subschema_for::<SecretKey>() })
-    }
-}
+inline_schema!(SecretRef, "SecretRef", |generator| {
+    json_schema!({ SHAPE: Shape::Secret, ENTRY: generator.subschema_for::<SecretKey>() })
+});
 
 /// A host name, in clear or from a Secret.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,19 +65,9 @@ impl<'de> Deserialize<'de> for Host {
     }
 }
 
-impl JsonSchema for Host {
-    fn schema_name() -> Cow<'static, str> {
-        "Host".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ SHAPE: Shape::StringOrSecret, ENTRY: generator.subschema_for::<SecretKey>() })
-    }
-}
+inline_schema!(Host, "Host", |generator| {
+    json_schema!({ SHAPE: Shape::StringOrSecret, ENTRY: generator.subschema_for::<SecretKey>() })
+});
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,9 @@
 //! Texts of access rules, and a field that takes one or a list of them: the conditions. The value itself is
 //! a [`OneOrMany`](crate::one_or_many::OneOrMany) of strings; here is only its schema.
 
-use std::borrow::Cow;
+use schemars::json_schema;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
-use crate::schema::{ENTRY, SHAPE, Shape};
+use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// What a text looks like that the server takes as it stands: nothing in it is replaced by an environment
 /// variable.
@@ -14,19 +12,9 @@ pub(crate) const LITERAL: &str = r"^([^$]|\$+[^${])*\$*$";
 /// The schema of a text or a list of texts, none of which refers to a variable.
 pub(crate) struct TextOrList;
 
-impl JsonSchema for TextOrList {
-    fn schema_name() -> Cow<'static, str> {
-        "TextOrList".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let entry = json_schema!({
-            "type": "string", "minLength": 1, "maxLength": 512, "pattern": LITERAL,
-        });
-        json_schema!({ SHAPE: Shape::StringOrList, ENTRY: entry })
-    }
-}
+inline_schema!(TextOrList, "TextOrList", |_| {
+    let entry = json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 512, "pattern": LITERAL,
+    });
+    json_schema!({ SHAPE: Shape::StringOrList, ENTRY: entry })
+});

@@ -3,11 +3,13 @@
 //! in Rust walks the described schema, so both judge by the same source.
 
 mod described;
+mod inline;
 mod structural;
 
 use serde::{Deserialize, Serialize};
 
 pub use described::described;
+pub(crate) use inline::inline_schema;
 pub use structural::{document_first_only, structural};
 
 /// The keyword under which a described schema says that a field takes more than one shape.

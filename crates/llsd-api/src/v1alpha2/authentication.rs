@@ -1,13 +1,13 @@
 //! `spec.access.authentication`: the ways in, of which a resource has one.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::lenient::Lenient;
 use crate::rules::{INTROSPECTION_XOR_KEYS, ONE_WAY_IN, validations};
+use crate::schema::inline_schema;
 use crate::secret_ref::SecretRef;
 use crate::text_or_list::LITERAL;
 
@@ -187,21 +187,11 @@ pub struct GatewaySpec {
 /// The schema of a map whose values the server takes as they stand.
 struct AttributeMap;
 
-impl JsonSchema for AttributeMap {
-    fn schema_name() -> Cow<'static, str> {
-        "AttributeMap".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let value = json_schema!({
-            "type": "string", "minLength": 1, "maxLength": 256, "pattern": LITERAL,
-        });
-        json_schema!({
-            "type": "object", "minProperties": 1, "maxProperties": 32, "additionalProperties": value,
-        })
-    }
-}
+inline_schema!(AttributeMap, "AttributeMap", |_| {
+    let value = json_schema!({
+        "type": "string", "minLength": 1, "maxLength": 256, "pattern": LITERAL,
+    });
+    json_schema!({
+        "type": "object", "minProperties": 1, "maxProperties": 32, "additionalProperties": value,
+    })
+});
