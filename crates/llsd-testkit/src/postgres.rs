@@ -48,16 +48,8 @@ impl PostgresBuilder {
 
     /// Starts it; installs Postgres first where it is missing and that is possible.
     pub async fn start(self) -> anyhow::Result<Postgres> {
-        const ATTEMPTS: usize = 3;
-        let mut attempt = 1;
-        loop {
-            let mut server = self.launch()?;
-            let Err(error) = server.ready().await else { return Ok(server) };
-            if !server.component.lost_its_port() || attempt == ATTEMPTS {
-                return Err(error);
-            }
-            attempt += 1;
-        }
+        let launch = async || self.launch();
+        readiness::on_a_free_port(launch, Postgres::ready, |server| &server.component).await
     }
 
     fn launch(&self) -> anyhow::Result<Postgres> {

@@ -19,6 +19,24 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// An answer that takes longer is asked for again.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// Starts a server on a free port, and on another one where a program took that port meanwhile.
+pub(crate) async fn on_a_free_port<S>(
+    launch: impl AsyncFn() -> anyhow::Result<S>,
+    ready: impl AsyncFn(&mut S) -> anyhow::Result<()>,
+    component: impl Fn(&S) -> &Component,
+) -> anyhow::Result<S> {
+    const ATTEMPTS: usize = 3;
+    let mut attempt = 1;
+    loop {
+        let mut server = launch().await?;
+        let Err(error) = ready(&mut server).await else { return Ok(server) };
+        if !component(&server).lost_its_port() || attempt == ATTEMPTS {
+            return Err(error);
+        }
+        attempt += 1;
+    }
+}
+
 /// Ready by its own word, and with the `default` namespace that it creates a moment later.
 pub(crate) async fn api_server(
     access: &Access,

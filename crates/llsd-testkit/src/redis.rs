@@ -46,17 +46,9 @@ impl RedisBuilder {
 
     /// Starts it; installs Redis first where it is missing and that is possible.
     pub async fn start(self) -> anyhow::Result<Redis> {
-        const ATTEMPTS: usize = 3;
-        let mut attempt = 1;
-        loop {
-            let mut server = self.launch()?;
-            let readiness = server.ready(self.password.as_deref()).await;
-            let Err(error) = readiness else { return Ok(server) };
-            if !server.component.lost_its_port() || attempt == ATTEMPTS {
-                return Err(error);
-            }
-            attempt += 1;
-        }
+        let launch = async || self.launch();
+        let ready = async |server: &mut Redis| server.ready(self.password.as_deref()).await;
+        readiness::on_a_free_port(launch, ready, |server| &server.component).await
     }
 
     fn launch(&self) -> anyhow::Result<Redis> {

@@ -54,17 +54,8 @@ impl RegistryBuilder {
 
     /// Starts it; installs the program first where it is missing and that is possible.
     pub async fn start(self) -> anyhow::Result<RegistryServer> {
-        const ATTEMPTS: usize = 3;
-        let mut attempt = 1;
-        loop {
-            let mut server = self.launch().await?;
-            let readiness = server.ready().await;
-            let Err(error) = readiness else { return Ok(server) };
-            if !server.component.lost_its_port() || attempt == ATTEMPTS {
-                return Err(error);
-            }
-            attempt += 1;
-        }
+        let launch = async || self.launch().await;
+        readiness::on_a_free_port(launch, RegistryServer::ready, |server| &server.component).await
     }
 
     async fn launch(&self) -> anyhow::Result<RegistryServer> {

@@ -33,6 +33,7 @@ mod tests {
         let files = files.map(|(name, text)| (name.to_owned(), text));
         std::fs::write(file.path(), archive(&files).unwrap()).unwrap();
         let read = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; \
+                    assert {i.date_time for i in z.infolist()} == {(1980, 1, 1, 0, 0, 0)}; \
                     print([(n, z.read(n).decode()) for n in z.namelist()] == \
                     [('a.txt', 'one\\n' * 100), ('logs/b.txt', 'zw\\u00f6lf\\n')])";
         let done = Command::new("python3").arg("-c").arg(read).arg(file.path()).output().unwrap();
