@@ -1,5 +1,8 @@
 //! What the operator may do, as rules of a role. Who gets them, and where they hold, stands in `roles`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use llsd_plan::objects::{ObjectKind, Role};
 use serde_json::{Value, json};
 
 use crate::names::{
@@ -7,36 +10,48 @@ use crate::names::{
 };
 
 const READ: [&str; 3] = ["get", "list", "watch"];
-/// Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
-const OWN: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 
 /// What is done in the namespaces of resources.
 pub(crate) fn of_resources() -> Vec<Value> {
-    vec![
+    // To say why a server does not start.
+    let mut rules = vec![("apps", rule("apps", &["replicasets"], &["list"]))];
+    rules.extend(of_owned_objects());
+    rules.extend([
+        ("", rule("", &["pods"], &["list"])),
+        ("events.k8s.io", rule("events.k8s.io", &["events"], &["create", "patch"])),
+        // A host name of the user's choice counts as a right of its own there.
+        (
+            "route.openshift.io",
+            rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
+        ),
+    ]);
+    rules.sort_by_key(|(group, _)| *group);
+    let of_the_resource = [
         rule("llamastack.io", &["llamastackdistributions"], &READ),
         rule("llamastack.io", &["llamastackdistributions/status"], &["get", "patch"]),
         // Owner references that block the owner's deletion need it where that is enforced.
         rule("llamastack.io", &["llamastackdistributions/finalizers"], &["update"]),
-        rule("", &["configmaps", "serviceaccounts", "services"], &OWN),
+    ];
+    of_the_resource.into_iter().chain(rules.into_iter().map(|(_, rule)| rule)).collect()
+}
+
+/// What is done with owned objects of every kind, each rule with its group. Kinds of a group with the same
+/// verbs share a rule.
+fn of_owned_objects() -> impl Iterator<Item = (&'static str, Value)> {
+    let mut kinds: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+    for kind in ObjectKind::ALL {
+        let group = (kind.group(), !kind.is_watched(), kind.role() == Role::Data);
+        kinds.entry(group).or_default().insert(kind.plural());
+    }
+    kinds.into_iter().map(|((group, is_unwatched, is_data), plurals)| {
+        let mut verbs = vec!["get"];
+        verbs.extend((!is_unwatched).then_some(["list", "watch"]).into_iter().flatten());
+        // Server-side apply of a new object is a patch that creates; nothing is ever replaced whole.
+        verbs.extend(["create", "patch"]);
         // Data is never deleted by the operator; a claim that is owned goes with its owner.
-        rule("", &["persistentvolumeclaims"], &["get", "list", "watch", "create", "patch"]),
-        rule("", &["secrets"], &["get", "create", "patch", "delete"]),
-        // To say why a server does not start.
-        rule("", &["pods"], &["list"]),
-        rule("apps", &["replicasets"], &["list"]),
-        rule("apps", &["deployments"], &OWN),
-        rule("autoscaling", &["horizontalpodautoscalers"], &OWN),
-        // In which the new image judges a change before a pod is replaced.
-        rule("batch", &["jobs"], &OWN),
-        rule("events.k8s.io", &["events"], &["create", "patch"]),
-        rule("gateway.networking.k8s.io", &["httproutes"], &OWN),
-        rule("monitoring.coreos.com", &["servicemonitors"], &OWN),
-        rule("networking.k8s.io", &["ingresses", "networkpolicies"], &OWN),
-        rule("policy", &["poddisruptionbudgets"], &OWN),
-        rule("route.openshift.io", &["routes"], &OWN),
-        // A host name of the user's choice counts as a right of its own there.
-        rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
-    ]
+        verbs.extend((!is_data).then_some("delete"));
+        (group, rule(group, &Vec::from_iter(plurals), &verbs))
+    })
 }
 
 /// What a whole cluster has only once: where OpenShift says its mirrors are.

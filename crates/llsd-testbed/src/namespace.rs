@@ -9,6 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind, Request};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::watch_object;
 use llsd_cases::files::repository;
+use llsd_plan::objects::ObjectKind;
 use llsd_testkit::{ControlPlane, Mark};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
@@ -29,28 +30,16 @@ pub struct Namespace<'a> {
 
 impl Namespace<'_> {
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
-        let (group, version, plural) = match kind {
-            "LlamaStackDistribution" => ("llamastack.io", "v1alpha2", "llamastackdistributions"),
-            "Deployment" => ("apps", "v1", "deployments"),
-            "ReplicaSet" => ("apps", "v1", "replicasets"),
-            "Job" => ("batch", "v1", "jobs"),
-            "ResourceQuota" => ("", "v1", "resourcequotas"),
-            "NetworkPolicy" => ("networking.k8s.io", "v1", "networkpolicies"),
-            "Ingress" => ("networking.k8s.io", "v1", "ingresses"),
-            "HorizontalPodAutoscaler" => ("autoscaling", "v2", "horizontalpodautoscalers"),
-            "PodDisruptionBudget" => ("policy", "v1", "poddisruptionbudgets"),
-            "Event" => ("events.k8s.io", "v1", "events"),
-            "Lease" => ("coordination.k8s.io", "v1", "leases"),
-            "Route" => ("route.openshift.io", "v1", "routes"),
-            "HTTPRoute" => ("gateway.networking.k8s.io", "v1", "httproutes"),
-            "ServiceMonitor" => ("monitoring.coreos.com", "v1", "servicemonitors"),
-            "PersistentVolumeClaim" => ("", "v1", "persistentvolumeclaims"),
-            "ServiceAccount" => ("", "v1", "serviceaccounts"),
-            "ConfigMap" => ("", "v1", "configmaps"),
-            "Service" => ("", "v1", "services"),
-            "Secret" => ("", "v1", "secrets"),
-            "Pod" => ("", "v1", "pods"),
-            other => panic!("a test asks for {other}"),
+        let owned = ObjectKind::ALL.iter().find(|owned| owned.name() == kind);
+        let (group, version, plural) = match (owned, kind) {
+            (Some(owned), _) => (owned.group(), owned.version(), owned.plural()),
+            (None, DISTRIBUTION) => ("llamastack.io", "v1alpha2", "llamastackdistributions"),
+            (None, "ReplicaSet") => ("apps", "v1", "replicasets"),
+            (None, "ResourceQuota") => ("", "v1", "resourcequotas"),
+            (None, "Event") => ("events.k8s.io", "v1", "events"),
+            (None, "Lease") => ("coordination.k8s.io", "v1", "leases"),
+            (None, "Pod") => ("", "v1", "pods"),
+            (None, other) => panic!("a test asks for {other}"),
         };
         let kind = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&kind, plural);

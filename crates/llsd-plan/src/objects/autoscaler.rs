@@ -7,6 +7,7 @@ use k8s_openapi::api::autoscaling::v2::{
 use llsd_api::v1alpha2::AutoscalingSpec;
 
 use super::blueprint::Blueprint;
+use super::kind::ObjectKind;
 use super::names;
 use crate::problems::{FieldPath, Findings, Reason};
 
@@ -29,7 +30,7 @@ pub(super) fn autoscaler(
         return None;
     };
     Some(HorizontalPodAutoscaler {
-        metadata: blueprint.owned(names::autoscaler(blueprint.name)),
+        metadata: blueprint.owned(names::of(ObjectKind::Autoscaler, blueprint.name)),
         spec: Some(HorizontalPodAutoscalerSpec {
             scale_target_ref: CrossVersionObjectReference {
                 api_version: Some("apps/v1".into()),

@@ -11,6 +11,7 @@ use llsd_api::v1alpha2::{
     WorkloadSpec,
 };
 
+use super::kind::ObjectKind;
 use super::{labels, names};
 use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
@@ -187,7 +188,12 @@ impl<'a> Blueprint<'a> {
     /// The claim of the volume that `workload.storage` asks for: the user's own, or ours.
     pub(super) fn claim_name(&self) -> Option<String> {
         let storage = self.workload().storage.as_ref()?;
-        Some(storage.existing_claim.clone().unwrap_or_else(|| names::volume_claim(self.name)))
+        Some(
+            storage
+                .existing_claim
+                .clone()
+                .unwrap_or_else(|| names::of(ObjectKind::VolumeClaim, self.name)),
+        )
     }
 
     /// Whether the server's state lies on a claim that it writes to, by `workload.storage` or by a

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use llsd_api::rules::ONE_DISRUPTION_BOUND;
 
 use super::blueprint::Blueprint;
+use super::kind::ObjectKind;
 use super::{labels, names};
 use crate::problems::{FieldPath, Findings, Reason};
 
@@ -28,7 +29,7 @@ pub(super) fn disruption_budget(
     }
     let one_at_a_time = given.min_available.is_none().then_some(IntOrString::Int(1));
     Some(PodDisruptionBudget {
-        metadata: blueprint.owned(names::disruption_budget(blueprint.name)),
+        metadata: blueprint.owned(names::of(ObjectKind::DisruptionBudget, blueprint.name)),
         spec: Some(PodDisruptionBudgetSpec {
             min_available: given.min_available,
             max_unavailable: given.max_unavailable.or(one_at_a_time),

@@ -1,11 +1,46 @@
-//! The kinds of objects that the operator owns, a row each. Whoever works with owned objects matches
-//! on all of them, so a kind that is added here and forgotten elsewhere does not compile.
+//! The kinds of objects that the operator owns, a row each: how the API server names a kind, how its
+//! objects are named, what they are to the server, and whether a cluster may lack the kind. Rights,
+//! watches, names, rollout and retention follow from the row.
 
+use self::Naming::{ByContent, Suffix};
+use self::Role::{Companion, Data, Exposure, PodInput, Workload};
 use crate::facts::Api;
 
-/// One enum from the rows: group, version, kind and plural as the API server names them.
+/// How the objects of a kind are named.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Naming {
+    /// A resource has one object, and this follows the resource's name in its name.
+    Suffix(&'static str),
+    /// A resource may have several, each with one of these words and a hash of its content.
+    ByContent(&'static [&'static str]),
+}
+
+/// What the objects of a kind are to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It runs the server.
+    Workload,
+    /// Pods do not start without it.
+    PodInput,
+    /// It holds the user's data, and pods do not start without it. The operator never deletes it.
+    Data,
+    /// It leads to the server from outside of the cluster.
+    Exposure,
+    /// It serves or protects the server, and pods start without it.
+    Companion,
+}
+
+/// Which clusters serve a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServedBy {
+    All,
+    Some,
+}
+
+/// One enum from the rows.
 macro_rules! kinds {
-    ($($kind:ident: $group:literal, $version:literal, $name:literal, $plural:literal;)*) => {
+    ($($kind:ident: $group:literal, $version:literal, $name:literal, $plural:literal,
+        $naming:expr, $role:expr, $served_by:expr;)*) => {
         /// One kind of owned object.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum ObjectKind {
@@ -33,25 +68,53 @@ macro_rules! kinds {
             pub const fn plural(self) -> &'static str {
                 match self { $(Self::$kind => $plural,)* }
             }
+
+            pub(super) const fn naming(self) -> Naming {
+                match self { $(Self::$kind => $naming,)* }
+            }
+
+            pub const fn role(self) -> Role {
+                match self { $(Self::$kind => $role,)* }
+            }
+
+            const fn served_by(self) -> ServedBy {
+                match self { $(Self::$kind => $served_by,)* }
+            }
         }
     };
 }
 
 kinds! {
-    ServiceAccount: "", "v1", "ServiceAccount", "serviceaccounts";
-    VolumeClaim: "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims";
-    Secret: "", "v1", "Secret", "secrets";
-    ConfigMap: "", "v1", "ConfigMap", "configmaps";
-    NetworkPolicy: "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies";
-    Service: "", "v1", "Service", "services";
-    Deployment: "apps", "v1", "Deployment", "deployments";
-    DisruptionBudget: "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets";
-    Autoscaler: "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers";
-    Job: "batch", "v1", "Job", "jobs";
-    Ingress: "networking.k8s.io", "v1", "Ingress", "ingresses";
-    HttpRoute: "gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes";
-    Route: "route.openshift.io", "v1", "Route", "routes";
-    ServiceMonitor: "monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors";
+    ServiceAccount: "", "v1", "ServiceAccount", "serviceaccounts",
+        Suffix("-sa"), PodInput, ServedBy::All;
+    VolumeClaim: "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims",
+        Suffix("-pvc"), Data, ServedBy::All;
+    Secret: "", "v1", "Secret", "secrets",
+        ByContent(&["-storage"]), PodInput, ServedBy::All;
+    ConfigMap: "", "v1", "ConfigMap", "configmaps",
+        ByContent(&["-config", "-start", "-ca-bundle"]), PodInput, ServedBy::All;
+    NetworkPolicy: "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
+        Suffix("-network-policy"), Companion, ServedBy::All;
+    Service: "", "v1", "Service", "services",
+        Suffix("-service"), Companion, ServedBy::All;
+    Deployment: "apps", "v1", "Deployment", "deployments",
+        Suffix(""), Workload, ServedBy::All;
+    DisruptionBudget: "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets",
+        Suffix("-pdb"), Companion, ServedBy::All;
+    Autoscaler: "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
+        Suffix("-hpa"), Companion, ServedBy::All;
+    Job: "batch", "v1", "Job", "jobs",
+        ByContent(&["-preflight"]), Companion, ServedBy::All;
+    Ingress: "networking.k8s.io", "v1", "Ingress", "ingresses",
+        Suffix("-ingress"), Exposure, ServedBy::All;
+    HttpRoute: "gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes",
+        Suffix(""), Exposure, ServedBy::Some;
+    // OpenShift makes a host name out of the Route's name and namespace: without a suffix the host is
+    // the one that an Ingress would have under the same domain.
+    Route: "route.openshift.io", "v1", "Route", "routes",
+        Suffix(""), Exposure, ServedBy::Some;
+    ServiceMonitor: "monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors",
+        Suffix(""), Companion, ServedBy::Some;
 }
 
 impl ObjectKind {
@@ -68,11 +131,6 @@ impl ObjectKind {
         Api { group: self.group(), version: self.version(), plural: self.plural() }
     }
 
-    /// Whether a server is reached from outside by such an object.
-    pub const fn is_exposure(self) -> bool {
-        matches!(self, Self::Ingress | Self::HttpRoute | Self::Route)
-    }
-
     /// Secrets are never listed or watched: the operator's role does not allow it.
     pub const fn is_watched(self) -> bool {
         !matches!(self, Self::Secret)
@@ -80,27 +138,15 @@ impl ObjectKind {
 
     /// Whether a cluster may lack it.
     pub const fn is_optional(self) -> bool {
-        matches!(self, Self::HttpRoute | Self::Route | Self::ServiceMonitor)
+        matches!(self.served_by(), ServedBy::Some)
     }
 
     /// The resource that makes an object of this kind and name.
     pub fn resource_named(self, name: &str) -> Option<&str> {
-        let suffix = match self {
-            Self::Deployment | Self::HttpRoute | Self::Route | Self::ServiceMonitor => "",
-            Self::ServiceAccount => "-sa",
-            Self::VolumeClaim => "-pvc",
-            Self::NetworkPolicy => "-network-policy",
-            Self::Service => "-service",
-            Self::DisruptionBudget => "-pdb",
-            Self::Autoscaler => "-hpa",
-            Self::Ingress => "-ingress",
-            Self::Job => return named_by_content(name, &["-preflight"]),
-            Self::Secret => return named_by_content(name, &["-storage"]),
-            Self::ConfigMap => {
-                return named_by_content(name, &["-config", "-start", "-ca-bundle"]);
-            }
-        };
-        name.strip_suffix(suffix).filter(|resource| !resource.is_empty())
+        match self.naming() {
+            Suffix(suffix) => name.strip_suffix(suffix).filter(|resource| !resource.is_empty()),
+            ByContent(words) => named_by_content(name, words),
+        }
     }
 }
 

@@ -1,70 +1,32 @@
 //! Names of the owned objects. Those that v0.9 made keep the names it gave them, or its objects
 //! could not be taken over.
 
-use super::kind::ObjectKind;
+use super::kind::{Naming, ObjectKind};
 
 /// The one name that an object of this kind has; `None` where there are several, named by their content.
 pub fn only_name(kind: ObjectKind, resource: &str) -> Option<String> {
-    Some(match kind {
-        ObjectKind::ServiceAccount => service_account(resource),
-        ObjectKind::VolumeClaim => volume_claim(resource),
-        ObjectKind::Secret | ObjectKind::ConfigMap | ObjectKind::Job => return None,
-        ObjectKind::NetworkPolicy => network_policy(resource),
-        ObjectKind::Service => service(resource),
-        ObjectKind::Deployment => deployment(resource),
-        ObjectKind::DisruptionBudget => disruption_budget(resource),
-        ObjectKind::Autoscaler => autoscaler(resource),
-        ObjectKind::Ingress => ingress(resource),
-        ObjectKind::HttpRoute => http_route(resource),
-        ObjectKind::Route => route(resource),
-        ObjectKind::ServiceMonitor => service_monitor(resource),
-    })
+    matches!(kind.naming(), Naming::Suffix(_)).then(|| of(kind, resource))
+}
+
+/// The name of a resource's object of this kind, or what all such names begin with where the kind's
+/// objects are named by their content.
+pub(super) fn of(kind: ObjectKind, resource: &str) -> String {
+    match kind.naming() {
+        Naming::Suffix(suffix) => format!("{resource}{suffix}"),
+        Naming::ByContent(_) => resource.to_owned(),
+    }
 }
 
 pub fn deployment(resource: &str) -> String {
-    resource.to_owned()
+    of(ObjectKind::Deployment, resource)
 }
 
 pub fn service(resource: &str) -> String {
-    format!("{resource}-service")
+    of(ObjectKind::Service, resource)
 }
 
 pub fn service_account(resource: &str) -> String {
-    format!("{resource}-sa")
-}
-
-pub fn volume_claim(resource: &str) -> String {
-    format!("{resource}-pvc")
-}
-
-pub fn network_policy(resource: &str) -> String {
-    format!("{resource}-network-policy")
-}
-
-pub fn ingress(resource: &str) -> String {
-    format!("{resource}-ingress")
-}
-
-/// OpenShift makes a host name out of the Route's name and namespace, so the name has no suffix:
-/// the host is then the one that an Ingress would have under the same domain.
-pub fn route(resource: &str) -> String {
-    resource.to_owned()
-}
-
-pub fn http_route(resource: &str) -> String {
-    resource.to_owned()
-}
-
-pub fn service_monitor(resource: &str) -> String {
-    resource.to_owned()
-}
-
-pub fn autoscaler(resource: &str) -> String {
-    format!("{resource}-hpa")
-}
-
-pub fn disruption_budget(resource: &str) -> String {
-    format!("{resource}-pdb")
+    of(ObjectKind::ServiceAccount, resource)
 }
 
 /// What the name of every ConfigMap with a resource's certificate authorities begins with. Earlier

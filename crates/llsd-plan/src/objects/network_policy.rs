@@ -75,7 +75,7 @@ pub(super) fn network_policy(
         ingress.push(rule(Some(monitors), vec![port("TCP", metrics, None)]));
     }
     Some(NetworkPolicy {
-        metadata: blueprint.owned(names::network_policy(blueprint.name)),
+        metadata: blueprint.owned(names::of(ObjectKind::NetworkPolicy, blueprint.name)),
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(labels::selecting_pods(blueprint.name)),
             policy_types: Some(vec!["Ingress".into()]),

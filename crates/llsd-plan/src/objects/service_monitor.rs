@@ -37,7 +37,7 @@ pub(super) fn service_monitor(blueprint: &Blueprint, findings: &mut Findings) ->
         }
         return None;
     }
-    let mut metadata = blueprint.owned(names::service_monitor(blueprint.name));
+    let mut metadata = blueprint.owned(names::of(kind, blueprint.name));
     let more = asked.and_then(|asked| asked.labels.clone()).unwrap_or_default();
     let own = metadata.labels.take().unwrap_or_default();
     metadata.labels = Some(more.into_iter().chain(own).collect());

@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use llsd_api::v1alpha2::{AccessMode, DeletionPolicy};
 
 use super::blueprint::Blueprint;
+use super::kind::ObjectKind;
 use super::names;
 use crate::problems::{FieldPath, Findings, Reason};
 
@@ -25,7 +26,7 @@ pub(super) fn volume_claim(
     let modes = volume.access_modes.as_deref().unwrap_or(&[AccessMode::ReadWriteOnce]);
     let modes: Vec<String> = modes.iter().map(|mode| mode.as_str().to_owned()).collect();
     warn_of_shared_use(blueprint, &modes, findings);
-    let name = names::volume_claim(blueprint.name);
+    let name = names::of(ObjectKind::VolumeClaim, blueprint.name);
     let metadata = match volume.deletion_policy.unwrap_or_default() {
         DeletionPolicy::Retain => blueprint.lasting(name),
         DeletionPolicy::Delete => blueprint.owned(name),

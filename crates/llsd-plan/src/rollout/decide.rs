@@ -8,7 +8,7 @@ use super::preflight::Preflight;
 use super::rollback::{self, Return};
 use super::{adopted, claim, difference, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
-use crate::objects::{ObjectKind, PlannedObject, labels};
+use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::template_inputs::{self, Inputs};
 use crate::resource::{ROLLBACK_TO, Resource};
@@ -101,21 +101,12 @@ pub fn decide<'a>(
         let decision = if live.is_none() && is_foreign() {
             Decision { object, action: Action::Refuse, beforehand: Beforehand::Nothing }
         } else {
-            match object.kind {
-                ObjectKind::Deployment => rollout.deployment(resource, object, live, fewest),
-                ObjectKind::VolumeClaim => rollout.claim(resource, object, live, running),
-                ObjectKind::ServiceAccount
-                | ObjectKind::Secret
-                | ObjectKind::ConfigMap
-                | ObjectKind::NetworkPolicy
-                | ObjectKind::Service
-                | ObjectKind::DisruptionBudget
-                | ObjectKind::Autoscaler
-                | ObjectKind::Job
-                | ObjectKind::Ingress
-                | ObjectKind::HttpRoute
-                | ObjectKind::Route
-                | ObjectKind::ServiceMonitor => Decision::for_object(resource, object, live),
+            match object.kind.role() {
+                Role::Workload => rollout.deployment(resource, object, live, fewest),
+                Role::Data => rollout.claim(resource, object, live, running),
+                Role::PodInput | Role::Exposure | Role::Companion => {
+                    Decision::for_object(resource, object, live)
+                }
             }
         };
         rollout.decisions.push(decision);

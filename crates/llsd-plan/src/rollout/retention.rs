@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec, Volume};
 
 use crate::live::{Detail, LiveObject};
-use crate::objects::{ObjectKind, image_record, names};
+use crate::objects::{ObjectKind, Role, image_record, names};
 use crate::plan::Plan;
 use crate::plan::references;
 use crate::problems::Problem;
@@ -69,10 +69,10 @@ pub fn unplanned<'a>(
     let mut unplanned: Vec<&LiveObject> = live
         .iter()
         .filter(|object| object.controller.as_deref() == Some(resource.owner()) && !object.deleting)
-        .filter(|object| object.kind != ObjectKind::VolumeClaim && !is_referred(object))
+        .filter(|object| object.kind.role() != Role::Data && !is_referred(object))
         .filter(|object| !is_image_record(object, resource))
         // What leads to the server stays until what shall take its place can be made.
-        .filter(|object| withheld.is_empty() || !object.kind.is_exposure())
+        .filter(|object| withheld.is_empty() || object.kind.role() != Role::Exposure)
         .collect();
     let is_config = |object: &&LiveObject| is_generated(object, resource);
     let mut configs: Vec<&LiveObject> = unplanned.iter().copied().filter(is_config).collect();
@@ -85,22 +85,7 @@ pub fn unplanned<'a>(
 
 /// Whether pods of an earlier rollout may need some of these objects.
 pub fn may_be_needed(objects: &[&LiveObject]) -> bool {
-    objects.iter().any(|object| match object.kind {
-        ObjectKind::ServiceAccount
-        | ObjectKind::VolumeClaim
-        | ObjectKind::Secret
-        | ObjectKind::ConfigMap => true,
-        ObjectKind::NetworkPolicy
-        | ObjectKind::Service
-        | ObjectKind::Deployment
-        | ObjectKind::DisruptionBudget
-        | ObjectKind::Autoscaler
-        | ObjectKind::Job
-        | ObjectKind::Ingress
-        | ObjectKind::HttpRoute
-        | ObjectKind::Route
-        | ObjectKind::ServiceMonitor => false,
-    })
+    objects.iter().any(|object| matches!(object.kind.role(), Role::PodInput | Role::Data))
 }
 
 /// Whether an object must stay for the pods of these sets. What is named by its content stays as long as a

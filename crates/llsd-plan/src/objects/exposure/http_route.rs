@@ -34,7 +34,7 @@ pub(in crate::objects) fn http_route(blueprint: &Blueprint) -> Option<Value> {
         everything["timeouts"] = json!({"request": time});
     }
     spec.insert("rules".into(), json!([everything]));
-    let mut metadata = blueprint.owned(names::http_route(blueprint.name));
+    let mut metadata = blueprint.owned(names::of(ObjectKind::HttpRoute, blueprint.name));
     metadata.annotations.clone_from(&exposure.how.annotations);
     Some(json!({
         "apiVersion": ObjectKind::HttpRoute.api_version(),

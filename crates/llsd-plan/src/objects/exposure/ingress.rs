@@ -9,11 +9,12 @@ use k8s_openapi::api::networking::v1::{
 use super::decision::{self, Exposure, Via};
 use super::timeouts;
 use crate::objects::blueprint::Blueprint;
+use crate::objects::kind::ObjectKind;
 use crate::objects::names;
 
 pub(in crate::objects) fn ingress(blueprint: &Blueprint) -> Option<Ingress> {
     let exposure = decision::exposure(blueprint).filter(|exposure| exposure.via == Via::Ingress)?;
-    let mut metadata = blueprint.owned(names::ingress(blueprint.name));
+    let mut metadata = blueprint.owned(names::of(ObjectKind::Ingress, blueprint.name));
     metadata.annotations = Some(timeouts::of_ingress(blueprint, &exposure));
     Some(Ingress {
         metadata,

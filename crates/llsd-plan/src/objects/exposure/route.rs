@@ -31,7 +31,7 @@ pub(in crate::objects) fn route(blueprint: &Blueprint) -> Option<Value> {
         "tls".into(),
         json!({"termination": termination, "insecureEdgeTerminationPolicy": "Redirect"}),
     );
-    let mut metadata = blueprint.owned(names::route(blueprint.name));
+    let mut metadata = blueprint.owned(names::of(ObjectKind::Route, blueprint.name));
     metadata.annotations = Some(timeouts::of_route(&exposure));
     Some(json!({
         "apiVersion": ObjectKind::Route.api_version(),

@@ -28,13 +28,11 @@ const fn mirror(group: &'static str, version: &'static str, plural: &'static str
     Api { group, version, plural }
 }
 
-/// What decides a plan.
-const PLANNED_BY: [Api; 4] = [
-    ObjectKind::HttpRoute.api(),
-    ObjectKind::Route.api(),
-    ObjectKind::ServiceMonitor.api(),
-    Api::SECURITY_CONSTRAINTS,
-];
+/// What decides a plan: the optional kinds that the operator owns, and how pods get their ids.
+fn planned_by() -> impl Iterator<Item = Api> {
+    let owned = ObjectKind::ALL.iter().filter(|kind| kind.is_optional());
+    owned.map(|kind| kind.api()).chain([Api::SECURITY_CONSTRAINTS])
+}
 
 /// How long one group is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -62,7 +60,7 @@ impl ServedKinds {
     /// As facts name what is served, and that of which nobody can tell.
     pub fn facts(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let all = |wanted: Served| {
-            let named = PLANNED_BY.into_iter().filter(|api| self.get(*api) == wanted);
+            let named = planned_by().filter(|api| self.get(*api) == wanted);
             named.map(Api::name).collect()
         };
         (all(Served::Yes), all(Served::Unknown))
@@ -96,7 +94,7 @@ impl ServedKinds {
 }
 
 fn all() -> impl Iterator<Item = Api> {
-    PLANNED_BY.into_iter().chain(MIRRORS.map(|(api, _)| api))
+    planned_by().chain(MIRRORS.map(|(api, _)| api))
 }
 
 /// Few clusters have any of the groups, so the list of groups is asked first.
