@@ -107,9 +107,11 @@ coverage: ## Line coverage of each crate
 	@scripts/coverage
 
 .PHONY: generate
-generate: ## Writes the generated install files under deploy/ and charts/, and the reference pages
+generate: ## Writes everything that is generated and committed; CONTRIBUTING.md lists it
 	cargo run --quiet -p llsd -- manifests --output-dir deploy --charts-dir charts
+	@scripts/test-charts --if-changed
 	UPDATE_REFERENCE=1 cargo test --quiet -p llsd-release --test reference
+	UPDATE_CASES=1 UPDATE_OBJECTS=1 cargo test --quiet -p llsd-plan --test cases --test objects every_case
 
 .PHONY: control-plane
 control-plane: ## A Kubernetes control plane on loopback, until Ctrl-C
