@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 
-use super::{INLINE, LAYER, PATH, VERSION};
+use super::read::{INLINE, LAYER, PATH, VERSION};
 use crate::Digest;
 
 /// A configuration of fewer bytes is put into a label itself; a longer one is pointed to. Every

@@ -1,8 +1,6 @@
 //! An input that fails never disturbs a running server: the Deployment and its pods stay as they are,
 //! status and event say why, nothing is tried without end, and what is mended recovers by itself.
 
-mod unreadable;
-
 use std::time::Duration;
 
 use llsd_testkit::{InUse, WhileUsed};
@@ -59,7 +57,7 @@ async fn survives(
 }
 
 /// The operator writes nothing here and asks little while an input stays broken.
-async fn rests(bed: &TestOperator, namespace: &Namespace<'_>) {
+pub async fn rests(bed: &TestOperator, namespace: &Namespace<'_>) {
     let audit = bed.cluster.audit();
     let mark = namespace.quiet(&bed.user).await;
     tokio::time::sleep(Duration::from_secs(4)).await;

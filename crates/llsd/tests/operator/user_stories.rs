@@ -1,7 +1,5 @@
-//! The acceptance scenarios of user stories 1 to 6 and the edge cases, each as it is written, with the
+//! The acceptance scenarios of user stories 1 to 6, each as it is written, with the
 //! real operator under its real roles. The tests bear the numbers of `docs/requirements.md`.
-
-mod edge_cases;
 
 use llsd_testkit::{InUse, RegistryServer, WhileUsed, test_name};
 use serde_json::{Value, json};
@@ -11,13 +9,13 @@ use llsd_testbed::registry::allowed;
 use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_with_key};
 use llsd_testbed::test_operator::TestOperator;
 
-struct World {
+pub struct World {
     bed: TestOperator,
     registry: RegistryServer,
 }
 
 /// A cluster whose operator knows a domain and a registry.
-async fn world() -> Option<InUse<World>> {
+pub async fn world() -> Option<InUse<World>> {
     static WORLD: WhileUsed<World> = WhileUsed::new();
     let start = async || {
         let bed = TestOperator::start(&[]).await?;
@@ -31,13 +29,13 @@ async fn world() -> Option<InUse<World>> {
 
 impl World {
     /// One of its own for each test, named after its requirement.
-    async fn namespace(&self) -> Namespace<'_> {
+    pub async fn namespace(&self) -> Namespace<'_> {
         self.bed.namespace(&test_name()[..5].replace('_', "-")).await
     }
 }
 
 /// A resource named `demo` with this spec that became ready, and its generated file.
-async fn generated(namespace: &Namespace<'_>, spec: Value) -> Value {
+pub async fn generated(namespace: &Namespace<'_>, spec: Value) -> Value {
     namespace.distribution("demo", spec).await;
     let ready = namespace.until_ready("demo").await;
     let config = config(namespace, &ready).await;
@@ -165,7 +163,7 @@ async fn us2_3_duplicate_ids_are_refused_and_listed() {
 }
 
 /// Two providers, and these models.
-fn with_models(models: &Value) -> Value {
+pub fn with_models(models: &Value) -> Value {
     json!({
         "distribution": {"name": "starter"},
         "providers": {"inference": [
@@ -274,12 +272,12 @@ async fn us4_3_without_storage_sqlite_stays() {
     assert_eq!(backends["sql_default"]["type"], "sql_sqlite");
 }
 
-fn exposed(expose: &Value) -> Value {
+pub fn exposed(expose: &Value) -> Value {
     json!({"distribution": {"name": "starter"}, "networking": {"expose": expose}})
 }
 
 /// The resource `demo` is exposed under this host by an Ingress.
-async fn is_exposed(namespace: &Namespace<'_>, host: &str) {
+pub async fn is_exposed(namespace: &Namespace<'_>, host: &str) {
     let ready = namespace.until_ready("demo").await;
     assert_eq!(ready["status"]["routeURL"], format!("http://{host}"));
     let ingress = namespace.get("Ingress", "demo-ingress").await.expect("an Ingress");

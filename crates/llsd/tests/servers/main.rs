@@ -13,6 +13,7 @@ mod real_servers_judge;
 mod redis;
 mod redis_proxy;
 mod redis_proxy_tls;
+mod registered_by_users;
 mod served_as_asked;
 mod servers_boot;
 mod start_again;

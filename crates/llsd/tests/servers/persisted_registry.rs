@@ -5,8 +5,6 @@
 //! The newest release is tested with sqlite; with `LLSD_TEST_SERVERS`, `all` or for example
 //! `0.4.7,0.7.3`, the releases that it names, and each with Redis and Postgres too.
 
-mod users;
-
 use std::{fs, time::Duration};
 
 use futures::future::join_all;
@@ -15,7 +13,7 @@ use llsd_testkit::{Boot, LlamaStackServer, OpenAiStub, Postgres, Redis, Release}
 use serde_json::json;
 use tempfile::TempDir;
 
-use users::{Users, models, ok, shields, tool_groups};
+use super::registered_by_users::{Users, models, ok, shields, tool_groups};
 
 const SERVER_OF_LLAMA_STACK: &str = include_str!("launch/server.yaml");
 const SERVER_OF_OGX: &str = include_str!("launch/server-ogx.yaml");

@@ -9,7 +9,7 @@ use llsd_testbed::operator::Operator;
 use llsd_testbed::story::vllm;
 use llsd_testbed::test_operator::TestOperator;
 
-use super::rests;
+use super::failing_inputs::rests;
 
 /// The operator says so and serves the others.
 #[tokio::test]

@@ -8,7 +8,7 @@ use llsd_testbed::namespace::condition;
 use llsd_testbed::registry::{configuration, labelled};
 use llsd_testbed::story::{entry, vllm, vllm_with_key};
 
-use super::{exposed, generated, is_exposed, with_models, world};
+use super::user_stories::{exposed, generated, is_exposed, with_models, world};
 
 #[tokio::test]
 async fn ec_1_settings_arrive_in_the_providers_config() {

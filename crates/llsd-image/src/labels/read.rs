@@ -1,7 +1,5 @@
-//! The labels under which images carry their configuration. Four families are known; the first
-//! that an image uses wins.
-
-mod change;
+//! What an image's labels say: where its configuration is, its schema version, and the server's release.
+//! Four families of labels are known; the first that an image uses wins.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +7,6 @@ use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-
-pub use change::{Change, INLINE_BELOW};
 
 use crate::{Digest, Error};
 

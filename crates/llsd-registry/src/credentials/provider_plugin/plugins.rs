@@ -1,10 +1,4 @@
-//! Kubelet credential-provider plugins: programs of the cluster's administrator that answer with
-//! registry credentials. Configuration and binaries come from the operator's installation only; a
-//! tenant chooses nothing but the image that is asked about.
-
-mod cache;
-mod config;
-mod process;
+//! Asks the configured plugins for credentials, and keeps what they answered while it is fresh.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,14 +8,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-pub use config::{PluginConfig, ProviderConfig};
-pub use process::{PluginError, PluginFailure};
-
-use super::keyring::Pattern;
-use super::{Credential, Keyring};
+use super::cache::{Cache, Entries};
+use super::config::{PluginConfig, ProviderConfig};
+use super::process::{PluginError, PluginFailure, Program};
+use crate::credentials::keyring::Pattern;
+use crate::credentials::{Credential, Keyring};
 use crate::settings::ConfigProblem;
-use cache::Cache;
-use process::Program;
 
 /// What the kubelet gives a plugin.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -128,7 +120,7 @@ impl ProviderPlugins {
 }
 
 impl Provider {
-    async fn answer(&self, image: &str, clock: &Clock) -> Result<cache::Entries, PluginFailure> {
+    async fn answer(&self, image: &str, clock: &Clock) -> Result<Entries, PluginFailure> {
         if let Some(entries) = self.cache.get(image, clock()) {
             return Ok(entries);
         }
@@ -137,7 +129,7 @@ impl Provider {
         self.ask(image, clock).await
     }
 
-    async fn ask(&self, image: &str, clock: &Clock) -> Result<cache::Entries, PluginFailure> {
+    async fn ask(&self, image: &str, clock: &Clock) -> Result<Entries, PluginFailure> {
         let _place = self.processes.acquire().await.map_err(|_| PluginFailure::Interrupted)?;
         // Another ask may have filled the cache meanwhile, also for the whole registry.
         if let Some(entries) = self.cache.get(image, clock()) {
