@@ -14,30 +14,26 @@ const READ: [&str; 3] = ["get", "list", "watch"];
 /// What is done in the namespaces of resources.
 pub(crate) fn of_resources() -> Vec<Value> {
     // To say why a server does not start.
-    let mut rules = vec![("apps", rule("apps", &["replicasets"], &["list"]))];
+    let mut rules = vec![rule("apps", &["replicasets"], &["list"])];
     rules.extend(of_owned_objects());
     rules.extend([
-        ("", rule("", &["pods"], &["list"])),
-        ("events.k8s.io", rule("events.k8s.io", &["events"], &["create", "patch"])),
+        rule("", &["pods"], &["list"]),
+        rule("events.k8s.io", &["events"], &["create", "patch"]),
         // A host name of the user's choice counts as a right of its own there.
-        (
-            "route.openshift.io",
-            rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
-        ),
+        rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
     ]);
-    rules.sort_by_key(|(group, _)| *group);
+    rules.sort_by_key(|rule| rule["apiGroups"].to_string());
     let of_the_resource = [
         rule("llamastack.io", &["llamastackdistributions"], &READ),
         rule("llamastack.io", &["llamastackdistributions/status"], &["get", "patch"]),
         // Owner references that block the owner's deletion need it where that is enforced.
         rule("llamastack.io", &["llamastackdistributions/finalizers"], &["update"]),
     ];
-    of_the_resource.into_iter().chain(rules.into_iter().map(|(_, rule)| rule)).collect()
+    of_the_resource.into_iter().chain(rules).collect()
 }
 
-/// What is done with owned objects of every kind, each rule with its group. Kinds of a group with the same
-/// verbs share a rule.
-fn of_owned_objects() -> impl Iterator<Item = (&'static str, Value)> {
+/// What is done with owned objects. Kinds of a group with the same verbs share a rule.
+fn of_owned_objects() -> impl Iterator<Item = Value> {
     let mut kinds: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for kind in ObjectKind::ALL {
         let group = (kind.group(), !kind.is_watched(), kind.role() == Role::Data);
@@ -50,7 +46,7 @@ fn of_owned_objects() -> impl Iterator<Item = (&'static str, Value)> {
         verbs.extend(["create", "patch"]);
         // Data is never deleted by the operator; a claim that is owned goes with its owner.
         verbs.extend((!is_data).then_some("delete"));
-        (group, rule(group, &Vec::from_iter(plurals), &verbs))
+        rule(group, &Vec::from_iter(plurals), &verbs)
     })
 }
 

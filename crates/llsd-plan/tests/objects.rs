@@ -3,11 +3,15 @@
 //! `UPDATE_OBJECTS=1 cargo test -p llsd-plan --test objects every_case` writes them anew; look at
 //! the difference before you commit it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use llsd_cases::files::repository;
+use llsd_cases::golden::GoldenCase;
 use llsd_cases::objects::{ObjectCase, listed};
 use llsd_cases::programs;
-use llsd_plan::objects::start_program;
+use llsd_plan::objects::{ObjectKind, labels, start_program};
+use llsd_plan::plan::{Planning, parse_and_plan};
 use serde_json::Value;
 
 #[test]
@@ -64,6 +68,36 @@ fn planning_twice_gives_the_same_bytes() {
         let bytes =
             |case: &ObjectCase| serde_json::to_string(&case.objects().0.manifests()).unwrap();
         assert_eq!(bytes(&case), bytes(&case), "{}", file.display());
+    }
+}
+
+/// What watches, retention and takeover know an object by.
+#[test]
+fn some_case_plans_each_kind_with_its_name_and_labels() {
+    let cases = ObjectCase::all().into_iter().map(|(_, case)| case.objects().0);
+    let golden = GoldenCase::all().into_iter().filter_map(|case| {
+        let Planning::Planned(plan) = parse_and_plan(&case.resource, &case.facts) else {
+            return None;
+        };
+        Some(plan.objects)
+    });
+    let mut planned = BTreeSet::from([ObjectKind::Job]); // For a change: no part of a plan.
+    for object in cases.chain(golden).flat_map(|objects| objects.in_order()) {
+        let labels = &object.json["metadata"]["labels"];
+        let resource = labels[labels::INSTANCE].as_str();
+        assert_eq!(object.kind.resource_named(&object.name), resource, "the name of {object}");
+        assert_eq!(labels[labels::MANAGED_BY], labels::OPERATOR, "a label of {object}");
+        assert_eq!(object.json["apiVersion"], object.kind.api_version(), "{object}");
+        planned.insert(object.kind);
+    }
+    let page = std::fs::read_to_string(repository("docs/concepts.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with('|'));
+    let words: BTreeSet<&str> =
+        rows.flat_map(|row| row.split(|c: char| !c.is_alphanumeric())).collect();
+    for kind in ObjectKind::ALL {
+        let name = kind.name();
+        assert!(planned.contains(kind), "add a case that plans a {name}");
+        assert!(words.contains(name), "add {name} to the objects in docs/concepts.md");
     }
 }
 

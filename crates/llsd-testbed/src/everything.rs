@@ -1,5 +1,8 @@
 //! A resource that asks for every kind of object that each cluster serves.
 
+use std::sync::LazyLock;
+
+use llsd_plan::objects::{ObjectKind, names};
 use serde_json::{Value, json};
 
 use crate::authority::authority;
@@ -8,18 +11,16 @@ use crate::namespace::Namespace;
 /// The objects of such a resource in the order in which they are applied: kind, and what follows
 /// the resource's name, and where it ends with a hyphen a hash of the content follows that
 /// ([`Namespace::find`]). The generated ConfigMap stands after the bundle of certificates.
-pub const OBJECTS: [(&str, &str); 10] = [
-    ("ServiceAccount", "-sa"),
-    ("PersistentVolumeClaim", "-pvc"),
-    ("Secret", "-storage-"),
-    ("ConfigMap", "-ca-bundle-"),
-    ("NetworkPolicy", "-network-policy"),
-    ("Service", "-service"),
-    ("Deployment", ""),
-    ("PodDisruptionBudget", "-pdb"),
-    ("HorizontalPodAutoscaler", "-hpa"),
-    ("Ingress", "-ingress"),
-];
+pub static OBJECTS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
+    let served = ObjectKind::ALL.iter().filter(|kind| !kind.is_optional());
+    let suffix = |kind: &ObjectKind| match kind {
+        ObjectKind::Secret => Some("-storage-".to_owned()),
+        ObjectKind::ConfigMap => Some("-ca-bundle-".to_owned()),
+        // A Job is made for a change, not for a resource.
+        kind => names::only_name(*kind, ""),
+    };
+    served.filter_map(|kind| Some((kind.name(), suffix(kind)?))).collect()
+});
 
 /// What the resource refers to.
 pub async fn prepare(namespace: &Namespace<'_>) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::{StreamExt, stream};
 use kube::Client;
+use llsd_plan::objects::ObjectKind;
 use llsd_testkit::ControlPlane;
 
 use crate::access::may;
@@ -23,13 +24,10 @@ const VERBS: [&str; 12] = [
     "use",
 ];
 
-/// What this API server does not serve, or serves without saying so.
-const UNSERVED: [(&str, &str, bool); 10] = [
-    ("gateway.networking.k8s.io", "httproutes", true),
+/// What this API server does not serve, or serves without saying so, beside owned objects.
+const UNSERVED: [(&str, &str, bool); 7] = [
     ("gateway.networking.k8s.io", "gateways", true),
     ("llamastack.io", "llamastackdistributions/finalizers", true),
-    ("monitoring.coreos.com", "servicemonitors", true),
-    ("route.openshift.io", "routes", true),
     ("route.openshift.io", "routes/custom-host", true),
     ("config.openshift.io", "imagedigestmirrorsets", false),
     ("config.openshift.io", "imagetagmirrorsets", false),
@@ -69,9 +67,11 @@ async fn resources(client: &Client) -> BTreeSet<(String, String, bool)> {
             lists.push(client.list_api_group_resources(&version.group_version).await.unwrap());
         }
     }
+    let owned = ObjectKind::ALL.iter().map(|kind| (kind.group(), kind.plural(), true));
     let mut found: BTreeSet<(String, String, bool)> = UNSERVED
-        .iter()
-        .map(|(group, name, in_namespace)| ((*group).to_owned(), (*name).to_owned(), *in_namespace))
+        .into_iter()
+        .chain(owned)
+        .map(|(group, name, in_namespace)| (group.to_owned(), name.to_owned(), in_namespace))
         .collect();
     for list in lists {
         let group = list.group_version.rsplit_once('/').map_or("", |(group, _)| group);

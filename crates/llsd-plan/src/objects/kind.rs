@@ -131,6 +131,11 @@ impl ObjectKind {
         Api { group: self.group(), version: self.version(), plural: self.plural() }
     }
 
+    /// Whether a resource may have several objects of this kind, each with a hash in its name.
+    pub const fn is_named_by_content(self) -> bool {
+        matches!(self.naming(), ByContent(_))
+    }
+
     /// Secrets are never listed or watched: the operator's role does not allow it.
     pub const fn is_watched(self) -> bool {
         !matches!(self, Self::Secret)

@@ -5,7 +5,7 @@ use super::kind::{Naming, ObjectKind};
 
 /// The one name that an object of this kind has; `None` where there are several, named by their content.
 pub fn only_name(kind: ObjectKind, resource: &str) -> Option<String> {
-    matches!(kind.naming(), Naming::Suffix(_)).then(|| of(kind, resource))
+    (!kind.is_named_by_content()).then(|| of(kind, resource))
 }
 
 /// The name of a resource's object of this kind, or what all such names begin with where the kind's

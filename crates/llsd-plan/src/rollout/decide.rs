@@ -264,9 +264,7 @@ impl<'a> Rollout<'a> {
         let is_for_pods = match kept.cause {
             KeepCause::Adopted => false,
             KeepCause::Preflight => object.kind == ObjectKind::Secret,
-            KeepCause::Upgrade | KeepCause::RolledBack(_) => {
-                matches!(object.kind, ObjectKind::ConfigMap | ObjectKind::Secret)
-            }
+            KeepCause::Upgrade | KeepCause::RolledBack(_) => object.kind.is_named_by_content(),
         };
         is_for_pods && !kept.needs.contains(&(object.kind, object.name.clone()))
     }

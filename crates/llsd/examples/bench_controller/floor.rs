@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use futures::{TryStreamExt, stream};
+use llsd_plan::objects::ObjectKind;
 use serde_json::Value;
 
 use crate::CONCURRENCY;
@@ -12,10 +13,8 @@ use crate::api::{Api, planned, resources};
 fn collection(object: &Value, namespace: &str) -> String {
     let version = object["apiVersion"].as_str().unwrap_or("v1");
     let root = if version == "v1" { "/api/v1".into() } else { format!("/apis/{version}") };
-    let plural = match object["kind"].as_str().unwrap_or_default() {
-        "NetworkPolicy" => "networkpolicies".to_owned(),
-        kind => format!("{}s", kind.to_lowercase()),
-    };
+    let kind = ObjectKind::ALL.iter().find(|kind| object["kind"] == kind.name());
+    let plural = kind.map(|kind| kind.plural()).unwrap_or_default();
     format!("{root}/namespaces/{namespace}/{plural}")
 }
 

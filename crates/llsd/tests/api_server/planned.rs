@@ -9,6 +9,7 @@ use llsd_cases::golden::GoldenCase;
 use llsd_cases::objects::ObjectCase;
 use llsd_cases::samples::{facts_of, samples};
 use llsd_plan::fingerprint::FIELD_MANAGER;
+use llsd_plan::objects::ObjectKind;
 use llsd_plan::plan::{Planning, parse_and_plan};
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ pub fn everything(owner_uid: Option<&str>) -> Vec<(String, Vec<Value>)> {
 
 /// Whether no API server serves the object without somebody's operator.
 pub fn is_of_others(object: &Value) -> bool {
-    ["HTTPRoute", "Route", "ServiceMonitor"].iter().any(|kind| object["kind"] == *kind)
+    ObjectKind::ALL.iter().any(|kind| kind.is_optional() && object["kind"] == kind.name())
 }
 
 /// Applies an object as the operator does.

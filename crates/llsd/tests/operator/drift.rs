@@ -47,7 +47,7 @@ fn edits() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ("Ingress", "-ingress", "/spec/rules/0/http/paths/0/path", json!("/other")),
     ];
     let labels = "/metadata/labels/app.kubernetes.io~1";
-    for (kind, suffix) in OBJECTS {
+    for (kind, suffix) in OBJECTS.iter().map(|(kind, suffix)| (*kind, suffix.as_str())) {
         edits.push((kind, suffix, String::leak(format!("{labels}instance")), json!("other")));
         edits.push((kind, suffix, String::leak(format!("{labels}part-of")), Value::Null));
         // The operator may not touch a Secret without this label.
@@ -94,8 +94,8 @@ async fn an_object_that_somebody_deletes_comes_back() {
     namespace.distribution("llama", spec()).await;
     let ready = namespace.until_ready("llama").await;
     let config = ready["status"]["configGeneration"]["configMapName"].as_str().unwrap();
-    let objects = OBJECTS.map(|(kind, suffix)| (kind, format!("llama{suffix}")));
-    let objects = objects.into_iter().chain([("ConfigMap", config.to_owned())]);
+    let objects = OBJECTS.iter().map(|(kind, suffix)| (*kind, format!("llama{suffix}")));
+    let objects = objects.chain([("ConfigMap", config.to_owned())]);
     // A claim is not gone before its pods are.
     for (kind, name) in objects.filter(|(kind, _)| *kind != "PersistentVolumeClaim") {
         let before = namespace.find(kind, &name).await.unwrap();

@@ -47,7 +47,7 @@ fn theirs(kind: &str, name: &str) -> Value {
             let backend = json!({"defaultBackend": {"service": service}});
             ("networking.k8s.io/v1", json!({"spec": backend}))
         }
-        other => panic!("{other}"),
+        other => panic!("say what an object of kind {other} holds that is not ours"),
     };
     let mut object = content;
     object["apiVersion"] = json!(version);
@@ -82,8 +82,8 @@ async fn name_for_this_content(
     let object = namespace.find(kind, start).await.unwrap();
     let name = name_of(&object).to_owned();
     namespace.delete(RESOURCE, resource).await;
-    for (kind, suffix) in OBJECTS {
-        if kind != "PersistentVolumeClaim" && !suffix.ends_with('-') {
+    for (kind, suffix) in &*OBJECTS {
+        if *kind != "PersistentVolumeClaim" && !suffix.ends_with('-') {
             namespace.until_gone(kind, &format!("{resource}{suffix}")).await;
         }
     }
@@ -93,7 +93,7 @@ async fn name_for_this_content(
 
 /// One resource, with one of its objects taken by somebody else.
 async fn is_left_alone(bed: &TestOperator, namespace: &Namespace<'_>, index: usize) {
-    let (kind, suffix) = OBJECTS[index];
+    let (kind, suffix) = &OBJECTS[index];
     let resource = format!("{}-in-the-way", kind.to_lowercase());
     let mut name = format!("{resource}{suffix}");
     if name.ends_with('-') {
@@ -186,10 +186,10 @@ async fn a_resource_that_is_deleted_and_made_again_at_once_becomes_ready() {
         let again = namespace.until_ready("llama").await;
         let uid = &again["metadata"]["uid"];
         assert_ne!(*uid, first["metadata"]["uid"]);
-        for (kind, suffix) in OBJECTS {
+        for (kind, suffix) in &*OBJECTS {
             let object = namespace.find(kind, &format!("llama{suffix}")).await.unwrap();
             let owners = &object["metadata"]["ownerReferences"];
-            if kind == "PersistentVolumeClaim" {
+            if *kind == "PersistentVolumeClaim" {
                 assert_eq!(object["metadata"]["uid"], claim["metadata"]["uid"]);
                 assert!(owners.is_null(), "{object}");
             } else {

@@ -10,8 +10,8 @@ use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_
 use llsd_testbed::test_operator::TestOperator;
 
 pub struct World {
-    bed: TestOperator,
-    registry: RegistryServer,
+    pub bed: TestOperator,
+    pub registry: RegistryServer,
 }
 
 /// A cluster whose operator knows a domain and a registry.

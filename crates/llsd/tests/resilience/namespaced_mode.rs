@@ -29,7 +29,7 @@ async fn an_operator_of_one_namespace_works_there_and_looks_nowhere_else() {
     prepare(&home).await;
     home.distribution("llama", spec()).await;
     let ready = home.until_ready("llama").await;
-    for (kind, suffix) in OBJECTS {
+    for (kind, suffix) in &*OBJECTS {
         assert!(home.find(kind, &format!("llama{suffix}")).await.is_some(), "{kind}");
     }
     // A change, drift, and the end.

@@ -7,6 +7,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use llsd_cases::objects::ObjectCase;
 use llsd_plan::fingerprint::of_desired;
+use llsd_plan::objects::ObjectKind;
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 
@@ -60,18 +61,9 @@ fn tampering() -> Vec<(&'static str, String, Value)> {
         ("PodDisruptionBudget", "/spec/maxUnavailable".into(), json!(2)),
         ("ServiceAccount", "/automountServiceAccountToken".into(), json!(true)),
     ];
-    for kind in [
-        "Deployment",
-        "Service",
-        "PersistentVolumeClaim",
-        "NetworkPolicy",
-        "Ingress",
-        "HorizontalPodAutoscaler",
-        "PodDisruptionBudget",
-        "ConfigMap",
-        "ServiceAccount",
-        "Secret",
-    ] {
+    // The Job is no part of a plan.
+    let planned = |kind: &&ObjectKind| !kind.is_optional() && **kind != ObjectKind::Job;
+    for kind in ObjectKind::ALL.iter().filter(planned).map(|kind| kind.name()) {
         tampering.push((kind, MANAGED_BY.into(), json!("somebody")));
         tampering.push((kind, MANAGED_BY.into(), Value::Null));
     }

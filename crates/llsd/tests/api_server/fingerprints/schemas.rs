@@ -4,28 +4,20 @@
 use std::collections::BTreeSet;
 
 use llsd_plan::fingerprint::schema::{self, ListKind};
+use llsd_plan::objects::ObjectKind;
 use serde_json::{Map, Value};
 
 use super::CLUSTER;
 
-/// The kinds that we own, with where their schemas are served.
-const KINDS: [(&str, &str); 10] = [
-    ("apis/apps/v1", "io.k8s.api.apps.v1.Deployment"),
-    ("apis/autoscaling/v2", "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"),
-    ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1.Ingress"),
-    ("apis/networking.k8s.io/v1", "io.k8s.api.networking.v1.NetworkPolicy"),
-    ("apis/policy/v1", "io.k8s.api.policy.v1.PodDisruptionBudget"),
-    ("api/v1", "io.k8s.api.core.v1.ConfigMap"),
-    ("api/v1", "io.k8s.api.core.v1.PersistentVolumeClaim"),
-    ("api/v1", "io.k8s.api.core.v1.Secret"),
-    ("api/v1", "io.k8s.api.core.v1.Service"),
-    ("api/v1", "io.k8s.api.core.v1.ServiceAccount"),
-];
-
 #[tokio::test]
 async fn the_api_server_merges_what_we_take_for_merged() {
     let Some(cluster) = CLUSTER.get_or_skip().await else { return };
-    for (group, kind) in KINDS {
+    for kind in ObjectKind::ALL.iter().filter(|kind| !kind.is_optional()) {
+        let root = if kind.group().is_empty() { "api" } else { "apis" };
+        let group = format!("{root}/{}", kind.api_version());
+        let package = kind.group().split('.').next().filter(|name| !name.is_empty());
+        let (package, version) = (package.unwrap_or("core"), kind.version());
+        let kind = &*format!("io.k8s.api.{package}.{version}.{}", kind.name());
         let request = http::Request::get(format!("/openapi/v3/{group}")).body(vec![]).unwrap();
         let document: Value = cluster.client().request(request).await.unwrap();
         let Value::Object(types) = &document["components"]["schemas"] else { panic!("{group}") };

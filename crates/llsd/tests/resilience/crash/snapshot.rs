@@ -3,25 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use llsd_plan::objects::ObjectKind;
 use serde_json::{Value, json};
 
 use super::namespace::Namespace;
 
 /// Where all that is compared is listed.
-const COLLECTIONS: [(&str, &str); 12] = [
-    ("/apis/batch/v1", "jobs"),
-    ("/api/v1", "serviceaccounts"),
-    ("/api/v1", "persistentvolumeclaims"),
-    ("/api/v1", "secrets"),
-    ("/api/v1", "configmaps"),
-    ("/api/v1", "services"),
-    ("/apis/apps/v1", "deployments"),
-    ("/apis/networking.k8s.io/v1", "networkpolicies"),
-    ("/apis/networking.k8s.io/v1", "ingresses"),
-    ("/apis/policy/v1", "poddisruptionbudgets"),
-    ("/apis/autoscaling/v2", "horizontalpodautoscalers"),
-    ("/apis/llamastack.io/v1alpha2", "llamastackdistributions"),
-];
+fn collections() -> impl Iterator<Item = (String, &'static str)> {
+    let owned = ObjectKind::ALL.iter().filter(|kind| !kind.is_optional()).map(|kind| {
+        let root = if kind.group().is_empty() { "/api" } else { "/apis" };
+        (format!("{root}/{}", kind.api_version()), kind.plural())
+    });
+    owned.chain([("/apis/llamastack.io/v1alpha2".to_owned(), "llamastackdistributions")])
+}
 
 /// Objects by `plural/name`.
 pub type Snapshot = BTreeMap<String, Value>;
@@ -29,8 +23,8 @@ pub type Snapshot = BTreeMap<String, Value>;
 /// Takes one, the resource and its status included.
 pub async fn take(namespace: &Namespace) -> Snapshot {
     let mut snapshot = Snapshot::new();
-    for (api, plural) in COLLECTIONS {
-        let listed = namespace.get(api, plural).await.unwrap_or_default();
+    for (api, plural) in collections() {
+        let listed = namespace.get(&api, plural).await.unwrap_or_default();
         for object in listed["items"].as_array().unwrap() {
             let name = object["metadata"]["name"].as_str().unwrap();
             let comparable = comparable(object, plural, &namespace.name);

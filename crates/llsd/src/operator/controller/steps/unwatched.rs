@@ -37,8 +37,8 @@ pub async fn complete(
     if !context.configuration.is_known() {
         return Ok(false);
     }
-    let needed = needed_to_plan(resource).into_iter();
-    for kind in needed.filter(|kind| is_out_of_sync(context, *kind, namespace)) {
+    let needed = ObjectKind::ALL.iter().filter(|kind| is_needed_to_plan(**kind, resource));
+    for kind in needed.copied().filter(|kind| is_out_of_sync(context, *kind, namespace)) {
         let Some(name) = names::only_name(kind, &resource.key.name) else { continue };
         let found = look(context, resource, kind, &name, denials).await?;
         if kind == ObjectKind::Deployment && found == Found::Forbidden {
@@ -62,19 +62,33 @@ impl Found {
     }
 }
 
-/// The kinds of which it must be known what runs before anything is planned or reported.
-fn needed_to_plan(resource: &Resource) -> Vec<ObjectKind> {
-    let mut needed = vec![ObjectKind::Deployment, ObjectKind::Service];
-    let Some(spec) = &resource.spec else { return needed };
-    let (networking, workload) = (spec.networking.as_ref(), spec.workload.as_ref());
-    let exposes = networking.and_then(|networking| networking.expose.as_ref());
-    let overrides = workload.and_then(|workload| workload.overrides.as_ref());
-    let names_account = overrides.is_some_and(|given| given.service_account_name.is_some());
-    needed.extend((!names_account).then_some(ObjectKind::ServiceAccount));
-    let stores = workload.is_some_and(|workload| workload.storage.is_some());
-    needed.extend(stores.then_some(ObjectKind::VolumeClaim));
-    needed.extend(exposes.is_some_and(Expose::is_on).then_some(ObjectKind::Ingress));
-    needed
+/// Whether a resource is planned and reported only when it is known what runs of this kind.
+fn is_needed_to_plan(kind: ObjectKind, resource: &Resource) -> bool {
+    let spec = resource.spec.as_ref();
+    let workload = spec.and_then(|spec| spec.workload.as_ref());
+    match kind {
+        ObjectKind::Deployment | ObjectKind::Service => true,
+        ObjectKind::ServiceAccount => {
+            let overrides = workload.and_then(|workload| workload.overrides.as_ref());
+            let is_named = overrides.is_some_and(|given| given.service_account_name.is_some());
+            spec.is_some() && !is_named
+        }
+        ObjectKind::VolumeClaim => workload.is_some_and(|workload| workload.storage.is_some()),
+        ObjectKind::Ingress => {
+            let networking = spec.and_then(|spec| spec.networking.as_ref());
+            let expose = networking.and_then(|networking| networking.expose.as_ref());
+            expose.is_some_and(Expose::is_on)
+        }
+        ObjectKind::Secret
+        | ObjectKind::ConfigMap
+        | ObjectKind::NetworkPolicy
+        | ObjectKind::DisruptionBudget
+        | ObjectKind::Autoscaler
+        | ObjectKind::Job
+        | ObjectKind::HttpRoute
+        | ObjectKind::Route
+        | ObjectKind::ServiceMonitor => false,
+    }
 }
 
 /// Reads one object that no watch shows, and puts it into the cache if it is the resource's own.
