@@ -10,7 +10,7 @@ use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_
 use llsd_testbed::test_operator::TestOperator;
 
 pub struct World {
-    pub bed: TestOperator,
+    bed: TestOperator,
     pub registry: RegistryServer,
 }
 
