@@ -109,25 +109,18 @@ async fn operate(
         certificates.keep(leadership.as_ref(), &mut background);
     }
     ready.set();
+    let migrates_storage = arguments.migrate_storage;
     let plugins = Arc::new(plugins);
-    while !shutdown.is_requested() {
-        tokio::select! {
-            () = acquired(leadership.as_mut()) => {}
-            () = shutdown.requested() => break,
-        }
-        metrics.leading(true);
-        let term = term(&client, &settings, &plugins, &metrics, &ready, &shutdown);
-        let mut watching = leadership.clone();
-        tokio::select! {
-            () = term => {}
-            never = migrate_storage(&client, arguments.migrate_storage) => match never {},
-            () = lost(watching.as_mut()) => {
-                tracing::warn!("leadership is lost; another replica works on");
-            }
-        }
-        metrics.leading(false);
-        ready.set_blind(None);
-    }
+    let worker = Worker {
+        client,
+        settings,
+        plugins,
+        metrics: metrics.clone(),
+        ready,
+        shutdown,
+        migrates_storage,
+    };
+    worker.work(leadership.as_mut()).await;
     drop(end);
     if let Some(campaign) = campaign {
         let _ = tokio::time::timeout(Duration::from_secs(3), campaign).await;
@@ -164,36 +157,63 @@ async fn serve(
     Ok(())
 }
 
-/// One term of leadership: everything is read again, as another replica may have worked meanwhile.
-async fn term(
-    client: &kube::Client,
-    settings: &Settings,
-    plugins: &Arc<ProviderPlugins>,
-    metrics: &Metrics,
-    ready: &Ready,
-    shutdown: &Shutdown,
-) {
-    let (client, settings) = (client.clone(), settings.clone());
-    let (plugins, metrics) = (Arc::clone(plugins), metrics.clone());
-    let context = Context::new(client, settings, plugins, metrics, ready.clone()).await;
-    match context {
-        Ok(context) => controller::run(Arc::new(context), shutdown.clone()).await,
-        Err(error) => {
-            tracing::error!("{error}; trying again");
+/// The part of the operator that only the leader does.
+struct Worker {
+    client: kube::Client,
+    settings: Settings,
+    plugins: Arc<ProviderPlugins>,
+    metrics: Metrics,
+    ready: Ready,
+    shutdown: Shutdown,
+    migrates_storage: bool,
+}
+
+impl Worker {
+    /// Works in every term of leadership until the shutdown.
+    async fn work(&self, mut leadership: Option<&mut Leadership>) {
+        while !self.shutdown.is_requested() {
             tokio::select! {
-                () = tokio::time::sleep(RETRY) => {}
-                () = shutdown.requested() => {}
+                () = acquired(leadership.as_deref_mut()) => {}
+                () = self.shutdown.requested() => break,
+            }
+            self.metrics.leading(true);
+            let mut watching = leadership.as_deref().cloned();
+            tokio::select! {
+                () = self.term() => {}
+                never = self.migrate_storage() => match never {},
+                () = lost(watching.as_mut()) => {
+                    tracing::warn!("leadership is lost; another replica works on");
+                }
+            }
+            self.metrics.leading(false);
+            self.ready.set_blind(None);
+        }
+    }
+
+    /// One term of leadership: everything is read again, as another replica may have worked meanwhile.
+    async fn term(&self) {
+        let (client, settings) = (self.client.clone(), self.settings.clone());
+        let (plugins, metrics) = (Arc::clone(&self.plugins), self.metrics.clone());
+        let context = Context::new(client, settings, plugins, metrics, self.ready.clone()).await;
+        match context {
+            Ok(context) => controller::run(Arc::new(context), self.shutdown.clone()).await,
+            Err(error) => {
+                tracing::error!("{error}; trying again");
+                tokio::select! {
+                    () = tokio::time::sleep(RETRY) => {}
+                    () = self.shutdown.requested() => {}
+                }
             }
         }
     }
-}
 
-/// Migrates what is stored, beside everything else.
-async fn migrate_storage(client: &kube::Client, asked: bool) -> Infallible {
-    if asked {
-        storage_migration::migrate_until_done(client).await;
+    /// Migrates what is stored, beside everything else.
+    async fn migrate_storage(&self) -> Infallible {
+        if self.migrates_storage {
+            storage_migration::migrate_until_done(&self.client).await;
+        }
+        std::future::pending().await
     }
-    std::future::pending().await
 }
 
 async fn acquired(leadership: Option<&mut Leadership>) {
