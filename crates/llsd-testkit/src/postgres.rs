@@ -81,7 +81,7 @@ impl PostgresBuilder {
         Ok(Postgres {
             component,
             _watchdog: watchdog,
-            entrance: Entrance { settings: self.clone(), port, authority },
+            entrance: PostgresEndpoint { settings: self.clone(), port, authority },
             _dir: temporary,
         })
     }
@@ -134,14 +134,14 @@ impl PostgresBuilder {
 pub struct Postgres {
     component: Component,
     _watchdog: Watchdog,
-    entrance: Entrance,
+    entrance: PostgresEndpoint,
     // The last field: dropped when nothing writes there any more.
     _dir: TempDir,
 }
 
 /// What a client has to know.
 #[derive(Debug)]
-struct Entrance {
+struct PostgresEndpoint {
     settings: PostgresBuilder,
     port: u16,
     authority: Option<PathBuf>,
@@ -200,7 +200,7 @@ impl Drop for Postgres {
     }
 }
 
-impl Entrance {
+impl PostgresEndpoint {
     fn query(&self, database: &str, password: &str, sql: &str) -> anyhow::Result<String> {
         let mut command = Command::new(programs::locate("psql", PACKAGE)?);
         command

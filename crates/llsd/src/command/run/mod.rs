@@ -14,6 +14,7 @@ use std::time::Duration;
 use kube::Config;
 use llsd_registry::credentials::ProviderPlugins;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::{Exit, Printout};
 use crate::operator::controller::{self, Context, Settings};
@@ -44,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(traces) => traces.unzip(),
         Err(error) => return Printout::usage(&error.to_string()).deliver(),
     };
-    if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level, traces) {
+    if let Err(error) = logs::init(arguments.log_format, &arguments.log_level, traces) {
         return Printout::usage(&error.to_string()).deliver();
     }
     let runtime =
@@ -85,48 +86,40 @@ async fn operate(
     };
     let client = connect()?;
     let settings = arguments.settings(&namespace);
-    let plugins = arguments.plugins()?;
-    tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
+    let worker = Worker {
+        client,
+        settings,
+        plugins: Arc::new(arguments.plugins()?),
+        metrics: metrics.clone(),
+        ready,
+        shutdown,
+        migrates_storage: arguments.migrate_storage,
+    };
+    let Settings { operator_version: version, scope, .. } = &worker.settings;
+    tracing::info!(version, namespace, ?scope, "starting");
     let mut calls = JoinSet::new();
     let mut certificates = None;
     if let Some(plan) = webhooks {
-        let site = webhooks::Site {
-            client: client.clone(),
-            namespace: namespace.clone(),
-            metrics: metrics.clone(),
-            shutdown: shutdown.clone(),
-        };
-        certificates = webhooks::start(plan, site, &mut calls).await?;
+        certificates = webhooks::start(plan, worker.site(&namespace), &mut calls).await?;
     }
     // The lease is given back when the work has ended, not when it was asked to end.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let standing = arguments.leader_elect.then(|| {
-        let election = leadership::Settings::new(&namespace);
+        let election = leadership::ElectionSettings::new(&namespace);
         leadership::stand(connect, election, async { drop(ended.await) })
     });
     let (mut leadership, campaign) = standing.transpose()?.unzip();
     if let Some(certificates) = certificates {
         certificates.keep(leadership.as_ref(), &mut background);
     }
-    ready.set();
-    let migrates_storage = arguments.migrate_storage;
-    let plugins = Arc::new(plugins);
-    let worker = Worker {
-        client,
-        settings,
-        plugins,
-        metrics: metrics.clone(),
-        ready,
-        shutdown,
-        migrates_storage,
-    };
+    worker.ready.set();
     worker.work(leadership.as_mut()).await;
     drop(end);
     if let Some(campaign) = campaign {
-        let _ = tokio::time::timeout(Duration::from_secs(3), campaign).await;
+        let _ = timeout(Duration::from_secs(3), campaign).await;
     }
-    let _ = tokio::time::timeout(LAST_CALLS, async { while calls.join_next().await.is_some() {} })
-        .await;
+    let last_calls = async { while calls.join_next().await.is_some() {} };
+    let _ = timeout(LAST_CALLS, last_calls).await;
     Ok(())
 }
 
@@ -169,6 +162,16 @@ struct Worker {
 }
 
 impl Worker {
+    /// What the webhooks need of it.
+    fn site(&self, namespace: &str) -> webhooks::Site {
+        webhooks::Site {
+            client: self.client.clone(),
+            namespace: namespace.to_owned(),
+            metrics: self.metrics.clone(),
+            shutdown: self.shutdown.clone(),
+        }
+    }
+
     /// Works in every term of leadership until the shutdown.
     async fn work(&self, mut leadership: Option<&mut Leadership>) {
         while !self.shutdown.is_requested() {

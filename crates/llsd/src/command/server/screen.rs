@@ -7,14 +7,14 @@ use llsd_plan::resource::callers;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 
-use super::states::State;
+use super::states::ServerState;
 
 pub(super) struct Screen {
     pub(super) text: String,
     pub(super) is_ready: bool,
 }
 
-pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> Screen {
+pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState]) -> Screen {
     let (metadata, status) = (&resource["metadata"], &resource["status"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ready = condition(status, ConditionType::Ready);
@@ -53,7 +53,7 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
 }
 
 /// What runs, and from what.
-fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[State]) {
+fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[ServerState]) {
     if deployment.is_null() {
         return lines.add("runs", "nothing: there is no Deployment");
     }
@@ -190,7 +190,7 @@ mod tests {
                 ],
             },
         });
-        let state = State {
+        let state = ServerState {
             hash: "5d4f8b".into(),
             revision: 1,
             created: "2026-11-16T10:00:00Z".into(),
