@@ -55,54 +55,59 @@ pub fn manifest() -> Value {
                     }},
                 },
             },
-            "versions": [
-                {
-                    "name": "v1alpha2",
-                    "served": true,
-                    "storage": true,
-                    "subresources": {
-                        "status": {},
-                        "scale": {
-                            "specReplicasPath": ".spec.workload.replicas",
-                            "statusReplicasPath": ".status.replicas",
-                            "labelSelectorPath": ".status.selector",
-                        },
-                    },
-                    "additionalPrinterColumns": [
-                        {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
-                        {"name": "Providers", "type": "integer", "jsonPath": ".status.configGeneration.providerCount"},
-                        {"name": "Available", "type": "integer", "jsonPath": ".status.availableReplicas"},
-                        {"name": "Distribution", "type": "string", "priority": 1,
-                         "jsonPath": ".status.distributionConfig.activeDistribution"},
-                        {"name": "Config", "type": "string", "priority": 1,
-                         "jsonPath": ".status.configGeneration.configMapName"},
-                        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-                    ],
-                    "schema": {"openAPIV3Schema": v1alpha2_schema()},
-                },
-                {
-                    "name": "v1alpha1",
-                    "served": true,
-                    "storage": false,
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": [
-                        {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
-                        {"name": "Operator Version", "type": "string", "jsonPath": ".status.version.operatorVersion"},
-                        {"name": "Server Version", "type": "string",
-                         "jsonPath": ".status.version.llamaStackServerVersion"},
-                        {"name": "Available", "type": "integer", "jsonPath": ".status.availableReplicas"},
-                        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-                    ],
-                    "selectableFields": [
-                        {"jsonPath": ".spec.server.userConfig.configMapName"},
-                        {"jsonPath": ".spec.server.userConfig.configMapNamespace"},
-                        {"jsonPath": ".spec.server.tlsConfig.caBundle.configMapName"},
-                        {"jsonPath": ".spec.server.tlsConfig.caBundle.configMapNamespace"},
-                    ],
-                    "schema": {"openAPIV3Schema": structural(&described_v1alpha1())},
-                },
-            ],
+            "versions": [v1alpha2_version(), v1alpha1_version()],
         },
+    })
+}
+
+fn v1alpha2_version() -> Value {
+    json!({
+        "name": "v1alpha2",
+        "served": true,
+        "storage": true,
+        "subresources": {
+            "status": {},
+            "scale": {
+                "specReplicasPath": ".spec.workload.replicas",
+                "statusReplicasPath": ".status.replicas",
+                "labelSelectorPath": ".status.selector",
+            },
+        },
+        "additionalPrinterColumns": [
+            {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+            {"name": "Providers", "type": "integer", "jsonPath": ".status.configGeneration.providerCount"},
+            {"name": "Available", "type": "integer", "jsonPath": ".status.availableReplicas"},
+            {"name": "Distribution", "type": "string", "priority": 1,
+             "jsonPath": ".status.distributionConfig.activeDistribution"},
+            {"name": "Config", "type": "string", "priority": 1,
+             "jsonPath": ".status.configGeneration.configMapName"},
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+        "schema": {"openAPIV3Schema": v1alpha2_schema()},
+    })
+}
+
+fn v1alpha1_version() -> Value {
+    json!({
+        "name": "v1alpha1",
+        "served": true,
+        "storage": false,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+            {"name": "Operator Version", "type": "string", "jsonPath": ".status.version.operatorVersion"},
+            {"name": "Server Version", "type": "string",
+             "jsonPath": ".status.version.llamaStackServerVersion"},
+            {"name": "Available", "type": "integer", "jsonPath": ".status.availableReplicas"},
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+        "selectableFields": [
+            {"jsonPath": ".spec.server.userConfig.configMapName"},
+            {"jsonPath": ".spec.server.userConfig.configMapNamespace"},
+            {"jsonPath": ".spec.server.tlsConfig.caBundle.configMapName"},
+            {"jsonPath": ".spec.server.tlsConfig.caBundle.configMapNamespace"},
+        ],
+        "schema": {"openAPIV3Schema": structural(&described_v1alpha1())},
     })
 }
 

@@ -20,7 +20,7 @@ fn installed() -> Vec<Value> {
     serde_saphyr::from_multiple(&texts.join("---\n")).unwrap()
 }
 
-fn of<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
+fn find_object<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     let is = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
     objects.iter().find(is).unwrap_or_else(|| panic!("no {kind} {name}"))
 }
@@ -30,7 +30,7 @@ fn olm_runs_the_same_pods_with_its_own_certificates_and_the_named_image() {
     let (version, objects) = (service_version(), installed());
     let deployment = &version["spec"]["install"]["spec"]["deployments"][0];
     assert_eq!(deployment["name"], names::OPERATOR);
-    let mut ours = of(&objects, "Deployment", names::OPERATOR)["spec"].clone();
+    let mut ours = find_object(&objects, "Deployment", names::OPERATOR)["spec"].clone();
     let container = &mut ours["template"]["spec"]["containers"][0];
     container["image"] = json!(IMAGE);
     container["env"][2]["value"] = json!(IMAGE);
@@ -49,7 +49,7 @@ fn olm_grants_the_rights_of_the_install_files_but_that_to_register() {
     ] {
         let granted = &install[field][0];
         assert_eq!(granted["serviceAccountName"], names::OPERATOR);
-        assert_eq!(granted["rules"], of(&objects, kind, role)["rules"], "{field}");
+        assert_eq!(granted["rules"], find_object(&objects, kind, role)["rules"], "{field}");
     }
 }
 

@@ -102,24 +102,7 @@ impl Life<'_> {
                 why = self.probe(&spec) => End::Unhealthy(why),
                 stop = stopped(&mut stopping) => End::Stopped(stop),
             };
-            let (code, message) = match &end {
-                End::Itself(code) => (*code, self.message(*code, &process)),
-                End::Unhealthy(why) => {
-                    self.update(|snapshot| snapshot.ready = false);
-                    let left = self.hook_before_stop(&mut process, self.grace_of_probes()).await;
-                    (process.stop(left).await, why.clone())
-                }
-                End::Stopped(stop) => {
-                    let stop = *stop;
-                    let left = tokio::select! {
-                        left = self.hook_before_stop(&mut process, stop.grace()) => left,
-                        hurry = another(stop, &mut stopping) => hurry.grace(),
-                    };
-                    self.update(|snapshot| snapshot.ready = false);
-                    let code = bring_to_end(&mut process, stop, left, &mut stopping).await;
-                    (code, self.message(code, &process))
-                }
-            };
+            let (code, message) = self.finish(&end, &mut process, &mut stopping).await;
             self.update(|snapshot| snapshot.ready = false);
             let ended = Ended { code, message, started: since, finished: Timestamp::now() };
             self.update(|snapshot| {
@@ -148,6 +131,33 @@ impl Life<'_> {
                 _ = stopped(&mut stopping) => return None,
             }
             pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+
+    /// Stops the process unless it exited by itself; returns its exit code and the termination message.
+    async fn finish(
+        &self,
+        end: &End,
+        process: &mut Process,
+        stopping: &mut Stopping,
+    ) -> (i32, String) {
+        match end {
+            End::Itself(code) => (*code, self.message(*code, process)),
+            End::Unhealthy(why) => {
+                self.update(|snapshot| snapshot.ready = false);
+                let left = self.hook_before_stop(process, self.grace_of_probes()).await;
+                (process.stop(left).await, why.clone())
+            }
+            End::Stopped(stop) => {
+                let stop = *stop;
+                let left = tokio::select! {
+                    left = self.hook_before_stop(process, stop.grace()) => left,
+                    hurry = another(stop, stopping) => hurry.grace(),
+                };
+                self.update(|snapshot| snapshot.ready = false);
+                let code = bring_to_end(process, stop, left, stopping).await;
+                (code, self.message(code, process))
+            }
         }
     }
 

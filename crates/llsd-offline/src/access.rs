@@ -3,7 +3,8 @@
 
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
-    self, Answer, By, Caller, Outcome, Policies, Request, RuleDecision, Stranger, decide_resource,
+    self, Answer, Caller, DecidedBy, Outcome, Policies, Request, RuleDecision, Stranger,
+    decide_resource,
 };
 use llsd_plan::problems::FieldPath;
 use llsd_plan::releases::{Release, Releases};
@@ -39,7 +40,7 @@ pub struct Reply {
     /// The release whose rules of reading count.
     pub release: String,
     /// Whom the server takes the caller for; nobody on open paths.
-    pub caller: Option<Known>,
+    pub caller: Option<KnownCaller>,
     pub path: Step,
     /// Only where the path is allowed and a deed is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +49,7 @@ pub struct Reply {
 
 /// A caller as the server knows them.
 #[derive(Clone, Debug, Serialize)]
-pub struct Known {
+pub struct KnownCaller {
     principal: String,
     attributes: policy::Attributes,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ impl Reply {
     }
 
     pub fn to_text(&self) -> String {
-        let who = self.caller.as_ref().map_or_else(|| "nobody".to_owned(), Known::described);
+        let who = self.caller.as_ref().map_or_else(|| "nobody".to_owned(), KnownCaller::described);
         let steps = [Some(&self.path), self.resource.as_ref()].into_iter().flatten();
         let lines = steps.map(|step| {
             let status = step.status.map_or_else(|| "???".to_owned(), |status| status.to_string());
@@ -91,7 +92,7 @@ impl Reply {
     }
 }
 
-impl Known {
+impl KnownCaller {
     fn described(&self) -> String {
         let attributes = self.attributes.iter();
         let mut about: Vec<String> =
@@ -104,7 +105,7 @@ impl Known {
     }
 }
 
-impl From<&Caller> for Known {
+impl From<&Caller> for KnownCaller {
     fn from(caller: &Caller) -> Self {
         let Caller { principal, attributes, tenant } = caller.clone();
         Self { principal, attributes, tenant }
@@ -172,7 +173,7 @@ impl Evaluator<'_> {
         };
         let deed = question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
         let resource = deed.map(|deed| self.deed(deed, caller.as_ref()));
-        let caller = caller.as_ref().map(Known::from);
+        let caller = caller.as_ref().map(KnownCaller::from);
         Reply { release: self.release.title.clone(), caller, path, resource }
     }
 
@@ -205,27 +206,29 @@ impl Evaluator<'_> {
     fn step(&self, request: String, verdict: RuleDecision, list: &str, denied: u16) -> Step {
         let path = FieldPath::spec().key("access").key(list);
         let field = match verdict.by {
-            By::Rule(index) => Some(path.index(index)),
+            DecidedBy::Rule(index) => Some(path.index(index)),
             _ => None,
         };
         let field = field.map(|field| self.examined.own_path(&field).to_string());
         let what = match verdict.by {
-            By::Rule(index) => {
+            DecidedBy::Rule(index) => {
                 format!(
                     " by {}{}",
                     field.clone().unwrap_or_default(),
                     self.description(list, index)
                 )
             }
-            By::OpenPaths => " by the operator's own rule for the paths of probes".to_owned(),
-            By::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
-            By::NoRule if list == "rules" && self.spec.rules.is_empty() => {
+            DecidedBy::OpenPaths => {
+                " by the operator's own rule for the paths of probes".to_owned()
+            }
+            DecidedBy::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
+            DecidedBy::NoRule if list == "rules" && self.spec.rules.is_empty() => {
                 ": none of the server's own rules matches".to_owned()
             }
-            By::NoRule => format!(": no rule of {path} matches"),
-            By::NoPolicy => format!(": there is no {path}"),
-            By::Nobody => ": the caller is nobody, and no rule binds nobody".to_owned(),
-            By::OtherTenant => ": the owner belongs to another tenant".to_owned(),
+            DecidedBy::NoRule => format!(": no rule of {path} matches"),
+            DecidedBy::NoPolicy => format!(": there is no {path}"),
+            DecidedBy::Nobody => ": the caller is nobody, and no rule binds nobody".to_owned(),
+            DecidedBy::OtherTenant => ": the owner belongs to another tenant".to_owned(),
         };
         let (allowed, status, word) = match verdict.outcome {
             Outcome::Allowed => (Some(true), Some(200), "allowed"),

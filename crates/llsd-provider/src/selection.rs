@@ -81,27 +81,22 @@ pub fn select(
                     requirements.iter().filter(|one| one.what.name == name && !one.what.fits(&has));
                 let unmet: Vec<_> =
                     unmet.map(|one| format!("{} needs {}", one.of, one.what)).collect();
-                if index > 0 && unmet.is_empty() {
-                    Decision::There { version: has, whose }
-                } else {
-                    let why = if unmet.is_empty() {
-                        String::new()
-                    } else {
-                        format!("; {}", unmet.join(", "))
-                    };
+                if index == 0 || !unmet.is_empty() {
+                    let why = if unmet.is_empty() { "" } else { "; " };
                     selection.conflicts.push(Fault::new(
                         wheel.file,
                         format!(
                             "dependency conflict: the provider {provider} brings {name} {version}, \
-                             {whose} has {name} {has}{why}"
+                             {whose} has {name} {has}{why}{}",
+                            unmet.join(", ")
                         ),
                         format!(
                             "use releases that agree on {name}; {INSTALLED} lists what is installed"
                         ),
                     ));
-                    // Nothing is installed, and one word on it is enough.
-                    Decision::There { version: has, whose }
                 }
+                // After a conflict nothing is installed, and one fault about it is enough.
+                Decision::There { version: has, whose }
             }
         };
         selection.decisions.push(decision);

@@ -69,7 +69,7 @@ pub struct BaseConfig {
 }
 
 /// One platform's part of an image.
-struct Part {
+struct PlatformContents {
     platform: String,
     labels: Labels,
     variables: BTreeSet<String>,
@@ -123,8 +123,8 @@ pub(crate) async fn fetch(
     })
 }
 
-fn same(one: &Part, other: &Part) -> bool {
-    let text = |part: &Part| {
+fn same(one: &PlatformContents, other: &PlatformContents) -> bool {
+    let text = |part: &PlatformContents| {
         part.base.as_ref().ok().map(|base| base.as_ref().map(|base| base.text.clone()))
     };
     text(one) == text(other) && one.file == other.file
@@ -139,7 +139,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    async fn platform(&self, digest: &Digest, platform: &str) -> Result<Part, Error> {
+    async fn platform(&self, digest: &Digest, platform: &str) -> Result<PlatformContents, Error> {
         let content = self.repository.manifest_at(digest).await?;
         match Manifest::parse(&content, &self.at)? {
             Manifest::Image(manifest) => self.part(&manifest, Some(platform)).await,
@@ -147,7 +147,11 @@ impl Reader<'_> {
         }
     }
 
-    async fn part(&self, manifest: &ImageManifest, platform: Option<&str>) -> Result<Part, Error> {
+    async fn part(
+        &self,
+        manifest: &ImageManifest,
+        platform: Option<&str>,
+    ) -> Result<PlatformContents, Error> {
         let limits = self.repository.limits();
         let what = format!("the configuration of {}", self.at);
         let descriptor = manifest.config();
@@ -186,7 +190,7 @@ impl Reader<'_> {
         let env = config.config().as_ref().and_then(|config| config.env().clone());
         let name = |line: String| line.split('=').next().map(str::to_owned);
         let variables = env.into_iter().flatten().filter_map(name).collect();
-        Ok(Part { platform, labels, variables, base, file })
+        Ok(PlatformContents { platform, labels, variables, base, file })
     }
 
     /// The file that is looked for. The outer error is the lookup's, the inner one the image's own.

@@ -24,7 +24,7 @@ const TOKEN_USER: &str = "<token>";
 
 /// Everything that a token depends on. The identity keeps one asker's token from another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct TokenKey {
     host: String,
     realm: String,
     service: Option<String>,
@@ -39,7 +39,7 @@ struct Token {
 }
 
 pub(crate) struct Tokens {
-    known: Cache<Key, Token>,
+    known: Cache<TokenKey, Token>,
 }
 
 impl std::fmt::Debug for Tokens {
@@ -79,7 +79,7 @@ impl Tokens {
             }
             (Some(Challenge::Bearer { realm, service, scope }), credential) => {
                 let scope = scope.clone().unwrap_or_else(|| asker.scope.to_owned());
-                let key = Key {
+                let key = TokenKey {
                     host: asker.host.to_owned(),
                     realm: realm.clone(),
                     service: service.clone(),
@@ -95,7 +95,7 @@ impl Tokens {
     async fn token(
         &self,
         transport: &Transport,
-        key: Key,
+        key: TokenKey,
         asker: Asker<'_>,
         renew: bool,
     ) -> Result<HeaderValue, Error> {
@@ -110,7 +110,7 @@ impl Tokens {
     }
 }
 
-async fn fetch(transport: &Transport, key: &Key, asker: Asker<'_>) -> Result<Token, Error> {
+async fn fetch(transport: &Transport, key: &TokenKey, asker: Asker<'_>) -> Result<Token, Error> {
     let url = realm(transport, key)?;
     let at = format!("{}/{}", asker.host, asker.repository);
     let host = host_of(&url);
@@ -154,7 +154,7 @@ async fn fetch(transport: &Transport, key: &Key, asker: Asker<'_>) -> Result<Tok
     let what = format!("the token of {host}");
     let content = body(response, transport.config.limits.token, &what).await?;
     // The parser's own message could quote a piece of the token.
-    let answer: Answer = serde_json::from_slice(&content)
+    let answer: TokenResponse = serde_json::from_slice(&content)
         .map_err(|_| Error::malformed(&what, "it is not the JSON of a token"))?;
     let text = answer.token.or(answer.access_token).filter(|token| !token.is_empty());
     let text = text.ok_or_else(|| Error::malformed(&what, "there is no token in it"))?;
@@ -164,7 +164,7 @@ async fn fetch(transport: &Transport, key: &Key, asker: Asker<'_>) -> Result<Tok
 
 /// The token service's address. A credential goes there, so it is https, unless the operator
 /// configured both the registry and the service as plain http.
-fn realm(transport: &Transport, key: &Key) -> Result<Url, Error> {
+fn realm(transport: &Transport, key: &TokenKey) -> Result<Url, Error> {
     let url: Url = key
         .realm
         .parse()
@@ -180,7 +180,7 @@ fn realm(transport: &Transport, key: &Key) -> Result<Url, Error> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     token: Option<String>,
     access_token: Option<String>,
     expires_in: Option<u64>,
@@ -215,7 +215,7 @@ mod tests {
         let config = Config { registries, ..Config::default() };
         let transport = Transport::new(Arc::new(config));
         let accepts = |host: &str, service: &str| {
-            let key = Key {
+            let key = TokenKey {
                 host: host.to_owned(),
                 realm: service.to_owned(),
                 service: None,

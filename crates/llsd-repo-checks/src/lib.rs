@@ -1,11 +1,13 @@
 //! Reads the repository itself, so that its tests can say what holds of its shape: which file is
-//! which module, who imports whom, and where imports run in a circle.
+//! which module, who imports whom, where imports run in a circle, how long functions are, and which types
+//! there are.
 
 mod arrows;
 mod circles;
 mod modules;
 mod names;
 mod python;
+mod source;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,7 @@ pub use arrows::{Arrow, arrows};
 pub use circles::{circles, folder_circles};
 pub use modules::Crate;
 pub use python::python_arrows;
+pub use source::{Function, functions, types};
 
 /// The root of the repository.
 pub fn repository() -> PathBuf {

@@ -53,7 +53,7 @@ impl Crate {
         let own_path = file.strip_prefix(&self.folder).unwrap_or(file).to_owned();
         let mut module = Module { file: own_path, ..Module::default() };
         for item in items {
-            if is_test(attributes(&item)) {
+            if is_test(item_attributes(&item)) {
                 continue;
             }
             match item {
@@ -87,14 +87,14 @@ fn child_file(parent: &Path, name: &str) -> PathBuf {
     if flat.is_file() { flat } else { folder.join(name).join("mod.rs") }
 }
 
-fn is_test(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Path>().is_ok_and(|argument| argument.is_ident("test"))
     })
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub(crate) fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use llsd_image::settings::ConfigProblem;
-use llsd_plan::admission::Request;
+use llsd_plan::admission::AdmissionRequest;
 use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ struct Metadata {
 
 /// Judges a write. What was wrong before and is left as it was is only warned of, so that one key can
 /// be mended while another is still broken.
-pub fn decide(request: &Request<'_>) -> Findings {
+pub fn decide(request: &AdmissionRequest<'_>) -> Findings {
     let mut findings = Findings::default();
     let (Some(new), "", "CREATE" | "UPDATE") =
         (request.object, request.sub_resource.as_str(), request.operation.as_str())
@@ -82,7 +82,7 @@ mod tests {
             },
         });
         let body = body.to_string().into_bytes();
-        decide(&Request::parse(&body).unwrap())
+        decide(&AdmissionRequest::parse(&body).unwrap())
     }
 
     fn listed(problems: &[Problem]) -> Vec<String> {

@@ -71,7 +71,7 @@ struct Event {
     #[serde(rename = "auditID")]
     audit_id: String,
     verb: String,
-    user: User,
+    user: AuditUser,
     #[serde(rename = "requestURI")]
     request_uri: String,
     #[serde(default)]
@@ -81,7 +81,7 @@ struct Event {
 }
 
 #[derive(Deserialize)]
-struct User {
+struct AuditUser {
     username: String,
 }
 

@@ -42,12 +42,12 @@ pub struct StubRequest {
 #[derive(Debug)]
 pub struct OpenAiStub {
     url: String,
-    shared: Arc<Shared>,
+    shared: Arc<StubState>,
     task: JoinHandle<()>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct StubState {
     models: Vec<String>,
     key: Option<String>,
     /// Before each part of a stream.
@@ -73,7 +73,7 @@ impl OpenAiStub {
 
     async fn launch(models: &[&str], key: Option<String>, pause: Duration) -> anyhow::Result<Self> {
         let models = models.iter().map(ToString::to_string).collect();
-        let shared = Arc::new(Shared { models, key, pause, requests: Mutex::default() });
+        let shared = Arc::new(StubState { models, key, pause, requests: Mutex::default() });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
         let app = Router::new()
@@ -109,7 +109,7 @@ impl Drop for OpenAiStub {
 }
 
 async fn check_and_remember(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<StubState>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -131,13 +131,13 @@ async fn check_and_remember(
     next.run(request).await
 }
 
-async fn list_models(State(shared): State<Arc<Shared>>) -> Json<Value> {
+async fn list_models(State(shared): State<Arc<StubState>>) -> Json<Value> {
     let model = |id| json!({ "id": id, "object": "model", "created": 0, "owned_by": "stub" });
     let models: Vec<Value> = shared.models.iter().map(model).collect();
     Json(json!({ "object": "list", "data": models }))
 }
 
-async fn chat(State(shared): State<Arc<Shared>>, Json(asked): Json<Value>) -> Response {
+async fn chat(State(shared): State<Arc<StubState>>, Json(asked): Json<Value>) -> Response {
     let part = |object: &str, choice: Value| {
         json!({
             "id": "chatcmpl-stub", "object": object, "created": 0,

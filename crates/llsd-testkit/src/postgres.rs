@@ -53,44 +53,14 @@ impl PostgresBuilder {
     }
 
     fn launch(&self) -> anyhow::Result<Postgres> {
-        let initdb = programs::locate("initdb", PACKAGE)?;
         let program = programs::locate("postgres", PACKAGE)?;
         let account = Account::other_than_root("postgres")?;
         let temporary = tempfile::Builder::new().prefix("llsd-postgres-").tempdir()?;
         let dir = temporary.path();
         account.own(dir)?;
-
         let data = dir.join("data");
-        let password = dir.join("password");
-        fs::write(&password, &self.password)?;
-        let mut made = Command::new(initdb);
-        made.args(["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256"])
-            .arg(format!("--username={}", self.user))
-            .arg(format!("--pwfile={}", password.display()))
-            .arg("--pgdata")
-            .arg(&data)
-            .current_dir(dir);
-        let made = account.run_as(&mut made).output().context("cannot run initdb")?;
-        if !made.status.success() {
-            bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
-        }
-        fs::remove_file(password)?;
-
-        let mut authority = None;
-        let mut settings = vec!["ssl=off".to_owned()];
-        if self.tls {
-            let pki = Pki::create(dir.join("pki"))?;
-            let serving = pki.server("postgres")?;
-            // Postgres refuses a key that others might read.
-            account.own(&serving.key)?;
-            fs::set_permissions(&serving.key, Permissions::from_mode(0o600))?;
-            settings = vec![
-                "ssl=on".to_owned(),
-                format!("ssl_cert_file={}", serving.certificate.display()),
-                format!("ssl_key_file={}", serving.key.display()),
-            ];
-            authority = Some(pki.authority_file());
-        }
+        self.initialise(&account, dir, &data)?;
+        let (mut settings, authority) = self.tls_settings(&account, dir)?;
         let kind = if self.tls { "hostssl" } else { "host" };
         fs::write(
             data.join("pg_hba.conf"),
@@ -111,9 +81,51 @@ impl PostgresBuilder {
         Ok(Postgres {
             component,
             _watchdog: watchdog,
-            entrance: Entrance { settings: self.clone(), port, authority },
+            entrance: PostgresEndpoint { settings: self.clone(), port, authority },
             _dir: temporary,
         })
+    }
+
+    /// Makes the folder of the databases, with the superuser.
+    fn initialise(&self, account: &Account, dir: &Path, data: &Path) -> anyhow::Result<()> {
+        let initdb = programs::locate("initdb", PACKAGE)?;
+        let password = dir.join("password");
+        fs::write(&password, &self.password)?;
+        let mut made = Command::new(initdb);
+        made.args(["--no-sync", "--encoding=UTF8", "--locale=C", "--auth=scram-sha-256"])
+            .arg(format!("--username={}", self.user))
+            .arg(format!("--pwfile={}", password.display()))
+            .arg("--pgdata")
+            .arg(data)
+            .current_dir(dir);
+        let made = account.run_as(&mut made).output().context("cannot run initdb")?;
+        if !made.status.success() {
+            bail!("initdb failed: {}", String::from_utf8_lossy(&made.stderr).trim());
+        }
+        fs::remove_file(password)?;
+        Ok(())
+    }
+
+    /// With TLS also the authority that clients trust.
+    fn tls_settings(
+        &self,
+        account: &Account,
+        dir: &Path,
+    ) -> anyhow::Result<(Vec<String>, Option<PathBuf>)> {
+        if !self.tls {
+            return Ok((vec!["ssl=off".to_owned()], None));
+        }
+        let pki = Pki::create(dir.join("pki"))?;
+        let serving = pki.server("postgres")?;
+        // Postgres refuses a key that others might read.
+        account.own(&serving.key)?;
+        fs::set_permissions(&serving.key, Permissions::from_mode(0o600))?;
+        let settings = vec![
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", serving.certificate.display()),
+            format!("ssl_key_file={}", serving.key.display()),
+        ];
+        Ok((settings, Some(pki.authority_file())))
     }
 }
 
@@ -122,14 +134,14 @@ impl PostgresBuilder {
 pub struct Postgres {
     component: Component,
     _watchdog: Watchdog,
-    entrance: Entrance,
+    entrance: PostgresEndpoint,
     // The last field: dropped when nothing writes there any more.
     _dir: TempDir,
 }
 
 /// What a client has to know.
 #[derive(Debug)]
-struct Entrance {
+struct PostgresEndpoint {
     settings: PostgresBuilder,
     port: u16,
     authority: Option<PathBuf>,
@@ -188,7 +200,7 @@ impl Drop for Postgres {
     }
 }
 
-impl Entrance {
+impl PostgresEndpoint {
     fn query(&self, database: &str, password: &str, sql: &str) -> anyhow::Result<String> {
         let mut command = Command::new(programs::locate("psql", PACKAGE)?);
         command

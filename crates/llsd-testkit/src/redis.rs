@@ -79,7 +79,7 @@ impl RedisBuilder {
         let watchdog = Watchdog::guard(dir)?;
         let flags = [file.display().to_string()];
         let component = Component::spawn("redis-server", &program, &flags, dir, &watchdog)?;
-        let entrance = Entrance { port, authority };
+        let entrance = RedisEndpoint { port, authority };
         Ok(Redis { component, _watchdog: watchdog, entrance, _dir: temporary })
     }
 }
@@ -97,14 +97,14 @@ fn escaped(password: &str) -> String {
 pub struct Redis {
     component: Component,
     _watchdog: Watchdog,
-    entrance: Entrance,
+    entrance: RedisEndpoint,
     // The last field: dropped when nothing writes there any more.
     _dir: TempDir,
 }
 
 /// What a client has to know.
 #[derive(Debug)]
-struct Entrance {
+struct RedisEndpoint {
     port: u16,
     authority: Option<PathBuf>,
 }
@@ -142,7 +142,7 @@ impl Redis {
     }
 }
 
-impl Entrance {
+impl RedisEndpoint {
     fn command(&self, password: Option<&str>, words: &[&str]) -> anyhow::Result<String> {
         let mut command = Command::new(programs::locate("redis-cli", "redis-tools")?);
         // `-e`: an answer that is an error makes it fail.

@@ -15,12 +15,12 @@ use crate::position::Position;
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub(crate) at: Position,
-    pub(crate) node: Rc<Node>,
+    pub(crate) node: Rc<TreeNode>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) content: Content,
+pub(crate) struct TreeNode {
+    pub(crate) content: TreeContent,
     /// Nodes below this one with every alias written out, itself included.
     pub(crate) size: usize,
     /// Bytes of all text below this one, written out in the same way.
@@ -29,7 +29,7 @@ pub(crate) struct Node {
 }
 
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum TreeContent {
     Scalar(Scalar),
     List(Vec<Tree>),
     Map { entries: Vec<Entry>, repeated: Vec<Repeated> },
@@ -58,8 +58,8 @@ pub struct Duplicate {
     pub first: Position,
 }
 
-impl Node {
-    pub(crate) fn new(content: Content) -> Self {
+impl TreeNode {
+    pub(crate) fn new(content: TreeContent) -> Self {
         let (mut size, mut bytes, mut depth) = (1_usize, 0_usize, 0);
         let mut add = |child: &Tree| {
             size = size.saturating_add(child.node.size);
@@ -67,11 +67,11 @@ impl Node {
             depth = depth.max(child.node.depth);
         };
         match &content {
-            Content::Scalar(_) => {}
-            Content::List(items) => items.iter().for_each(&mut add),
-            Content::Map { entries, .. } => entries.iter().for_each(|entry| add(&entry.value)),
+            TreeContent::Scalar(_) => {}
+            TreeContent::List(items) => items.iter().for_each(&mut add),
+            TreeContent::Map { entries, .. } => entries.iter().for_each(|entry| add(&entry.value)),
         }
-        if let Content::Scalar(Scalar::Text(text)) = &content {
+        if let TreeContent::Scalar(Scalar::Text(text)) = &content {
             bytes = text.len();
         }
         Self { content, size, bytes, depth: depth + 1 }
@@ -86,9 +86,9 @@ impl Tree {
     pub fn to_json(&self) -> Value {
         match &self.node.content {
             // Scalars that JSON cannot hold are refused while reading.
-            Content::Scalar(scalar) => scalar.to_json().unwrap_or(Value::Null),
-            Content::List(items) => items.iter().map(Self::to_json).collect(),
-            Content::Map { entries, .. } => {
+            TreeContent::Scalar(scalar) => scalar.to_json().unwrap_or(Value::Null),
+            TreeContent::List(items) => items.iter().map(Self::to_json).collect(),
+            TreeContent::Map { entries, .. } => {
                 let fields = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
                 Value::Object(fields.collect::<Map<_, _>>())
             }
@@ -96,11 +96,11 @@ impl Tree {
     }
 
     pub fn is_map(&self) -> bool {
-        matches!(self.node.content, Content::Map { .. })
+        matches!(self.node.content, TreeContent::Map { .. })
     }
 
     pub fn is_null(&self) -> bool {
-        matches!(self.node.content, Content::Scalar(Scalar::Null))
+        matches!(self.node.content, TreeContent::Scalar(Scalar::Null))
     }
 
     pub fn get(&self, key: &str) -> Option<&Self> {
@@ -109,14 +109,14 @@ impl Tree {
 
     pub fn items(&self) -> Option<&[Self]> {
         match &self.node.content {
-            Content::List(items) => Some(items),
+            TreeContent::List(items) => Some(items),
             _ => None,
         }
     }
 
     pub fn text(&self) -> Option<&str> {
         match &self.node.content {
-            Content::Scalar(Scalar::Text(text)) => Some(text),
+            TreeContent::Scalar(Scalar::Text(text)) => Some(text),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl Tree {
                 Segment::Key(key) => {
                     let Some(entry) = tree.entry(key) else { break };
                     let key_wanted = at_key && segments.peek().is_none();
-                    let scalar = matches!(entry.value.node.content, Content::Scalar(_));
+                    let scalar = matches!(entry.value.node.content, TreeContent::Scalar(_));
                     tree = &entry.value;
                     position = if scalar && !key_wanted { tree.at } else { entry.key_at };
                 }
@@ -171,13 +171,13 @@ impl Tree {
         found: &mut Vec<Duplicate>,
     ) {
         match &self.node.content {
-            Content::Scalar(_) => {}
-            Content::List(items) => {
+            TreeContent::Scalar(_) => {}
+            TreeContent::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     item.collect_duplicates(&path.index(index), seen, found);
                 }
             }
-            Content::Map { entries, repeated } => {
+            TreeContent::Map { entries, repeated } => {
                 for Repeated { key, at, first } in repeated {
                     // An aliased mapping is met once for every alias.
                     if seen.insert(*at) {
@@ -193,7 +193,7 @@ impl Tree {
 
     fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.node.content {
-            Content::Map { entries, .. } => entries.iter().find(|entry| entry.key == key),
+            TreeContent::Map { entries, .. } => entries.iter().find(|entry| entry.key == key),
             _ => None,
         }
     }

@@ -44,7 +44,7 @@ pub struct Authentication {
     pub api_keys: Option<Vec<Lenient<SecretRef>>>,
     /// By a gateway in front, which has checked the caller and says in headers who it is. OGX.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<GatewaySpec>,
+    pub gateway: Option<GatewayHeadersSpec>,
 }
 
 /// An OpenID Connect provider.
@@ -158,7 +158,7 @@ pub struct CustomSpec {
 /// Headers that a gateway sets, after it has taken away those of the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GatewaySpec {
+pub struct GatewayHeadersSpec {
     /// The header with the user's name.
     #[schemars(length(max = 256), regex(pattern = HEADER))]
     pub principal_header: String,

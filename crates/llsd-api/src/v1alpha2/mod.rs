@@ -23,7 +23,7 @@ pub use access::{
     AccessRule, AccessSpec, Action, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
 };
 pub use authentication::{
-    AccessCaBundle, Attributes, Authentication, CustomSpec, GatewaySpec, GitHubSpec,
+    AccessCaBundle, Attributes, Authentication, CustomSpec, GatewayHeadersSpec, GitHubSpec,
     IntrospectionSpec, KubernetesSpec, OidcSpec,
 };
 pub use distribution::DistributionSpec;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{annotation, assert_carries_nothing, assert_comes_back, noted, v1alpha1, v1alpha2};
 
 /// Has something to carry.
-fn named() -> Value {
+fn with_container_name() -> Value {
     v1alpha1(json!({"replicas": 1, "server": {"containerSpec": {"name": "mine"}}}))
 }
 
@@ -23,7 +23,7 @@ fn plain() -> Value {
 #[case::list(json!([]))]
 #[case::text(json!("text"))]
 fn the_annotations_come_back_as_they_were(#[case] annotations: Value) {
-    for mut object in [named(), plain(), v1alpha2(json!({"disabled": []}))] {
+    for mut object in [with_container_name(), plain(), v1alpha2(json!({"disabled": []}))] {
         assert_comes_back(&object);
         object["metadata"]["annotations"] = annotations.clone();
         assert_comes_back(&object);
@@ -37,7 +37,7 @@ fn nothing_to_carry_leaves_no_trace() {
     object["metadata"]["annotations"] = json!({});
     assert_eq!(up(object.clone())["metadata"], object["metadata"]);
 
-    let mut new = up(named());
+    let mut new = up(with_container_name());
     new["spec"] = json!({"workload": {"replicas": 1}});
     let mut old = down(new);
     old["spec"]["server"] = json!({});
@@ -46,7 +46,7 @@ fn nothing_to_carry_leaves_no_trace() {
 
 #[test]
 fn other_metadata_is_never_touched() {
-    let mut object = named();
+    let mut object = with_container_name();
     object["metadata"]["managedFields"] =
         json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]);
     object["metadata"]["labels"] = json!({"a": "b"});
@@ -57,7 +57,7 @@ fn other_metadata_is_never_touched() {
 
 #[test]
 fn an_annotation_added_through_the_other_version_stays() {
-    let mut object = named();
+    let mut object = with_container_name();
     object["metadata"]["annotations"] = json!({});
     let old = down(noted(up(object), "a", "b"));
     assert_eq!(old["metadata"]["annotations"], json!({"a": "b"}));
@@ -100,7 +100,9 @@ fn entries_about_the_objects_own_version_are_no_news_to_it() {
 #[case::deep(r#"[{"path":"/spec/providers/inference","is":{}}]"#)]
 fn what_somebody_else_wrote_under_our_names_stays(#[case] value: &str) {
     for name in [V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS] {
-        for object in [named(), plain(), v1alpha2(json!({"disabled": []})), v1alpha2(json!({}))] {
+        for object in
+            [with_container_name(), plain(), v1alpha2(json!({"disabled": []})), v1alpha2(json!({}))]
+        {
             let object = noted(object, name, value);
             assert_comes_back(&object);
         }
@@ -110,8 +112,8 @@ fn what_somebody_else_wrote_under_our_names_stays(#[case] value: &str) {
 #[test]
 fn values_that_are_no_text_stay_too() {
     for value in [json!(null), json!(5), json!({"a": []})] {
-        assert_comes_back(&noted(named(), V1ALPHA1_EXTRAS, value.clone()));
-        assert_comes_back(&noted(named(), V1ALPHA2_EXTRAS, value));
+        assert_comes_back(&noted(with_container_name(), V1ALPHA1_EXTRAS, value.clone()));
+        assert_comes_back(&noted(with_container_name(), V1ALPHA2_EXTRAS, value));
     }
 }
 

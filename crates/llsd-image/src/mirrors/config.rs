@@ -22,7 +22,7 @@
 use serde_json::{Map, Value};
 
 use super::allowances::check_certificates;
-use super::location::{HostPattern, Location, check_mirror};
+use super::location::{HostPattern, RepositoryPrefix, check_mirror};
 use super::{MirrorRule, MirrorSourcePolicy, PullBy, Registries};
 use crate::settings::{ConfigProblem, Problems, below, document};
 
@@ -83,7 +83,7 @@ pub(super) fn rule(
 ) -> Option<MirrorRule> {
     let at_source = below(path, "source");
     let source = problems.required(&at_source, fields.get("source"));
-    let source = source.and_then(|text| match Location::parse(text) {
+    let source = source.and_then(|text| match RepositoryPrefix::parse(text) {
         Ok(source) => Some(source),
         Err(message) => {
             problems.at(&at_source, message);

@@ -58,13 +58,13 @@ impl HostPattern {
 
 /// A host and the beginning of a repository path, in whole components.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Location {
+pub(super) struct RepositoryPrefix {
     host: HostPattern,
     /// Without a leading slash; empty for the whole host.
     path: String,
 }
 
-impl Location {
+impl RepositoryPrefix {
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let (host, path) = text.split_once('/').unwrap_or((text, ""));
         let host = HostPattern::parse(host)?;
@@ -97,7 +97,7 @@ impl Location {
 
 /// A mirror is a place, so nothing in it is left open.
 pub(super) fn check_mirror(text: &str) -> Result<(), &'static str> {
-    match Location::parse(text) {
+    match RepositoryPrefix::parse(text) {
         Ok(location) if location.host.wildcard => Err("a mirror takes no wildcard"),
         Ok(_) => Ok(()),
         Err(message) => Err(message),

@@ -8,7 +8,7 @@ mod location;
 mod openshift;
 
 pub use location::{Candidate, HostPattern};
-use location::{ImageName, Location};
+use location::{ImageName, RepositoryPrefix};
 pub use openshift::{Converted, mirror_rules};
 
 /// Whether the source itself may be asked after its mirrors.
@@ -31,7 +31,7 @@ pub enum PullBy {
 /// Mirrors of one source, in the order to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirrorRule {
-    source: Location,
+    source: RepositoryPrefix,
     mirrors: Vec<String>,
     policy: MirrorSourcePolicy,
     pull_by: PullBy,

@@ -7,7 +7,6 @@ mod definitions;
 mod deployment;
 mod operator;
 mod operator_values;
-mod readme;
 mod template;
 mod value;
 

@@ -18,16 +18,17 @@ pub(super) fn certificates() -> Value {
 }
 
 pub(super) fn rows() -> Vec<Value> {
-    let mut rows = of_the_operator();
-    rows.extend(of_monitoring());
+    let mut rows = image();
+    rows.extend(scope());
+    rows.extend(pods());
+    rows.extend(features());
+    rows.extend(monitoring());
     rows
 }
 
-fn of_the_operator() -> Vec<Value> {
+fn image() -> Vec<Value> {
     let (name, _) = DEFAULT_OPERATOR_IMAGE.rsplit_once(':').expect("a tag");
     let (registry, repository) = name.split_once('/').expect("a host");
-    let container = &manager::deployment(NAMESPACE, Scope::Cluster, DEFAULT_OPERATOR_IMAGE)["spec"]
-        ["template"]["spec"]["containers"][0];
     vec![
         Value::text("image.registry", registry, "The registry of the operator's image."),
         Value::text("image.repository", repository, "Its repository."),
@@ -48,6 +49,12 @@ fn of_the_operator() -> Vec<Value> {
             json!([]),
             "Secrets with which it is pulled: `[{name: …}]`.",
         ),
+    ]
+}
+
+/// How many replicas run, which namespaces they watch, and how the network reaches them.
+fn scope() -> Vec<Value> {
+    vec![
         Value::new(
             "replicas",
             json!(2),
@@ -73,6 +80,13 @@ fn of_the_operator() -> Vec<Value> {
             "",
             "Hosts that are reached without it: `NO_PROXY`. The API server's address belongs here.",
         ),
+    ]
+}
+
+fn pods() -> Vec<Value> {
+    let container = &manager::deployment(NAMESPACE, Scope::Cluster, DEFAULT_OPERATOR_IMAGE)["spec"]
+        ["template"]["spec"]["containers"][0];
+    vec![
         Value::free(
             "resources",
             container["resources"].clone(),
@@ -90,6 +104,11 @@ fn of_the_operator() -> Vec<Value> {
         Value::free("podAnnotations", json!({}), "More annotations of the pods."),
         Value::free("arguments", json!([]), "More flags of `llsd run`."),
         Value::free("environment", json!([]), "More variables of the operator, as of a container."),
+    ]
+}
+
+fn features() -> Vec<Value> {
+    vec![
         Value::switch("networkPolicy", true, "A NetworkPolicy for the operator's pods."),
         Value::switch("disruptionBudget", true, "A PodDisruptionBudget for the operator's pods."),
         Value::switch(
@@ -106,7 +125,7 @@ fn of_the_operator() -> Vec<Value> {
     ]
 }
 
-fn of_monitoring() -> Vec<Value> {
+fn monitoring() -> Vec<Value> {
     vec![
         Value::switch(
             "monitoring.podMonitor",

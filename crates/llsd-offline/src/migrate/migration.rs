@@ -7,7 +7,7 @@ use llsd_api::GROUP;
 use llsd_api::conversion::Version;
 use llsd_plan::facts::{Facts, ImageFacts};
 use llsd_plan::migrate::{
-    Decision, DecisionKind, Migrated, Move, Target, lift, migrate_to, migrate_with,
+    DecisionKind, FieldDecision, Migrated, Move, OgxTarget, lift, migrate_to, migrate_with,
 };
 use llsd_plan::plan::{self, parse_and_plan};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Segment};
@@ -25,11 +25,11 @@ pub(super) struct Migration {
     pub(super) object: Option<Value>,
     pub(super) moves: Vec<Move>,
     pub(super) verdict: Summary,
-    decisions: Vec<(Position, Decision)>,
+    decisions: Vec<(Position, FieldDecision)>,
 }
 
 impl Migration {
-    pub(super) fn migrate(resource: Resource, facts: &Facts, to: Option<Target>) -> Self {
+    pub(super) fn migrate(resource: Resource, facts: &Facts, to: Option<OgxTarget>) -> Self {
         let source = resource.to_json();
         let mut findings = Findings::default();
         let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
@@ -73,7 +73,7 @@ impl Migration {
 }
 
 /// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
-fn judge(object: &Value, facts: &Facts, to: Option<Target>) -> Findings {
+fn judge(object: &Value, facts: &Facts, to: Option<OgxTarget>) -> Findings {
     let mut findings = validate(object);
     let mut facts = facts.clone();
     if let Some(target) = to {
@@ -108,7 +108,7 @@ fn regrouped(resource: &Resource, migrated: &mut Migrated) {
     if group != GROUP {
         let path = FieldPath::root().key("apiVersion");
         let message = format!("the group {group} → {GROUP}, which API servers have");
-        migrated.decisions.insert(0, Decision { path, kind: DecisionKind::Moved, message });
+        migrated.decisions.insert(0, FieldDecision { path, kind: DecisionKind::Moved, message });
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
     for migration in migrations {
         let mut decisions: Vec<_> = migration.decisions.iter().collect();
         decisions.sort_by_key(|(at, _)| *at);
-        for (Position { line, column }, Decision { path, kind, message }) in decisions {
+        for (Position { line, column }, FieldDecision { path, kind, message }) in decisions {
             let title =
                 if several { format!("{}: ", migration.verdict.title()) } else { String::new() };
             let file = &migration.verdict.file;

@@ -2,7 +2,7 @@
 //! problem stops all output, because half of it could be taken for the whole.
 
 use llsd_api::KIND;
-use llsd_plan::migrate::{Move, Target};
+use llsd_plan::migrate::{Move, OgxTarget};
 use llsd_plan::problems::{FieldPath, Reason};
 use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub struct Migrated {
 
 /// Migrates what the sources hold. `known` are the facts and the remarks on the files that they are
 /// from.
-pub fn migrate(sources: &[Source], known: Input, to: Option<Target>) -> Migrated {
+pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migrated {
     let Input { files, remarks, facts, .. } = known;
     let facts = facts.unwrap_or_default();
     let mut report = Report { files, remarks, ..Report::default() };

@@ -27,7 +27,7 @@ use crate::finding::Finding;
 struct Output<'report> {
     resources: Vec<ResourceOutput<'report>>,
     documents: Vec<DocumentOutput<'report>>,
-    summary: Summary,
+    summary: Totals,
 }
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ struct DocumentOutput<'report> {
 }
 
 #[derive(Serialize)]
-struct Summary {
+struct Totals {
     resources: usize,
     problems: usize,
     warnings: usize,
@@ -83,7 +83,7 @@ impl Report {
                     warnings: &remark.warnings,
                 })
                 .collect(),
-            summary: Summary {
+            summary: Totals {
                 resources: self.resources.len(),
                 problems: self.problem_count(),
                 warnings: self.warning_count(),

@@ -7,20 +7,23 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::remarks;
-use super::review::Request;
+use super::review::AdmissionRequest;
 use crate::problems::{Findings, Problem, Reason, Segment};
 use crate::validate::{DEEPEST, too_deep, validate};
 
 /// What was found about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
+pub struct AdmissionDecision {
     pub findings: Findings,
     /// The resource, where it is worth asking whether what it refers to exists.
     pub accepted: Option<Value>,
 }
 
-pub fn decide(request: &Request<'_>, distributions: &BTreeSet<String>) -> Decision {
-    let mut decision = Decision::default();
+pub fn decide(
+    request: &AdmissionRequest<'_>,
+    distributions: &BTreeSet<String>,
+) -> AdmissionDecision {
+    let mut decision = AdmissionDecision::default();
     let (Some(new), "", "CREATE" | "UPDATE") =
         (request.object, request.sub_resource.as_str(), request.operation.as_str())
     else {
@@ -96,7 +99,7 @@ mod tests {
             "request": {"uid": "1", "operation": operation, "object": new, "oldObject": old},
         });
         let body = body.to_string().into_bytes();
-        decide(&Request::parse(&body).unwrap(), &["starter".to_owned()].into()).findings
+        decide(&AdmissionRequest::parse(&body).unwrap(), &["starter".to_owned()].into()).findings
     }
 
     fn with(spec: &Value) -> Value {

@@ -15,5 +15,5 @@ mod headers;
 mod remarks;
 mod review;
 
-pub use decide::{Decision, decide};
-pub use review::{Request, Subject, answer};
+pub use decide::{AdmissionDecision, decide};
+pub use review::{AdmissionRequest, Subject, answer};

@@ -18,7 +18,7 @@ const CAUSES: usize = 100;
 /// What a request says that is of interest here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Request<'b> {
+pub struct AdmissionRequest<'b> {
     pub uid: String,
     #[serde(default)]
     pub operation: String,
@@ -34,7 +34,7 @@ pub struct Request<'b> {
     pub old_object: Option<&'b RawValue>,
 }
 
-impl<'b> Request<'b> {
+impl<'b> AdmissionRequest<'b> {
     pub fn parse(body: &'b [u8]) -> Result<Self, NoReview> {
         review::request(body, API_VERSION, KIND)
     }

@@ -3,7 +3,7 @@
 
 use super::draft::Draft;
 use crate::problems::{FieldPath, Reason};
-use crate::server::substitution::{Form, references};
+use crate::server::substitution::{ReferenceForm, references};
 use llsd_yaml::document::{Content, Node, Origin};
 
 /// Kinds of resources that a resource of the user's own replaces.
@@ -89,7 +89,7 @@ fn unset_variables(draft: &Draft<'_>, node: &Node) -> Unset {
             fields.iter().flat_map(|(_, node)| unset_variables(draft, node)).collect()
         }
         Content::Scalar(value) => references(value.as_str().unwrap_or_default())
-            .filter(|reference| reference.form == Form::Required)
+            .filter(|reference| reference.form == ReferenceForm::Required)
             .map(|reference| reference.variable)
             .filter(|variable| !variable.starts_with("LLSD_") && !ALWAYS.contains(variable))
             .filter(|variable| draft.plain_variables.iter().all(|own| own.name != *variable))

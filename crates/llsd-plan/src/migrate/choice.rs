@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::providers;
 use super::resources::{self, Custom};
-use super::uses::{Base, VariableUse};
-use super::variables::{Given, Variable};
+use super::uses::{BaseConfiguration, VariableUse};
+use super::variables::{EnvEntry, Given};
 use crate::server::substitution::references;
 
 /// Variables that are taken for others, which the configuration reads.
@@ -22,8 +22,8 @@ pub(super) fn real_name(name: &str) -> &str {
 
 /// What becomes of each variable.
 pub(super) struct Choice<'a> {
-    pub(super) base: &'a Base<'a>,
-    pub(super) variables: &'a [Variable<'a>],
+    pub(super) base: &'a BaseConfiguration<'a>,
+    pub(super) variables: &'a [EnvEntry<'a>],
     pub(super) places: BTreeMap<&'a str, Vec<VariableUse>>,
     /// Those that are turned, by name.
     pub(super) turned: BTreeMap<&'a str, Given<'a>>,
@@ -32,7 +32,7 @@ pub(super) struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    pub(super) fn new(base: &'a Base<'a>, variables: &'a [Variable<'a>]) -> Self {
+    pub(super) fn new(base: &'a BaseConfiguration<'a>, variables: &'a [EnvEntry<'a>]) -> Self {
         let mut places = base.places();
         for (alias, real) in ALIASES {
             if !places.contains_key(alias)
@@ -61,7 +61,7 @@ impl<'a> Choice<'a> {
         choice
     }
 
-    fn stay(&mut self, variable: &Variable<'a>, why: impl Into<String>) {
+    fn stay(&mut self, variable: &EnvEntry<'a>, why: impl Into<String>) {
         self.turned.remove(variable.name);
         self.stays.insert(variable.index, why.into());
     }

@@ -11,7 +11,7 @@ use crate::validate::v1alpha1_path;
 #[derive(Clone, Debug)]
 pub struct Migrated {
     pub object: Value,
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<FieldDecision>,
     /// Where each part of the source now stands; the most specific one counts. One part may stand
     /// in several places.
     pub moves: Vec<Move>,
@@ -19,7 +19,7 @@ pub struct Migrated {
 
 /// What became of one field or variable of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct FieldDecision {
     /// In the fields of the source.
     pub path: FieldPath,
     pub kind: DecisionKind,
@@ -80,7 +80,7 @@ impl Migrated {
         kind: DecisionKind,
         message: impl Into<String>,
     ) {
-        self.decisions.push(Decision { path, kind, message: message.into() });
+        self.decisions.push(FieldDecision { path, kind, message: message.into() });
     }
 
     pub(super) fn moved(&mut self, from: FieldPath, to: FieldPath) {

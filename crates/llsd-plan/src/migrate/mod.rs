@@ -30,8 +30,8 @@ pub use draft::{Lifted, lift};
 
 pub use llsd_yaml::rewrite::Move;
 pub use llsd_yaml::value_at;
-pub use migrated::{Decision, DecisionKind, Migrated};
-pub use ogx::{Target, migrate_to};
+pub use migrated::{DecisionKind, FieldDecision, Migrated};
+pub use ogx::{OgxTarget, migrate_to};
 
 /// Migrates a v1alpha1 resource that validation accepts, with what the operator itself knows of
 /// distributions.

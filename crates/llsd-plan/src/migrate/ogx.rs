@@ -18,9 +18,9 @@ const STATE: [&str; 2] = ["SQLITE_STORE_DIR", "FILES_STORAGE_DIR"];
 
 /// A release of OGX to which resources can be moved.
 #[derive(Clone, Copy, Debug)]
-pub struct Target(Catalogue);
+pub struct OgxTarget(Catalogue);
 
-impl Target {
+impl OgxTarget {
     /// The release that the named distributions have: `ogx-1.5.0`, or `ogx-1.5`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let newest = newest(ServerFamily::Ogx);
@@ -45,7 +45,7 @@ fn newest(server: ServerFamily) -> Catalogue {
 }
 
 /// Migrates a resource that validation accepts to v1alpha2, and to OGX.
-pub fn migrate_to(source: &Value, facts: &Facts, target: Target) -> Migrated {
+pub fn migrate_to(source: &Value, facts: &Facts, target: OgxTarget) -> Migrated {
     let migrated = migrate_with(source, facts);
     let is_same_version = migrated.object["apiVersion"] == source["apiVersion"];
     let before = newest(ServerFamily::LlamaStack);

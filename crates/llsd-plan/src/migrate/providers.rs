@@ -3,11 +3,11 @@
 use llsd_api::provider_id::short_name;
 use serde_json::{Map, Value, json};
 
-use super::uses::{Base, BaseProvider};
+use super::uses::{BaseConfiguration, BaseProvider};
 use super::variables::Given;
 use crate::releases::ProviderType;
 use crate::server::coercion::coerced;
-use crate::server::substitution::{Form, references, whole};
+use crate::server::substitution::{ReferenceForm, references, whole};
 
 /// The field of v1alpha2 that stands for a key of the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +22,15 @@ pub(super) enum Field {
 
 /// The field that says what `given` says at `key`, or why there is none.
 pub(super) fn field(
-    base: &Base<'_>,
+    base: &BaseConfiguration<'_>,
     provider: &BaseProvider<'_>,
     key: &str,
     given: Given<'_>,
 ) -> Result<Field, String> {
     let known = base.era.catalogue.get(&provider.api, &provider.kind);
     let alone = provider.config.get(key).and_then(Value::as_str).is_some_and(|text| {
-        whole(text).is_some_and(|reference| !matches!(reference.form, Form::Alternative(_)))
+        whole(text)
+            .is_some_and(|reference| !matches!(reference.form, ReferenceForm::Alternative(_)))
     });
     let is_key =
         config_key(base, provider, ProviderType::key, &["api_key", "api_token"]) == Some(key);
@@ -51,7 +52,7 @@ pub(super) fn field(
 }
 
 fn plain_field(
-    base: &Base<'_>,
+    base: &BaseConfiguration<'_>,
     provider: &BaseProvider<'_>,
     known: Option<ProviderType>,
     key: &str,
@@ -76,7 +77,7 @@ fn plain_field(
 
 /// The key of the provider's own config that generation would take for an endpoint or a key.
 fn config_key(
-    base: &Base<'_>,
+    base: &BaseConfiguration<'_>,
     provider: &BaseProvider<'_>,
     of: impl Fn(ProviderType) -> Option<&'static str>,
     usual: &[&'static str],
@@ -104,7 +105,7 @@ fn in_a_secret(provider: &BaseProvider<'_>, is_key: bool, key: &str) -> String {
 }
 
 /// The provider as the resource names it: short where that means the same.
-pub(super) fn type_name(base: &Base<'_>, provider: &BaseProvider<'_>) -> String {
+pub(super) fn type_name(base: &BaseConfiguration<'_>, provider: &BaseProvider<'_>) -> String {
     let short = short_name(&provider.kind);
     match base.era.catalogue.full_type(&provider.api, short) {
         Some(full) if full == provider.kind => short.to_owned(),
@@ -123,7 +124,11 @@ const FIELDS: [&str; 8] =
 
 impl Entry {
     /// `among` says whether it is one of several, which then all have an id.
-    pub(super) fn new(base: &Base<'_>, provider: &BaseProvider<'_>, among: bool) -> Self {
+    pub(super) fn new(
+        base: &BaseConfiguration<'_>,
+        provider: &BaseProvider<'_>,
+        among: bool,
+    ) -> Self {
         let mut fields = Map::new();
         if among || provider.id != short_name(&provider.kind) {
             fields.insert("id".to_owned(), json!(provider.id));
@@ -135,7 +140,7 @@ impl Entry {
     /// Sets a field and tells its place below the entry.
     pub(super) fn set(
         &mut self,
-        base: &Base<'_>,
+        base: &BaseConfiguration<'_>,
         provider: &BaseProvider<'_>,
         field: &Field,
         (variable, given): (&str, Given<'_>),
@@ -195,9 +200,9 @@ fn substituted(value: &Value, variable: &str, given: &str, coerces: bool) -> Val
             let mut result = text.clone();
             for reference in references(text).filter(|reference| reference.variable == variable) {
                 let (written, by) = match reference.form {
-                    Form::Required => (String::new(), given),
-                    Form::Default(_) => (after(text, variable), given),
-                    Form::Alternative(value) => (after(text, variable), value),
+                    ReferenceForm::Required => (String::new(), given),
+                    ReferenceForm::Default(_) => (after(text, variable), given),
+                    ReferenceForm::Alternative(value) => (after(text, variable), value),
                 };
                 result = result.replace(&format!("${{env.{variable}{written}}}"), by);
             }

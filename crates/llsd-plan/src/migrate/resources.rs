@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::uses::{Base, VariableUse};
+use super::uses::{BaseConfiguration, VariableUse};
 use crate::server::substitution::EffectiveId;
 
 /// What a custom variable asks for.
@@ -16,7 +16,7 @@ pub(super) enum Custom {
 }
 
 /// Whether a variable that the configuration does not read is known to name a model.
-pub(super) fn custom(name: &str, base: &Base<'_>) -> Option<Custom> {
+pub(super) fn custom(name: &str, base: &BaseConfiguration<'_>) -> Option<Custom> {
     if name == "INFERENCE_MODEL" {
         return Some(Custom::Model);
     }
@@ -36,7 +36,10 @@ fn in_capitals(id: &str) -> String {
 }
 
 /// The provider of a model that the configuration registers, if the model is a plain one.
-pub(super) fn provider_of_model(base: &Base<'_>, index: usize) -> Result<String, String> {
+pub(super) fn provider_of_model(
+    base: &BaseConfiguration<'_>,
+    index: usize,
+) -> Result<String, String> {
     let entry = &base.registered("models")[index];
     let plain = entry.as_object().is_some_and(|fields| {
         fields.keys().all(|key| matches!(key.as_str(), "model_id" | "provider_id" | "model_type"))
@@ -49,7 +52,11 @@ pub(super) fn provider_of_model(base: &Base<'_>, index: usize) -> Result<String,
 }
 
 /// The entry of `resources.shields` for a shield that the configuration registers.
-pub(super) fn shield(base: &Base<'_>, index: usize, model: &str) -> Result<Value, String> {
+pub(super) fn shield(
+    base: &BaseConfiguration<'_>,
+    index: usize,
+    model: &str,
+) -> Result<Value, String> {
     let entry = &base.registered("shields")[index];
     let name = entry.get("shield_id").and_then(Value::as_str).filter(|name| !name.contains('$'));
     match (name, id(entry), entry.as_object()) {

@@ -9,8 +9,8 @@ use super::choice::{Choice, real_name};
 use super::migrated::{DecisionKind, Migrated, field_path};
 use super::providers::{self, Entry, Field};
 use super::resources::{self, Custom};
-use super::uses::{Base, VariableUse};
-use super::variables::{self, Given, OTHER_CONFIGURATION, Variable};
+use super::uses::{BaseConfiguration, VariableUse};
+use super::variables::{self, EnvEntry, Given, OTHER_CONFIGURATION};
 use crate::config::api_name;
 use crate::facts::{BaseFacts, Facts};
 use crate::problems::{FieldPath, Segment};
@@ -53,10 +53,10 @@ fn stay(migrated: &mut Migrated, why: &str) {
 /// The configuration that the variables are for, or why nobody can know it.
 fn base<'d>(
     object: &Value,
-    variables: &[Variable<'_>],
+    variables: &[EnvEntry<'_>],
     own: Option<(&BaseFacts, &'d Value)>,
     facts: &Facts,
-) -> Result<Base<'d>, String> {
+) -> Result<BaseConfiguration<'d>, String> {
     let given = |path: &str| object.pointer(path).is_some_and(|value| !value.is_null());
     if given("/spec/overrideConfig") {
         return Err("they are for the configuration in the ConfigMap of overrideConfig".to_owned());
@@ -78,7 +78,7 @@ fn base<'d>(
         let title = own.found_in.as_deref().unwrap_or("the base configuration");
         let release =
             release_of(named("image").unwrap_or_default(), facts.image.release.as_deref());
-        return Base::given(title, document, release.as_deref())
+        return BaseConfiguration::given(title, document, release.as_deref())
             .ok_or_else(|| format!("{title} is no configuration of the image's release"));
     }
     let Some(name) = named("name") else {
@@ -86,7 +86,8 @@ fn base<'d>(
                     inside it, they can be turned"
             .to_owned());
     };
-    Base::of_distribution(name).ok_or_else(|| format!("no distribution {name} is known"))
+    BaseConfiguration::of_distribution(name)
+        .ok_or_else(|| format!("no distribution {name} is known"))
 }
 
 impl Choice<'_> {
@@ -156,7 +157,7 @@ impl Choice<'_> {
     }
 
     /// Whether the variable is also in the config of the provider that it switches on.
-    fn configures(&self, variable: &Variable<'_>, provider: usize) -> bool {
+    fn configures(&self, variable: &EnvEntry<'_>, provider: usize) -> bool {
         let places = self.places.get(variable.name).into_iter().flatten();
         places
             .into_iter()
@@ -206,7 +207,7 @@ impl Choice<'_> {
     }
 
     fn shields(&self, turning: &mut Turning<'_>) {
-        let mut found: Vec<(bool, &Variable<'_>, Value)> = Vec::new();
+        let mut found: Vec<(bool, &EnvEntry<'_>, Value)> = Vec::new();
         for variable in self.variables {
             let Some(Given::Text(model)) = self.turned.get(variable.name) else { continue };
             let Some(places) = self.places.get(variable.name) else { continue };
@@ -268,7 +269,7 @@ impl Choice<'_> {
         }
     }
 
-    fn turned_message(&self, variable: &Variable<'_>, places: &[(FieldPath, bool)]) -> String {
+    fn turned_message(&self, variable: &EnvEntry<'_>, places: &[(FieldPath, bool)]) -> String {
         let to: Vec<String> = places.iter().map(|(path, _)| path.to_string()).collect();
         let title = &self.base.title;
         let effect = if real_name(variable.name) != variable.name {
@@ -324,7 +325,7 @@ struct Turning<'m> {
 }
 
 impl Turning<'_> {
-    fn reach(&mut self, variable: &Variable<'_>, to: FieldPath, same: bool) {
+    fn reach(&mut self, variable: &EnvEntry<'_>, to: FieldPath, same: bool) {
         self.reached.entry(variable.index).or_default().push((to, same));
     }
 

@@ -9,7 +9,7 @@ use crate::releases::{Releases, ServerProfile, detect};
 use crate::server::substitution::{EffectiveId, references};
 
 /// The configuration that a distribution runs.
-pub(super) struct Base<'d> {
+pub(super) struct BaseConfiguration<'d> {
     /// `starter 0.7.3`, or the file.
     pub(super) title: String,
     pub(super) era: ServerProfile,
@@ -45,7 +45,7 @@ pub(super) enum VariableUse {
     Elsewhere(String),
 }
 
-impl<'d> Base<'d> {
+impl<'d> BaseConfiguration<'d> {
     /// A configuration that was given, for an image of which this release is known; nothing where no
     /// server reads it.
     pub(super) fn given(title: &str, document: &'d Value, release: Option<&str>) -> Option<Self> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// One entry of `env`.
 #[derive(Clone, Debug)]
-pub(super) struct Variable<'a> {
+pub(super) struct EnvEntry<'a> {
     /// Its place in the list.
     pub(super) index: usize,
     pub(super) name: &'a str,
@@ -27,7 +27,7 @@ const READ_BY_LIBRARIES: [&str; 5] = ["AWS_", "OTEL_", "HF_", "SSL_", "PYTHON"];
 /// Variables that name another configuration than the distribution's own.
 pub(super) const OTHER_CONFIGURATION: [&str; 2] = ["RUN_CONFIG_PATH", "LLAMA_STACK_CONFIG"];
 
-pub(super) fn parse(env: &[Value]) -> Vec<Variable<'_>> {
+pub(super) fn parse(env: &[Value]) -> Vec<EnvEntry<'_>> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for name in env.iter().filter_map(name) {
         *times.entry(name).or_default() += 1;
@@ -45,7 +45,7 @@ pub(super) fn parse(env: &[Value]) -> Vec<Variable<'_>> {
         };
         let set = entry.get("valueFrom").is_some_and(|from| !from.is_null())
             || text(entry).is_some_and(|text| !text.is_empty());
-        Some(Variable { index, name, given, set })
+        Some(EnvEntry { index, name, given, set })
     });
     variables.collect()
 }

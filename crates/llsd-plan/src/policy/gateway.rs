@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use llsd_api::v1alpha2::GatewaySpec;
+use llsd_api::v1alpha2::GatewayHeadersSpec;
 use serde_json::{Map, Value};
 
 use super::caller::{Attributes, Caller, Stranger};
@@ -18,7 +18,10 @@ impl Headers {
     }
 }
 
-pub(super) fn caller(gateway: &GatewaySpec, told: &Map<String, Value>) -> Result<Caller, Stranger> {
+pub(super) fn caller(
+    gateway: &GatewayHeadersSpec,
+    told: &Map<String, Value>,
+) -> Result<Caller, Stranger> {
     let headers = told.iter().map(|(name, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (name.to_lowercase(), text)
@@ -42,7 +45,7 @@ pub(super) fn caller(gateway: &GatewaySpec, told: &Map<String, Value>) -> Result
 }
 
 /// All attributes at once, as JSON in one header.
-fn described(gateway: &GatewaySpec, headers: &Headers) -> Result<Attributes, Stranger> {
+fn described(gateway: &GatewayHeadersSpec, headers: &Headers) -> Result<Attributes, Stranger> {
     let header = gateway.attributes_header.as_ref().and_then(|header| headers.get(header));
     let Some(text) = header else { return Ok(Attributes::new()) };
     let Ok(Value::Object(all)) = serde_json::from_str(text) else {

@@ -24,4 +24,4 @@ pub use condition::{Condition, Mistake};
 pub use policies::{Policies, parse_policies};
 pub use resource::decide_resource;
 pub use route::decide_route;
-pub use rule::{By, Outcome, RuleDecision};
+pub use rule::{DecidedBy, Outcome, RuleDecision};

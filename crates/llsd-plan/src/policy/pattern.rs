@@ -25,7 +25,7 @@ impl Pattern {
         if text.len() > LONGEST || !is_plain(text) {
             return Err(Fault::Foreign("other letters than those of ASCII, or too many"));
         }
-        let mut reader = Reader { rest: text, depth: 0 };
+        let mut reader = PatternReader { rest: text, depth: 0 };
         let mut out = String::from(r"\A(?:");
         if let Some(rest) = text.strip_prefix("(?i)") {
             reader.rest = rest;
@@ -51,12 +51,12 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Reads Python's notation and writes that of our own engine.
-struct Reader<'a> {
+struct PatternReader<'a> {
     rest: &'a str,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     fn next(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];

@@ -25,7 +25,7 @@ pub fn parse_policies(
     release: &'static Release,
 ) -> Result<Policies, Vec<Problem>> {
     let access = FieldPath::spec().key("access");
-    let mut reader = Reader { release, findings: Findings::default() };
+    let mut reader = PolicyReader { release, findings: Findings::default() };
     let routes = spec.routes.iter().enumerate();
     let routes = routes
         .filter_map(|(index, rule)| reader.route(rule, &access.key("routes").index(index)))
@@ -55,12 +55,12 @@ impl Policies {
     }
 }
 
-struct Reader {
+struct PolicyReader {
     release: &'static Release,
     findings: Findings,
 }
 
-impl Reader {
+impl PolicyReader {
     fn route(&mut self, rule: &RouteRule, at: &FieldPath) -> Option<Rule<Vec<Paths>>> {
         let guard = self.guard(rule.when.as_ref(), rule.unless.as_ref(), at);
         let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;

@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::Action;
 use super::caller::Caller;
 use super::condition::Condition;
 use super::policies::Policies;
-use super::rule::{By, Match, Outcome, Rule, RuleDecision, first};
+use super::rule::{DecidedBy, Match, Outcome, Rule, RuleDecision, first};
 use super::scope::ResourceScope;
 use crate::releases::Release;
 
@@ -19,10 +19,10 @@ pub fn decide_resource(
     owner: Option<&Caller>,
 ) -> RuleDecision {
     let Some(caller) = caller else {
-        return RuleDecision { outcome: Outcome::Allowed, by: By::Nobody };
+        return RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::Nobody };
     };
     if owner.is_some_and(|owner| owner.is_of_another_tenant(caller)) {
-        return RuleDecision { outcome: Outcome::Denied, by: By::OtherTenant };
+        return RuleDecision { outcome: Outcome::Denied, by: DecidedBy::OtherTenant };
     }
     let holds = |rule: &Rule<ResourceScope>| {
         let deed = &rule.scope;
@@ -41,9 +41,9 @@ pub fn decide_resource(
     let holds = |condition: &Condition| condition.holds(caller, owner, policies.release);
     match own.find(|(_, conditions)| conditions.iter().all(holds)) {
         Some((sentence, _)) => {
-            RuleDecision { outcome: Outcome::Allowed, by: By::Default(sentence) }
+            RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::Default(sentence) }
         }
-        None => RuleDecision { outcome: Outcome::Denied, by: By::NoRule },
+        None => RuleDecision { outcome: Outcome::Denied, by: DecidedBy::NoRule },
     }
 }
 

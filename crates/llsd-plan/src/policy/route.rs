@@ -2,7 +2,7 @@
 
 use super::caller::Caller;
 use super::policies::Policies;
-use super::rule::{By, Match, Outcome, RuleDecision, first};
+use super::rule::{DecidedBy, Match, Outcome, RuleDecision, first};
 use super::scope::{Paths, without_end_slash};
 use crate::server::paths::OPEN_PATHS;
 
@@ -10,11 +10,11 @@ use crate::server::paths::OPEN_PATHS;
 /// is no matter.
 pub fn decide_route(policies: &Policies, caller: Option<&Caller>, path: &str) -> RuleDecision {
     if policies.routes.is_empty() {
-        return RuleDecision { outcome: Outcome::Allowed, by: By::NoPolicy };
+        return RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::NoPolicy };
     }
     let path = without_end_slash(path);
     if OPEN_PATHS.contains(&path) {
-        return RuleDecision { outcome: Outcome::Allowed, by: By::OpenPaths };
+        return RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::OpenPaths };
     }
     first(&policies.routes, |rule| {
         if !rule.guard.holds_for_route(caller, policies.release) {

@@ -53,7 +53,7 @@ pub enum Outcome {
 
 /// By what it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum DecidedBy {
     /// The rule of the resource with this index.
     Rule(usize),
     /// The operator's own rule in front of those of the resource.
@@ -74,7 +74,7 @@ pub enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleDecision {
     pub outcome: Outcome,
-    pub by: By,
+    pub by: DecidedBy,
 }
 
 impl Guard {
@@ -130,7 +130,7 @@ pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> 
             (Match::Yes, Effect::Permit) => Outcome::Allowed,
             (Match::Yes, Effect::Forbid) => Outcome::Denied,
         };
-        return RuleDecision { outcome, by: By::Rule(index) };
+        return RuleDecision { outcome, by: DecidedBy::Rule(index) };
     }
-    RuleDecision { outcome: Outcome::Denied, by: By::NoRule }
+    RuleDecision { outcome: Outcome::Denied, by: DecidedBy::NoRule }
 }

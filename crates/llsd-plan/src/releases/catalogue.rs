@@ -4,7 +4,7 @@ use llsd_api::provider_id::short_name;
 
 use super::number::{ServerFamily, Span};
 use super::provider_type::{ProviderType, Row};
-use super::set::{Api, Releases};
+use super::set::{ApiProviders, Releases};
 use super::table::Release;
 use crate::problems::suggest::nearest;
 
@@ -63,7 +63,7 @@ impl Releases {
 
 impl Catalogue {
     fn rows(self, api: &str) -> impl Iterator<Item = (&'static str, &'static Row)> {
-        let rows = self.releases.apis.get(api).map(Api::rows).unwrap_or_default();
+        let rows = self.releases.apis.get(api).map(ApiProviders::rows).unwrap_or_default();
         let holds =
             move |(_, span, _): &&(String, _, Row)| Span::contains(*span, self.release.number);
         rows.iter().filter(holds).map(|(name, _, row)| (name.as_str(), row))

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::number::Span;
 use super::set::Releases;
-use crate::server::substitution::{Form, references};
+use crate::server::substitution::{ReferenceForm, references};
 
 /// A trait of a document that only some releases have.
 pub(super) struct Mark {
@@ -128,7 +128,7 @@ fn new_grammar(text: &str) -> bool {
 
 fn old_grammar(text: &str) -> bool {
     !new_grammar(text)
-        && references(text).any(|reference| !matches!(reference.form, Form::Required))
+        && references(text).any(|reference| !matches!(reference.form, ReferenceForm::Required))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Texts {
 pub struct Releases {
     /// The oldest first, those of OGX after those of llama-stack; never empty.
     pub(super) rows: Vec<Release>,
-    pub(super) apis: BTreeMap<&'static str, Api>,
+    pub(super) apis: BTreeMap<&'static str, ApiProviders>,
     /// The parts of `spec.access`, with the releases that have them.
     pub(super) access: AccessParts,
     /// The distributions that a resource can name.
@@ -67,7 +67,7 @@ pub struct Releases {
 }
 
 /// The provider types of one API, read when they are first asked for.
-pub(super) struct Api {
+pub(super) struct ApiProviders {
     text: Cow<'static, str>,
     rows: OnceLock<Vec<(String, Span, Row)>>,
 }
@@ -93,7 +93,7 @@ impl Releases {
         if rows.is_empty() {
             return Err("no release is known".to_owned());
         }
-        let api = |text| Api { text, rows: OnceLock::new() };
+        let api = |text| ApiProviders { text, rows: OnceLock::new() };
         Ok(Self {
             rows,
             apis: texts.providers.into_iter().map(|(name, text)| (name, api(text))).collect(),
@@ -132,7 +132,7 @@ impl Distribution {
     }
 }
 
-impl Api {
+impl ApiProviders {
     /// The types in the order of the file, with the releases that have them.
     pub(super) fn rows(&self) -> &[(String, Span, Row)] {
         self.rows.get_or_init(|| self.parse_rows().unwrap_or_else(|error| panic!("{error}")))

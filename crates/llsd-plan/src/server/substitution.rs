@@ -14,11 +14,11 @@ const DISABLED: &str = "__disabled__";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct VariableReference<'a> {
     pub(crate) variable: &'a str,
-    pub(crate) form: Form<'a>,
+    pub(crate) form: ReferenceForm<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form<'a> {
+pub(crate) enum ReferenceForm<'a> {
     /// `${env.X}`: the server exits when X is not set.
     Required,
     /// `${env.X:=value}`, up to 0.2.12 `${env.X:value}`.
@@ -52,11 +52,11 @@ fn parse(inside: &str) -> Option<VariableReference<'_>> {
     }
     let (variable, rest) = inside.split_at(length);
     let form = if rest.is_empty() {
-        Form::Required
+        ReferenceForm::Required
     } else if let Some(value) = rest.strip_prefix(":+").or_else(|| rest.strip_prefix('+')) {
-        Form::Alternative(value)
+        ReferenceForm::Alternative(value)
     } else {
-        Form::Default(rest.strip_prefix(":=").or_else(|| rest.strip_prefix(':'))?)
+        ReferenceForm::Default(rest.strip_prefix(":=").or_else(|| rest.strip_prefix(':'))?)
     };
     Some(VariableReference { variable, form })
 }
@@ -87,12 +87,12 @@ impl EffectiveId {
         match whole(written) {
             None if written == DISABLED || written.is_empty() => None,
             None => Some(always(written)),
-            Some(VariableReference { form: Form::Required, .. }) => Some(always(short)),
-            Some(VariableReference { variable, form: Form::Default(DISABLED | "") }) => {
+            Some(VariableReference { form: ReferenceForm::Required, .. }) => Some(always(short)),
+            Some(VariableReference { variable, form: ReferenceForm::Default(DISABLED | "") }) => {
                 Some(when(short, variable))
             }
-            Some(VariableReference { form: Form::Default(id), .. }) => Some(always(id)),
-            Some(VariableReference { variable, form: Form::Alternative(id) }) => {
+            Some(VariableReference { form: ReferenceForm::Default(id), .. }) => Some(always(id)),
+            Some(VariableReference { variable, form: ReferenceForm::Alternative(id) }) => {
                 Some(when(id, variable))
             }
         }

@@ -11,7 +11,7 @@ use super::value::present;
 use crate::problems::{FieldPath, Findings, Reason};
 
 /// One provider of the resource, wherever it stands.
-struct Entry<'a> {
+struct ProviderEntry<'a> {
     api: &'static str,
     path: FieldPath,
     /// Whether its API has several.
@@ -19,7 +19,7 @@ struct Entry<'a> {
     value: &'a Value,
 }
 
-impl Entry<'_> {
+impl ProviderEntry<'_> {
     fn provider(&self) -> Option<&str> {
         self.value["provider"].as_str()
     }
@@ -48,18 +48,18 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     disabled(spec, &entries, findings);
 }
 
-fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
+fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<ProviderEntry<'a>> {
     let mut entries = Vec::new();
     for api in PROVIDER_APIS {
         let path = path.key(api);
         match present(providers, api) {
             Some(value @ Value::Object(_)) => {
-                entries.push(Entry { api, path, several: false, value });
+                entries.push(ProviderEntry { api, path, several: false, value });
             }
             Some(Value::Array(items)) => {
                 for (index, value) in items.iter().enumerate().filter(|(_, item)| item.is_object())
                 {
-                    entries.push(Entry {
+                    entries.push(ProviderEntry {
                         api,
                         path: path.index(index),
                         several: items.len() > 1,
@@ -73,7 +73,7 @@ fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<Entry<'a>> {
     entries
 }
 
-fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
+fn check_entry(entry: &ProviderEntry<'_>, findings: &mut Findings) {
     let has = |field: &str| present(entry.value, field).is_some();
     if entry.several && !has("id") {
         broken(rules::IDS_REQUIRED, &entry.path.key("id"), Reason::Required, findings);
@@ -103,8 +103,8 @@ fn check_entry(entry: &Entry<'_>, findings: &mut Findings) {
 const LISTED: usize = 10;
 
 /// An id that was left out where it is required is that problem alone, not a duplicate too.
-fn unique_ids(entries: &[Entry<'_>], findings: &mut Findings) {
-    let mut named: BTreeMap<&str, Vec<&Entry<'_>>> = BTreeMap::new();
+fn unique_ids(entries: &[ProviderEntry<'_>], findings: &mut Findings) {
+    let mut named: BTreeMap<&str, Vec<&ProviderEntry<'_>>> = BTreeMap::new();
     for entry in entries {
         if (!entry.several || present(entry.value, "id").is_some())
             && let Some(id) = entry.id()
@@ -127,7 +127,7 @@ fn unique_ids(entries: &[Entry<'_>], findings: &mut Findings) {
 }
 
 /// `disabled` wins over a provider of the same API.
-fn disabled(spec: &Value, entries: &[Entry<'_>], findings: &mut Findings) {
+fn disabled(spec: &Value, entries: &[ProviderEntry<'_>], findings: &mut Findings) {
     let disabled: Vec<String> = spec["disabled"]
         .as_array()
         .into_iter()

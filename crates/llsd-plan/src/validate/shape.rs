@@ -66,24 +66,14 @@ fn check_shape(
         }
         (Shape::StringOrObject | Shape::StringOrSecret, Value::String(text)) => {
             if text.is_empty() {
-                findings.problem(
-                    path,
-                    Reason::Invalid,
-                    "must not be empty",
-                    "write a value or remove it",
-                );
+                empty("write a value or remove it", path, findings);
             }
         }
         (Shape::BoolOrObject, Value::Bool(_)) => {}
         (Shape::StringOrList, Value::String(text)) => check_string(entry, text, path, findings),
         (Shape::StringOrList, Value::Array(items)) => {
             if items.is_empty() {
-                findings.problem(
-                    path,
-                    Reason::Invalid,
-                    "must not be empty",
-                    "write a value or remove the field",
-                );
+                empty("write a value or remove the field", path, findings);
             }
             for (index, item) in items.iter().enumerate() {
                 check(entry, item, &path.index(index), findings);
@@ -104,6 +94,10 @@ fn check_shape(
             misshapen(shape, ONE_SECRET_SPELLING.remedy, value, path, findings);
         }
     }
+}
+
+fn empty(remedy: &str, path: &FieldPath, findings: &mut Findings) {
+    findings.problem(path, Reason::Invalid, "must not be empty", remedy);
 }
 
 /// The two spellings exclude each other; what stands in the chosen one is checked field by field.

@@ -1,7 +1,7 @@
 //! From llama-stack to OGX: what is renamed, what goes, what is said, and that the result is sound.
 
 use llsd_plan::facts::Facts;
-use llsd_plan::migrate::{DecisionKind, Migrated, Target, migrate_to};
+use llsd_plan::migrate::{DecisionKind, Migrated, OgxTarget, migrate_to};
 use llsd_plan::plan::{Planning, parse_and_plan};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{secret, text, told, with_env};
 
 fn moved(source: &Value) -> Migrated {
-    let target = Target::parse("ogx-1.5").unwrap();
+    let target = OgxTarget::parse("ogx-1.5").unwrap();
     let migrated = migrate_to(source, &Facts::default(), target);
     let again = migrate_to(&migrated.object, &Facts::default(), target);
     assert_eq!(again.object, migrated.object, "the second time changes something");
@@ -52,7 +52,7 @@ fn the_release_to_move_to_is_the_one_of_the_distributions(
     #[case] text: &str,
     #[case] release: Option<&str>,
 ) {
-    assert_eq!(Target::parse(text).ok().map(Target::release), release);
+    assert_eq!(OgxTarget::parse(text).ok().map(OgxTarget::release), release);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn an_object_that_could_not_be_deleted_keeps_a_resource_from_being_ready() {
 fn behind_a_gateway(facts: &Value) -> Scene {
     let mut all = json!({"complete": true});
     all.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
-    Scene::of(json!({
+    Scene::with_spec(json!({
         "distribution": {"name": "starter"},
         "networking": {"expose": {"gateway": {"name": "public"}}},
     }))
@@ -149,7 +149,8 @@ fn secrets_and_config_maps_that_may_not_be_read_are_told_by_their_field() {
         // Nobody named it, but a server that trusts it must not lose it by a lost right.
         (json!({"distribution": {"name": "starter"}}), "odh-trusted-ca-bundle"),
     ] {
-        let scene = Scene::of(spec).with_facts(json!({"configMaps": {config_map: forbidden}}));
+        let scene =
+            Scene::with_spec(spec).with_facts(json!({"configMaps": {config_map: forbidden}}));
         assert_eq!(scene.short("ConfigGenerated"), "False Forbidden", "{config_map}");
     }
 }

@@ -13,7 +13,7 @@ const IMAGE: &str = "registry.example.com/acme:1";
 fn scene(known: &Value) -> Scene {
     let mut facts = json!({"externalProviders": {}});
     facts["externalProviders"][IMAGE] = known.clone();
-    Scene::of(json!({
+    Scene::with_spec(json!({
         "distribution": {"name": "starter"},
         "externalProviders": {"inference": [{"providerId": "acme", "image": IMAGE}]},
     }))

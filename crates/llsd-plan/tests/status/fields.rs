@@ -39,7 +39,7 @@ fn the_time_of_generation_changes_with_the_file_alone() {
 #[case::embedded(Scene::vllm(), "Embedded", true)]
 #[case::image(Scene::default_config(), "Default", false)]
 #[case::own(
-    Scene::of(json!({
+    Scene::with_spec(json!({
         "distribution": { "name": "starter" },
         "overrideConfig": { "configMapName": "mine" },
     })),

@@ -51,7 +51,7 @@ fn the_certificate_of_the_server_is_one_reference() {
     "Using the configuration inside the image"
 )]
 #[case::own(
-    Scene::of(json!({
+    Scene::with_spec(json!({
         "distribution": { "name": "starter" },
         "overrideConfig": { "configMapName": "mine" },
     })),
@@ -97,7 +97,7 @@ fn a_configuration_that_is_not_generated_is_told_by_its_source(
     "False ConfigGenerationFailed", "Unknown WaitingForConfig", "False ConfigGenerationFailed"
 )]
 #[case::config_map(
-    Scene::of(json!({
+    Scene::with_spec(json!({
         "distribution": { "name": "starter" },
         "overrideConfig": { "configMapName": "mine" },
     })).with_facts(json!({ "configMaps": { "mine": { "missing": true } } })),

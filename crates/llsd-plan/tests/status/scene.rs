@@ -53,7 +53,7 @@ pub enum Step {
 
 impl Scene {
     /// A server that runs as its resource asks for.
-    pub fn of(spec: Value) -> Self {
+    pub fn with_spec(spec: Value) -> Self {
         let metadata = json!({ "name": "my-llama", "namespace": "ai", "generation": 3 });
         let mut resource = json!({
             "apiVersion": "llamastack.io/v1alpha2",
@@ -82,7 +82,7 @@ impl Scene {
 
     /// With one vLLM, one model, and a key in a Secret.
     pub fn vllm() -> Self {
-        Self::of(json!({
+        Self::with_spec(json!({
             "distribution": { "name": "starter" },
             "providers": { "inference": {
                 "provider": "vllm",
@@ -95,7 +95,7 @@ impl Scene {
 
     /// With nothing that needs a generated file.
     pub fn default_config() -> Self {
-        Self::of(json!({ "distribution": { "name": "starter" } }))
+        Self::with_spec(json!({ "distribution": { "name": "starter" } }))
     }
 
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {

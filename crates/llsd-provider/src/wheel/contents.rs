@@ -7,7 +7,7 @@ use super::archive::{Archive, Entry};
 use super::elf;
 use super::metadata::{self, Metadata};
 use super::placing::{Placed, place};
-use super::record::{self, Record};
+use super::record::{self, Expected, Record};
 use super::scripts;
 use crate::fault::Fault;
 use crate::python::{Architecture, Server, Tag, normalised};
@@ -180,36 +180,7 @@ impl<R: Read + Seek> Wheel<R> {
                     continue;
                 }
             };
-            let mut hashing = expected.hashing();
-            let mut head = Vec::new();
-            let read = self.read_entry(entry, |piece| {
-                hashing.update(piece);
-                let missing = elf::HEAD.saturating_sub(head.len()).min(piece.len());
-                head.extend_from_slice(&piece[..missing]);
-                Ok(())
-            });
-            let is_recorded = expected.is(hashing);
-            match (read, elf::architecture(&head), machine) {
-                (Err(error), _, _) => wrong.push(format!("{}: {error}", entry.path)),
-                (Ok(()), _, _) if !is_recorded => {
-                    wrong.push(format!("{} is not what RECORD says", entry.path));
-                }
-                (Ok(()), Some(Ok(built)), Some(machine)) if built != machine => {
-                    let (built, machine) = (built.name(), machine.name());
-                    wrong.push(format!(
-                        "{} is native code for {built}; the server runs on {machine}",
-                        entry.path
-                    ));
-                }
-                (Ok(()), Some(Err(number)), Some(machine)) => {
-                    let machine = machine.name();
-                    wrong.push(format!(
-                        "{} is native code for the processor {number}; the server runs on {machine}",
-                        entry.path
-                    ));
-                }
-                _ => {}
-            }
+            wrong.extend(self.difference(entry, &expected, machine));
         }
         let data = self.data();
         for entry in self.archive.entries() {
@@ -218,6 +189,37 @@ impl<R: Read + Seek> Wheel<R> {
             }
         }
         wrong.into_iter().map(|message| Fault::new(&self.file, message, REMEDY)).collect()
+    }
+
+    /// What is wrong with one file: other bytes than RECORD says, or native code for another processor.
+    fn difference(
+        &mut self,
+        entry: &Entry,
+        expected: &Expected,
+        machine: Option<Architecture>,
+    ) -> Option<String> {
+        let path = &entry.path;
+        let mut hashing = expected.hashing();
+        let mut head = Vec::new();
+        let read = self.read_entry(entry, |piece| {
+            hashing.update(piece);
+            let missing = elf::HEAD.saturating_sub(head.len()).min(piece.len());
+            head.extend_from_slice(&piece[..missing]);
+            Ok(())
+        });
+        if let Err(error) = read {
+            return Some(format!("{path}: {error}"));
+        }
+        if !expected.is(hashing) {
+            return Some(format!("{path} is not what RECORD says"));
+        }
+        let machine = machine?;
+        let built = match elf::architecture(&head)? {
+            Ok(built) if built == machine => return None,
+            Ok(built) => built.name().to_owned(),
+            Err(number) => format!("the processor {number}"),
+        };
+        Some(format!("{path} is native code for {built}; the server runs on {}", machine.name()))
     }
 
     /// Every file of the archive with its place.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-fn read(document: &Value) -> PullSecret {
+fn parsed(document: &Value) -> PullSecret {
     read_bytes(document.to_string().as_bytes())
 }
 
@@ -19,7 +19,7 @@ fn read_bytes(document: &[u8]) -> PullSecret {
 }
 
 fn entry(entry: &Value) -> PullSecret {
-    read(&json!({"auths": {"registry.example.com": entry}}))
+    parsed(&json!({"auths": {"registry.example.com": entry}}))
 }
 
 fn credentials(secret: &PullSecret) -> Vec<Credential> {
@@ -62,7 +62,7 @@ fn auth_wins_over_user_name_and_password() {
 #[test]
 fn user_name_and_password_stand_alone_and_names_are_read_in_any_case() {
     let secret =
-        read(&json!({"Auths": {"registry.example.com": {"Username": "u", "passWord": "p"}}}));
+        parsed(&json!({"Auths": {"registry.example.com": {"Username": "u", "passWord": "p"}}}));
     assert_eq!(credentials(&secret), [basic("u", "p")]);
 }
 
@@ -119,7 +119,7 @@ fn entries_keep_the_order_of_the_document() {
 #[case::list(json!(["robot", "p"]), Reason::NotAnEntry)]
 #[case::huge(json!({"identitytoken": "x".repeat(70_000)}), Reason::FieldTooLong)]
 fn a_malformed_entry_is_skipped_and_hides_no_other(#[case] bad: Value, #[case] reason: Reason) {
-    let secret = read(&json!({"auths": {
+    let secret = parsed(&json!({"auths": {
         "bad.example.com": bad,
         "good.example.com": {"username": "u", "password": "p"},
     }}));
@@ -131,7 +131,7 @@ fn a_malformed_entry_is_skipped_and_hides_no_other(#[case] bad: Value, #[case] r
 #[test]
 fn an_entry_for_no_registry_is_skipped() {
     let long = format!("registry.example.com/{}", "x".repeat(2000));
-    let secret = read(&json!({"auths": {
+    let secret = parsed(&json!({"auths": {
         "https://": {"username": "u", "password": "p"}, long: {"username": "u", "password": "p"},
     }}));
     assert_eq!(reasons(&secret), [Reason::BadRegistry, Reason::BadRegistry]);
@@ -144,13 +144,13 @@ fn an_entry_for_no_registry_is_skipped() {
 #[case::empty_entry(json!({"auths": {"registry.example.com": {}}}))]
 #[case::null_entry(json!({"auths": {"registry.example.com": null}}))]
 fn an_empty_document_is_no_mistake(#[case] document: Value) {
-    let secret = read(&document);
+    let secret = parsed(&document);
     assert_eq!((secret.entries().len(), secret.notes().len()), (0, 0));
 }
 
 #[test]
 fn helpers_are_named_as_ignored_and_the_rest_is_read() {
-    let secret = read(&json!({
+    let secret = parsed(&json!({
         "credsStore": "touch", "credHelpers": {"registry.example.com": "touch"},
         "auths": {"registry.example.com": {"username": "u", "password": "p"}},
     }));
@@ -173,7 +173,7 @@ fn a_document_that_cannot_be_read_is_a_note(#[case] document: Vec<u8>, #[case] r
 fn entries_are_bounded() {
     let auths: serde_json::Map<String, Value> =
         (0..1500).map(|n| (format!("r{n}.example.com"), json!({"username": "u"}))).collect();
-    let secret = read(&json!({"auths": auths}));
+    let secret = parsed(&json!({"auths": auths}));
     assert_eq!(secret.entries().len(), 1000);
     assert_eq!(reasons(&secret), [Reason::TooManyEntries]);
 }

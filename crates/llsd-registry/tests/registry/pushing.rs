@@ -188,7 +188,8 @@ async fn answers_that_make_no_sense_are_typed_errors() {
             "WrongDigest",
         ),
     ] {
-        let answers = std::sync::Arc::new((Parts::of(&upload), Parts::of(&put)));
+        let answers =
+            std::sync::Arc::new((Parts::from_response(&upload), Parts::from_response(&put)));
         let registry = Hostile::start(move |path: String| {
             let answers = answers.clone();
             async move {
@@ -223,7 +224,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(response: &axum::response::Response) -> Self {
+    fn from_response(response: &axum::response::Response) -> Self {
         Self { status: response.status().as_u16(), headers: response.headers().clone() }
     }
 

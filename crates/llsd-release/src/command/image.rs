@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use llsd::command::image::{Access, Connection, Remarks};
+use llsd::command::registry_access::{Access, Connection, Remarks};
 use llsd_image::Reference;
 use llsd_image::assembly::Assembled;
 use llsd_release::image::assemble;

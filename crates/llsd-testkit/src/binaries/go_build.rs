@@ -56,7 +56,34 @@ fn run_go_build(
             "building {what} from source; the first of them takes about ten minutes on two cores"
         ),
     );
-    let mut build = Command::new(go)
+    let mut build = go_command(go, binary, kubernetes, made)
+        .stderr(File::create(&log)?)
+        .spawn()
+        .with_context(|| format!("cannot run {}", go.display()))?;
+    let mut shown = Instant::now();
+    let status = loop {
+        if let Some(status) = build.try_wait()? {
+            break status;
+        }
+        if shown.elapsed() >= SHOW_EVERY {
+            shown = Instant::now();
+            announce(
+                CONTROL_PLANE,
+                &format!("building {what}: {} s so far", started.elapsed().as_secs()),
+            );
+        }
+        thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        bail!("go build of {what} failed:\n{}", last_lines(&log, 15));
+    }
+    announce(CONTROL_PLANE, &format!("built {what} in {} s", started.elapsed().as_secs()));
+    Ok(())
+}
+
+fn go_command(go: &Path, binary: Binary, kubernetes: Kubernetes, made: &Path) -> Command {
+    let mut build = Command::new(go);
+    build
         .current_dir(binary.go_module_dir(kubernetes))
         .args(["build", "-trimpath", "-buildvcs=false", "-ldflags"])
         // Without its version a kube-apiserver calls itself v0.0.0-master and clients that look
@@ -77,28 +104,6 @@ fn run_go_build(
         .env_remove("GOARCH")
         .env_remove("GOROOT")
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&log)?)
-        .spawn()
-        .with_context(|| format!("cannot run {}", go.display()))?;
-
-    let mut shown = Instant::now();
-    let status = loop {
-        if let Some(status) = build.try_wait()? {
-            break status;
-        }
-        if shown.elapsed() >= SHOW_EVERY {
-            shown = Instant::now();
-            announce(
-                CONTROL_PLANE,
-                &format!("building {what}: {} s so far", started.elapsed().as_secs()),
-            );
-        }
-        thread::sleep(Duration::from_millis(100));
-    };
-    if !status.success() {
-        bail!("go build of {what} failed:\n{}", last_lines(&log, 15));
-    }
-    announce(CONTROL_PLANE, &format!("built {what} in {} s", started.elapsed().as_secs()));
-    Ok(())
+        .stdout(Stdio::null());
+    build
 }

@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{announce::CONTROL_PLANE, cache::Cache, skip::Unobtainable};
 
-type Answers = HashMap<(Binary, Kubernetes), Result<PathBuf, Unobtainable>>;
+type LocatedPrograms = HashMap<(Binary, Kubernetes), Result<PathBuf, Unobtainable>>;
 
 /// A refusal is remembered too, so that a closed network is waited for once per process and not
 /// once per test.
-static ANSWERS: LazyLock<Mutex<Answers>> = LazyLock::new(Mutex::default);
+static ANSWERS: LazyLock<Mutex<LocatedPrograms>> = LazyLock::new(Mutex::default);
 
 /// The path of one program, fetched or built where it is not there yet. Blocks, for minutes when
 /// it has to build; progress goes to standard error.

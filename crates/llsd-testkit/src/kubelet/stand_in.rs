@@ -27,7 +27,7 @@ use crate::{
 type Decide = dyn Fn(&Pod) -> PodState + Send + Sync;
 
 /// What the thread of the stand-in and its handle share.
-struct Shared {
+struct SharedDecision {
     decide: RwLock<Arc<Decide>>,
     decision_changed: Notify,
     stop: Notify,
@@ -35,7 +35,7 @@ struct Shared {
 
 /// Works until it is dropped.
 pub struct Kubelet {
-    shared: Arc<Shared>,
+    shared: Arc<SharedDecision>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -47,7 +47,7 @@ impl ControlPlane {
         decide: impl Fn(&Pod) -> PodState + Send + Sync + 'static,
     ) -> anyhow::Result<Kubelet> {
         let config = self.config_for("system:kubelet-stand-in", &[MASTERS]);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedDecision {
             decide: RwLock::new(Arc::new(decide)),
             decision_changed: Notify::new(),
             stop: Notify::new(),
@@ -101,7 +101,7 @@ impl fmt::Debug for Kubelet {
 
 type Ready = tokio::sync::oneshot::Sender<anyhow::Result<()>>;
 
-async fn work(config: kube::Config, shared: Arc<Shared>, ready: Ready) {
+async fn work(config: kube::Config, shared: Arc<SharedDecision>, ready: Ready) {
     let client = match register(config).await {
         Ok(client) => client,
         Err(error) => return drop(ready.send(Err(error))),
@@ -117,7 +117,7 @@ async fn work(config: kube::Config, shared: Arc<Shared>, ready: Ready) {
     }
 }
 
-async fn follow_pods(client: &Client, shared: &Shared) {
+async fn follow_pods(client: &Client, shared: &SharedDecision) {
     let all: Api<Pod> = Api::all(client.clone());
     let events = watcher(all.clone(), watcher::Config::default()).default_backoff();
     pin_mut!(events);
@@ -140,7 +140,7 @@ async fn follow_pods(client: &Client, shared: &Shared) {
 }
 
 /// One step for one pod; the change that it makes brings the event for the next.
-async fn step(client: &Client, shared: &Shared, pod: &Pod) -> anyhow::Result<()> {
+async fn step(client: &Client, shared: &SharedDecision, pod: &Pod) -> anyhow::Result<()> {
     let namespace = pod.namespace().ok_or_else(|| anyhow!("a pod has a namespace"))?;
     let pods: Api<Pod> = Api::namespaced(client.clone(), &namespace);
     let name = pod.name_any();

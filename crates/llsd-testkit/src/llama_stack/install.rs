@@ -55,10 +55,10 @@ impl Venv {
     }
 }
 
-type Answers = HashMap<Release, Result<Venv, Unobtainable>>;
+type InstalledReleases = HashMap<Release, Result<Venv, Unobtainable>>;
 
 /// A refusal is remembered too, so that a closed network is waited for once per process.
-static ANSWERS: LazyLock<Mutex<Answers>> = LazyLock::new(Mutex::default);
+static ANSWERS: LazyLock<Mutex<InstalledReleases>> = LazyLock::new(Mutex::default);
 
 impl Release {
     /// The release, installed where it is not there yet. Blocks, for about half a minute the first

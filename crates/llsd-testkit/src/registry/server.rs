@@ -1,7 +1,10 @@
 //! A real registry on loopback, Debian's docker-registry: open, with passwords, with a token
 //! service, with TLS of a private authority. Gone without leftovers when dropped.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use tempfile::TempDir;
@@ -81,28 +84,7 @@ impl RegistryBuilder {
             },
             "http": http,
         });
-        let mut tokens = None;
-        match self.auth {
-            Auth::Open => {}
-            Auth::Passwords => {
-                let file = dir.join("htpasswd");
-                fs::write(&file, user::htpasswd(&self.users)?)?;
-                config["auth"] =
-                    serde_json::json!({ "htpasswd": { "realm": "test", "path": file } });
-            }
-            Auth::Tokens => {
-                let service = TokenService::start(self.users.clone()).await?;
-                let file = dir.join("tokens.crt");
-                fs::write(&file, service.certificate())?;
-                config["auth"] = serde_json::json!({ "token": {
-                    "realm": service.realm(),
-                    "service": token_service::SERVICE,
-                    "issuer": token_service::ISSUER,
-                    "rootcertbundle": file,
-                } });
-                tokens = Some(service);
-            }
-        }
+        let tokens = self.configure_auth(dir, &mut config).await?;
         // JSON is YAML too.
         let file = dir.join("config.yml");
         fs::write(&file, serde_json::to_vec_pretty(&config)?)?;
@@ -119,6 +101,36 @@ impl RegistryBuilder {
             log: dir.join("docker-registry.log"),
             _dir: temporary,
         })
+    }
+
+    /// Writes who may do what into the registry's configuration; starts the token service it may need.
+    async fn configure_auth(
+        &self,
+        dir: &Path,
+        config: &mut serde_json::Value,
+    ) -> anyhow::Result<Option<TokenService>> {
+        match self.auth {
+            Auth::Open => Ok(None),
+            Auth::Passwords => {
+                let file = dir.join("htpasswd");
+                fs::write(&file, user::htpasswd(&self.users)?)?;
+                config["auth"] =
+                    serde_json::json!({ "htpasswd": { "realm": "test", "path": file } });
+                Ok(None)
+            }
+            Auth::Tokens => {
+                let service = TokenService::start(self.users.clone()).await?;
+                let file = dir.join("tokens.crt");
+                fs::write(&file, service.certificate())?;
+                config["auth"] = serde_json::json!({ "token": {
+                    "realm": service.realm(),
+                    "service": token_service::SERVICE,
+                    "issuer": token_service::ISSUER,
+                    "rootcertbundle": file,
+                } });
+                Ok(Some(service))
+            }
+        }
     }
 }
 

@@ -109,14 +109,14 @@ struct Wanted {
     refresh_token: Option<String>,
 }
 
-type Answer = Result<Json<Value>, StatusCode>;
+type TokenAnswer = Result<Json<Value>, StatusCode>;
 
 async fn with_password(
     State(signer): State<Arc<Signer>>,
     headers: HeaderMap,
     // Pairs, because a query may name several scopes.
     Query(query): Query<Vec<(String, String)>>,
-) -> Answer {
+) -> TokenAnswer {
     let user = match headers.get(AUTHORIZATION) {
         None => None,
         Some(value) => {
@@ -136,7 +136,7 @@ async fn with_password(
 async fn with_refresh_token(
     State(signer): State<Arc<Signer>>,
     Form(wanted): Form<Wanted>,
-) -> Answer {
+) -> TokenAnswer {
     if wanted.grant_type.as_deref() != Some("refresh_token") {
         return Err(StatusCode::BAD_REQUEST);
     }
@@ -166,7 +166,7 @@ impl Signer {
         user: Option<&User>,
         scopes: impl Iterator<Item = &'a str>,
         field: &str,
-    ) -> Answer {
+    ) -> TokenAnswer {
         self.issued.fetch_add(1, Ordering::Relaxed);
         let access: Vec<Value> = scopes.filter_map(|scope| granted(user, scope)).collect();
         let name = user.map_or("", |user| &user.name);

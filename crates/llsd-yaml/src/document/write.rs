@@ -21,7 +21,7 @@ pub fn lines(node: &Node) -> Vec<Line> {
     let mut sink = |text: &str, origin: &Origin| {
         lines.push(Line { text: text.to_owned(), origin: origin.clone() });
     };
-    Writer { literals: false, sink: &mut sink }.document(node);
+    DocumentWriter { literals: false, sink: &mut sink }.document(node);
     lines
 }
 
@@ -42,17 +42,17 @@ fn joined(node: &Node, literals: bool) -> String {
         written.push_str(text);
         written.push('\n');
     };
-    Writer { literals, sink: &mut sink }.document(node);
+    DocumentWriter { literals, sink: &mut sink }.document(node);
     written
 }
 
-struct Writer<'s> {
+struct DocumentWriter<'s> {
     /// Whether text of several lines is written line by line.
     literals: bool,
     sink: &'s mut dyn FnMut(&str, &Origin),
 }
 
-impl Writer<'_> {
+impl DocumentWriter<'_> {
     fn document(&mut self, node: &Node) {
         match &node.content {
             Content::Map(fields) if !fields.is_empty() => self.map(fields, 0, ""),

@@ -10,7 +10,7 @@ use super::mapping::{Key, Mapping, checked, wrong_merge};
 use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::position::Position;
-use crate::tree::{Content, Node, Tree};
+use crate::tree::{Tree, TreeContent, TreeNode};
 
 /// Bytes of repeated text that cost as much as a node.
 const BYTES_PER_NODE: usize = 1 << 10;
@@ -103,7 +103,7 @@ impl<'file> Assembly<'file> {
         };
         let scalar = self.dialect.scalar(text, plain, tag.as_deref(), at)?;
         self.spend(1, at)?;
-        self.put(anchor, Tree { at, node: Rc::new(Node::new(Content::Scalar(scalar))) })
+        self.put(anchor, Tree { at, node: Rc::new(TreeNode::new(TreeContent::Scalar(scalar))) })
     }
 
     fn alias(&mut self, anchor: usize, at: Position) -> Result<(), Fault> {
@@ -121,7 +121,7 @@ impl<'file> Assembly<'file> {
         if self.dialect == Dialect::Kubectl
             && let Some(mapping) = self.mapping()
             && matches!(mapping.pending, Some(Key::Merge(_)))
-            && !matches!(node.content, Content::Map { .. })
+            && !matches!(node.content, TreeContent::Map { .. })
         {
             return Err(wrong_merge(at));
         }
@@ -151,10 +151,10 @@ impl<'file> Assembly<'file> {
             return Ok(());
         };
         let content = match collection {
-            Collection::List(items) => Content::List(items),
+            Collection::List(items) => TreeContent::List(items),
             Collection::Map(mapping) => mapping.finish(),
         };
-        let mut node = Node::new(content);
+        let mut node = TreeNode::new(content);
         // For the server, an alias costs all that its anchor did, keys included.
         if self.dialect == Dialect::PyYaml {
             node.size = budget_before - *self.budget;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::dialect::Dialect;
 use crate::fault::Fault;
 use crate::position::Position;
-use crate::tree::{Content, Entry, Repeated, Tree};
+use crate::tree::{Entry, Repeated, Tree, TreeContent};
 
 #[derive(Debug)]
 pub(super) struct Mapping {
@@ -38,7 +38,7 @@ impl Mapping {
         }
     }
 
-    pub(super) fn finish(self) -> Content {
+    pub(super) fn finish(self) -> TreeContent {
         let mut all = Self::new(self.dialect);
         for Entry { key, key_at, value } in self.merged {
             if !all.index.contains_key(&key) {
@@ -46,19 +46,19 @@ impl Mapping {
             }
         }
         if all.entries.is_empty() {
-            return Content::Map { entries: self.entries, repeated: self.repeated };
+            return TreeContent::Map { entries: self.entries, repeated: self.repeated };
         }
         for Entry { key, key_at, value } in self.entries {
             all.insert(key, key_at, value, false);
         }
-        Content::Map { entries: all.entries, repeated: self.repeated }
+        TreeContent::Map { entries: all.entries, repeated: self.repeated }
     }
 
     pub(super) fn put(&mut self, tree: Tree) -> Result<(), Fault> {
         match self.pending.take() {
             None => {
                 let scalar = match &tree.node.content {
-                    Content::Scalar(scalar) => Some(scalar),
+                    TreeContent::Scalar(scalar) => Some(scalar),
                     _ => None,
                 };
                 self.pending = Some(Key::Named(self.dialect.key(scalar, tree.at)?, tree.at));
@@ -88,13 +88,13 @@ impl Mapping {
     /// wins for both.
     fn merge(&mut self, tree: &Tree, at: Position) -> Result<(), Fault> {
         let mappings = match &tree.node.content {
-            Content::Map { .. } => std::slice::from_ref(tree),
-            Content::List(items) => items.as_slice(),
-            Content::Scalar(_) => return Err(wrong_merge(at)),
+            TreeContent::Map { .. } => std::slice::from_ref(tree),
+            TreeContent::List(items) => items.as_slice(),
+            TreeContent::Scalar(_) => return Err(wrong_merge(at)),
         };
         let mut merged = Vec::new();
         for mapping in mappings {
-            let Content::Map { entries, .. } = &mapping.node.content else {
+            let TreeContent::Map { entries, .. } = &mapping.node.content else {
                 return Err(wrong_merge(at));
             };
             merged.push(entries);
@@ -119,7 +119,7 @@ pub(super) fn wrong_merge(at: Position) -> Fault {
 /// Refuses what a value cannot be, though a key can.
 pub(super) fn checked(tree: Tree) -> Result<Tree, Fault> {
     match &tree.node.content {
-        Content::Scalar(scalar) if scalar.to_json().is_none() => Err(Fault::invalid(
+        TreeContent::Scalar(scalar) if scalar.to_json().is_none() => Err(Fault::invalid(
             tree.at,
             "infinity and not-a-number do not exist in JSON",
             "quote the value, or use a finite number",

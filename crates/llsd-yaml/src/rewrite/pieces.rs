@@ -27,10 +27,10 @@ pub(super) struct Pieces {
     pub(super) portable: bool,
     /// The outermost value is a mapping in lines.
     block: bool,
-    frames: Vec<Frame>,
+    frames: Vec<OpenCollection>,
 }
 
-struct Frame {
+struct OpenCollection {
     path: FieldPath,
     /// The place of the next item; nothing in a mapping.
     index: Option<usize>,
@@ -95,14 +95,14 @@ impl Pieces {
         let path = self.next_path();
         let block = style != StructureStyle::Flow;
         self.block |= self.frames.is_empty() && block && index.is_none();
-        self.frames.push(Frame { path, index, key: None, block, start, end: start });
+        self.frames.push(OpenCollection { path, index, key: None, block, start, end: start });
     }
 
     fn next_path(&self) -> FieldPath {
         match self.frames.last() {
             None => FieldPath::root(),
-            Some(Frame { path, index: Some(index), .. }) => path.index(*index),
-            Some(Frame { path, key, .. }) => {
+            Some(OpenCollection { path, index: Some(index), .. }) => path.index(*index),
+            Some(OpenCollection { path, key, .. }) => {
                 path.key(key.as_ref().map(|(key, _)| key.clone()).unwrap_or_default())
             }
         }

@@ -83,13 +83,7 @@ impl<'c> Writer<'c> {
         if let Some(source) =
             source.as_ref().filter(|source| self.change.copies(source, path, value))
         {
-            let (end, inside) = self.change.region(source);
-            let piece = &self.change.layout.pieces[source];
-            let rest = &self.change.layout.text[piece.head.end..end];
-            let column = column(self.change.layout.text, piece.head.start);
-            self.lines.copied(lead, &head, rest, (column, indent), extra.behind.as_deref());
-            self.written.placed.extend(inside);
-            return;
+            return self.copy(source, &head, indent, lead, extra.behind.as_deref());
         }
         let behind = extra.behind.or_else(|| self.behind(source.as_ref()));
         let is_item = matches!(path.segments().last(), Some(Segment::Index(_)));
@@ -123,6 +117,23 @@ impl<'c> Writer<'c> {
         if let Some(source) = &source {
             self.below(source, indent);
         }
+    }
+
+    /// Copies a field that did not change from the text as it was.
+    fn copy(
+        &mut self,
+        source: &FieldPath,
+        head: &str,
+        indent: usize,
+        lead: &str,
+        behind: Option<&str>,
+    ) {
+        let (end, inside) = self.change.region(source);
+        let layout = self.change.layout;
+        let start = &layout.pieces[source].head;
+        let column = column(layout.text, start.start);
+        self.lines.copied(lead, head, &layout.text[start.end..end], (column, indent), behind);
+        self.written.placed.extend(inside);
     }
 
     /// The comments on lines of their own before a field, and an empty line that sets it apart.

@@ -23,7 +23,7 @@ const RESTARTED: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// In which namespace a resource is looked for.
 #[derive(Debug, Args)]
-pub(super) struct Place {
+pub(super) struct NamespaceFlag {
     /// The resource's namespace
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(super) namespace: Option<String>,
@@ -93,7 +93,7 @@ impl Cluster {
     }
 
     /// The cluster, with another namespace where one is named.
-    pub(super) fn at(mut self, place: &Place) -> Self {
+    pub(super) fn at(mut self, place: &NamespaceFlag) -> Self {
         if let Some(namespace) = &place.namespace {
             self.namespace.clone_from(namespace);
         }

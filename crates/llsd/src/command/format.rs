@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// Lines for people
     #[default]
     Text,
@@ -12,7 +12,7 @@ pub(super) enum Format {
     Yaml,
 }
 
-impl Format {
+impl OutputFormat {
     /// What was found, or the lines for people.
     pub(super) fn print(self, found: &Value, lines: impl FnOnce() -> String) -> String {
         match self {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use llsd_offline::Input;
 
-use super::cluster::Place;
+use super::cluster::NamespaceFlag;
 use super::facts_flags::FactsFlags;
 use super::files::open_all;
-use super::image::Connection;
+use super::registry_access::Connection;
 use super::{Printout, live, provider_facts};
 use llsd_install::names;
 
@@ -21,7 +21,7 @@ pub(super) struct Inputs {
     name: Option<String>,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// The operator's namespace, for a resource of the cluster
     #[arg(long, env = "OPERATOR_NAMESPACE", default_value = names::NAMESPACE, value_name = "NAMESPACE",

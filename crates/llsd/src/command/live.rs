@@ -4,7 +4,7 @@ use llsd_offline::{Input, Source};
 use llsd_plan::resource::Resource;
 
 use super::Printout;
-use super::cluster::{self, Cluster, Place};
+use super::cluster::{self, Cluster, NamespaceFlag};
 use crate::operator::controller::preview::{Previewer, key_of};
 
 /// The resource as a file would hold it.
@@ -24,7 +24,7 @@ pub(super) async fn source(cluster: &Cluster, name: &str) -> Result<Source, Stri
 /// The resource, and the facts that its operator would plan with.
 pub(super) fn input(
     name: &str,
-    place: &Place,
+    place: &NamespaceFlag,
     operator_namespace: &str,
 ) -> Result<Input, Printout> {
     cluster::run(async |cluster| {

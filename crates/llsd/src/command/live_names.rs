@@ -11,7 +11,7 @@ use kube::api::ListParams;
 use kube::{Api, ResourceExt};
 use serde_json::Value;
 
-use super::cluster::{self, Cluster, Place, text};
+use super::cluster::{self, Cluster, NamespaceFlag, text};
 
 const PATIENCE: Duration = Duration::from_millis(900);
 /// More than anybody chooses from.
@@ -26,7 +26,7 @@ pub(super) fn with_live_names(command: Command, words: &[OsString]) -> Command {
     let (has_name, has_namespace) = (has("name"), has("namespace"));
     let mut command = command;
     if has_name && has_namespace {
-        let place = Place { namespace: namespace_of(words) };
+        let place = NamespaceFlag { namespace: namespace_of(words) };
         let candidates = ArgValueCandidates::new(move || resources(&place));
         command = command.mut_arg("name", |argument| argument.add(candidates));
     }
@@ -51,8 +51,8 @@ fn namespace_of(words: &[OsString]) -> Option<String> {
     })
 }
 
-fn resources(place: &Place) -> Vec<CompletionCandidate> {
-    let place = Place { namespace: place.namespace.clone() };
+fn resources(place: &NamespaceFlag) -> Vec<CompletionCandidate> {
+    let place = NamespaceFlag { namespace: place.namespace.clone() };
     listed(async |cluster| {
         let found = cluster.at(&place).first(MOST).await?;
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();

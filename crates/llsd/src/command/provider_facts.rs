@@ -6,7 +6,7 @@ use llsd_plan::plan::references;
 use llsd_plan::resource::Resource;
 use llsd_registry::Reference;
 
-use super::image::{Access, Connection, Failure, Remarks};
+use super::registry_access::{Access, Connection, Failure, Remarks};
 use super::runtime::runtime;
 use super::{Printout, waiting};
 use crate::provider_image::{WANTED, provided};

@@ -42,7 +42,7 @@ pub(super) struct Arguments {
         value_name = "URL",
         required_unless_present = "check"
     )]
-    target: Option<Unread>,
+    target: Option<UnparsedTarget>,
 
     /// The user to sign in as, if not the default one
     #[arg(long, env = "LLSD_REDIS_PROXY_USERNAME", hide_env_values = true, value_name = "NAME")]
@@ -100,15 +100,15 @@ pub(super) struct Arguments {
 /// A target as it was given. clap would print a value that it cannot parse, and `Debug` any, but a
 /// password may stand in it.
 #[derive(Clone)]
-struct Unread(String);
+struct UnparsedTarget(String);
 
-impl From<String> for Unread {
+impl From<String> for UnparsedTarget {
     fn from(text: String) -> Self {
         Self(text)
     }
 }
 
-impl fmt::Debug for Unread {
+impl fmt::Debug for UnparsedTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Unread")
     }
@@ -173,7 +173,7 @@ async fn proxy(arguments: &Arguments) -> Printout {
 }
 
 fn upstream(arguments: &Arguments) -> Result<Upstream, String> {
-    let Some(Unread(text)) = &arguments.target else {
+    let Some(UnparsedTarget(text)) = &arguments.target else {
         return Err("--target is missing".to_owned());
     };
     let target: Target = text.parse().map_err(|error| format!("--target {error}"))?;

@@ -10,15 +10,15 @@ use super::{Exit, Printout};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// How to print what was found
-    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    output: Format,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    output: ReportFormat,
 
     #[command(flatten)]
     inputs: Inputs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// Lines for people; findings go to stderr
     Text,
     /// One JSON document on stdout
@@ -29,8 +29,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let report = validate(arguments.inputs.read_all()?);
     let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
     Ok(match arguments.output {
-        Format::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
-        Format::Text => {
+        ReportFormat::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
+        ReportFormat::Text => {
             let StreamTexts { stdout, stderr } = report.to_text();
             Printout { stdout, stderr, exit }
         }

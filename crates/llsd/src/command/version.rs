@@ -7,14 +7,14 @@ use llsd_plan::releases::{Releases, ServerFamily};
 use serde_json::{Value, json};
 
 use super::Printout;
-use super::format::Format;
+use super::format::OutputFormat;
 
 /// Print the version, the commit it was built from, and the server releases that it knows
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    output: Format,
+    #[arg(short, long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    output: OutputFormat,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {

@@ -230,7 +230,7 @@ async fn an_install_over_v0_9_replaces_it() {
         cluster.kubectl(&args, Some(&old.unwrap())).await.unwrap().expect_success();
         let args = ["apply", server_side, "-k", folder.to_str().unwrap()];
         cluster.kubectl(&args, None).await.unwrap().expect_success();
-        let deployment = read(&cluster, "deployment", names::OPERATOR).await;
+        let deployment = fetch_object(&cluster, "deployment", names::OPERATOR).await;
         let pod = &deployment["spec"]["template"]["spec"];
         assert_eq!(pod["containers"].as_array().unwrap().len(), 1);
         let container = &pod["containers"][0];
@@ -241,22 +241,22 @@ async fn an_install_over_v0_9_replaces_it() {
         assert_eq!(container["image"], llsd_plan::objects::DEFAULT_OPERATOR_IMAGE);
         assert_eq!(container["resources"]["limits"], json!({"memory": "256Mi"}));
         let service = format!("{}-metrics-service", names::OPERATOR);
-        let ports = &read(&cluster, "service", &service).await["spec"]["ports"];
+        let ports = &fetch_object(&cluster, "service", &service).await["spec"]["ports"];
         assert_eq!(ports.as_array().unwrap().len(), 1);
-        let budgets = read(&cluster, "poddisruptionbudgets", "").await;
+        let budgets = fetch_object(&cluster, "poddisruptionbudgets", "").await;
         assert_eq!(budgets["items"].as_array().unwrap().len(), 1);
         for (kind, name) in [
             ("clusterrole", "llama-stack-k8s-operator-manager-role"),
             ("role", "llama-stack-k8s-operator-leader-election-role"),
         ] {
-            let rules = read(&cluster, kind, name).await["rules"].to_string();
+            let rules = fetch_object(&cluster, kind, name).await["rules"].to_string();
             assert!(!rules.contains("clusterrolebindings") && !rules.contains("\"*\""), "{rules}");
         }
     }
 }
 
 /// An object of the operator's namespace, or a list of them, as kubectl prints it.
-async fn read(cluster: &ControlPlane, kind: &str, name: &str) -> Value {
+async fn fetch_object(cluster: &ControlPlane, kind: &str, name: &str) -> Value {
     let mut args = vec!["get", "-o", "json", "-n", names::NAMESPACE, kind];
     args.extend(Some(name).filter(|name| !name.is_empty()));
     let text = cluster.kubectl(&args, None).await.unwrap().expect_success();

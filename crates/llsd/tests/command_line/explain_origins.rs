@@ -1,6 +1,6 @@
 //! `llsd explain` says of every line where it came from, and stays the very same configuration.
 
-use crate::support::{Files, read, resource, run, samples, with_vllm};
+use crate::support::{Files, parse_documents, resource, run, samples, with_vllm};
 
 fn explain(stdin: &str, arguments: &[&str]) -> crate::support::Run {
     run(&[&["explain", "-f", "-"], arguments].concat(), stdin)
@@ -26,7 +26,7 @@ fn every_sample_explained_reads_back_as_its_configuration() {
         let explained = run(&[&["explain"], arguments.as_slice()].concat(), "");
         assert_eq!(explained.code, 0, "{name}: {}", explained.stderr);
         let config = run(&[&["render", "-o", "config"], arguments.as_slice()].concat(), "");
-        assert_eq!(read(&explained.stdout), read(&config.stdout), "{name}");
+        assert_eq!(parse_documents(&explained.stdout), parse_documents(&config.stdout), "{name}");
         let server = |text: &str| llsd_yaml::document::read(text).unwrap();
         assert_eq!(server(&explained.stdout), server(&config.stdout), "{name}");
         if !explained.stdout.contains(", unchanged: ") {
@@ -98,7 +98,7 @@ fn several_resources_are_several_documents() {
     let text = format!("{}---\n{}", with_vllm("a", ""), resource("demo", "b"));
     let explained = explain(&text, &[]);
     assert_eq!(explained.code, 0, "{}", explained.stderr);
-    assert_eq!(read(&explained.stdout).len(), 2);
+    assert_eq!(parse_documents(&explained.stdout).len(), 2);
     assert!(explained.stdout.contains("\n---\n# config.yaml of demo/b, unchanged: "));
 }
 
@@ -136,6 +136,6 @@ spec:
     let explained = explain(text, &[]);
     assert_eq!(explained.code, 0, "{}", explained.stderr);
     let config = run(&["render", "-f", "-", "-o", "config"], text);
-    assert_eq!(read(&explained.stdout), read(&config.stdout));
-    assert_eq!(read(&explained.stdout)[0]["version"], 2);
+    assert_eq!(parse_documents(&explained.stdout), parse_documents(&config.stdout));
+    assert_eq!(parse_documents(&explained.stdout)[0]["version"], 2);
 }

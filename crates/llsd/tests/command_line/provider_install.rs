@@ -53,7 +53,7 @@ impl Pod {
         run(&arguments, "")
     }
 
-    fn read(&self, path: &str) -> String {
+    fn file_text(&self, path: &str) -> String {
         fs::read_to_string(self.path("to").join(path)).unwrap_or_else(|error| format!("{error}"))
     }
 }
@@ -90,16 +90,16 @@ fn wheels_are_unpacked_where_python_finds_them_and_listed() {
         ("python-packages/helper.py", "6"),
         ("installed-packages.txt", "acme==1.0  # my-acme\nhelper-lib==2.1  # my-acme\n"),
     ] {
-        assert_eq!(pod.read(path), content, "{path}");
+        assert_eq!(pod.file_text(path), content, "{path}");
     }
-    assert!(pod.read("metadata/my-acme/lls-provider-spec.yaml").contains("remote::acme"));
-    assert!(pod.read("python-packages/bin/acme").contains("from acme.cli import main"));
+    assert!(pod.file_text("metadata/my-acme/lls-provider-spec.yaml").contains("remote::acme"));
+    assert!(pod.file_text("python-packages/bin/acme").contains("from acme.cli import main"));
     let mode = fs::metadata(pod.path("to/python-packages/bin/acme")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
 
     let again = pod.install(&image, &["--provider", "my-acme"]);
     assert_eq!((again.code, again.stdout), (0, installed.stdout), "a container that starts again");
-    assert_eq!(pod.read("installed-packages.txt").lines().count(), 2);
+    assert_eq!(pod.file_text("installed-packages.txt").lines().count(), 2);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_package_without_a_provider_module_gets_its_file_in_providers_d() {
     let installed = pod.install(&image, &[]);
     assert_eq!(installed.code, 0, "{}", installed.stderr);
     let written: serde_json::Value =
-        serde_json::from_str(&pod.read("providers.d/remote/inference/plain.yaml")).unwrap();
+        serde_json::from_str(&pod.file_text("providers.d/remote/inference/plain.yaml")).unwrap();
     assert_eq!(written["adapter_type"], "plain");
     assert_eq!(written["config_class"], "plain.Config");
 }
@@ -302,7 +302,7 @@ fn two_providers_in_conflict_are_told_by_name_and_version() {
     let shared = pod.install(&same, &[]);
     let said = "same 1.0 installed\nshared 1.0 left out: the provider one has 1.0\n";
     assert_eq!((shared.code, shared.stdout.as_str()), (0, said));
-    let before = pod.read("installed-packages.txt");
+    let before = pod.file_text("installed-packages.txt");
     refused(
         &pod,
         &other,
@@ -311,8 +311,12 @@ fn two_providers_in_conflict_are_told_by_name_and_version() {
          the provider one has shared 1.0; other needs shared==2.0\n    → use releases that agree on \
          shared; installed-packages.txt lists what is installed\n",
     );
-    assert_eq!(pod.read("installed-packages.txt"), before);
-    assert_eq!(pod.read("python-packages/shared.py"), "1.0", "the first provider's is untouched");
+    assert_eq!(pod.file_text("installed-packages.txt"), before);
+    assert_eq!(
+        pod.file_text("python-packages/shared.py"),
+        "1.0",
+        "the first provider's is untouched"
+    );
     // Another distribution with a module of the same name.
     let double = TestWheel::new("double", "1.0")
         .file("double/provider.py", "")
@@ -345,10 +349,10 @@ fn a_tree_that_only_labels_describe_is_copied_beside_what_wheels_bring() {
         let done = as_provider("one", &["--config-class", "acme.Config"]);
         assert_eq!((done.code, done.stderr.as_str()), (0, ""), "also a second time");
     }
-    assert_eq!(pod.read("unpacked/one/acme/__init__.py"), "1");
-    assert_eq!(pod.read("unpacked/one/alias/__init__.py"), "1");
-    assert_eq!(pod.read("installed-packages.txt"), "acme==1.0  # one\n");
-    assert!(pod.read("providers.d/remote/inference/acme.yaml").contains("acme.Config"));
+    assert_eq!(pod.file_text("unpacked/one/acme/__init__.py"), "1");
+    assert_eq!(pod.file_text("unpacked/one/alias/__init__.py"), "1");
+    assert_eq!(pod.file_text("installed-packages.txt"), "acme==1.0  # one\n");
+    assert!(pod.file_text("providers.d/remote/inference/acme.yaml").contains("acme.Config"));
 
     fs::rename(folder.join("acme-1.0.dist-info"), folder.join("acme-2.0.dist-info")).unwrap();
     let clash = as_provider("two", &[]);

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use crate::support::{Files, read, run, starter_base, with_vllm};
+use crate::support::{Files, parse_documents, run, starter_base, with_vllm};
 
 fn with_base(base: &str, more: &[&str]) -> crate::support::Run {
     let text = with_vllm("a", "").replace("{name: starter}", "{image: registry.example.com/own:1}");
@@ -24,7 +24,7 @@ fn a_base_of_every_release_is_built_upon() {
         let path = starter_base(release);
         let rendered = with_base(path.to_str().unwrap(), &["--release", release]);
         assert_eq!(rendered.code, 0, "{release}: {}", rendered.stderr);
-        let config = read(&rendered.stdout).remove(0);
+        let config = parse_documents(&rendered.stdout).remove(0);
         let entries = config["providers"]["inference"].as_array().unwrap().clone();
         let vllm = entries.into_iter().find(|entry| entry["provider_id"] == "vllm").unwrap();
         assert_eq!(vllm["config"][field], url, "{release}");

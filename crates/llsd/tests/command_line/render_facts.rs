@@ -1,6 +1,6 @@
 //! `--facts`: what a cluster knows, as a file. Facts change what is planned; a misspelt one is told.
 
-use crate::support::{Files, object, read, run, with_vllm};
+use crate::support::{Files, object, parse_documents, run, with_vllm};
 
 const WITH_KEY: &str = "\
 apiVersion: llamastack.io/v1alpha2
@@ -26,7 +26,7 @@ fn a_digest_pins_the_image_and_an_owner_owns_the_objects() {
     let facts = "image: {digest: \"sha256:1234\"}\nownerUid: 0b9a-uid\n";
     let rendered = render(&with_vllm("a", ""), facts);
     assert_eq!(rendered.code, 0, "{}", rendered.stderr);
-    let objects = read(&rendered.stdout);
+    let objects = parse_documents(&rendered.stdout);
     let image =
         &object(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["image"];
     assert!(image.as_str().unwrap().ends_with(":0.7.3@sha256:1234"), "{image}");
@@ -108,7 +108,7 @@ fn wrong_facts_are_told_with_their_place() {
 fn a_cluster_with_routes_gets_a_route() {
     let exposed = with_vllm("a", "  networking: {expose: true}\n");
     let kinds = |facts: &str| -> Vec<String> {
-        let objects = read(&render(&exposed, facts).stdout);
+        let objects = parse_documents(&render(&exposed, facts).stdout);
         objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect()
     };
     assert!(kinds("{}").contains(&"Ingress".to_owned()));

@@ -4,7 +4,7 @@ use std::fs::{read_dir, read_to_string};
 
 use llsd_plan::objects::start_program;
 
-use crate::support::{Files, object, read, resource, run, with_vllm};
+use crate::support::{Files, object, parse_documents, resource, run, with_vllm};
 
 fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
     run(&[&["render", "-f", "-"], arguments].concat(), stdin)
@@ -27,7 +27,7 @@ fn names(folder: &str) -> Vec<String> {
 fn the_objects_come_in_the_order_in_which_they_are_applied() {
     let rendered = render(&with_vllm("a", ""), &["-o", "yaml"]);
     assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
-    let objects = read(&rendered.stdout);
+    let objects = parse_documents(&rendered.stdout);
     let kinds: Vec<&str> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "ConfigMap", "Service", "Deployment"]);
     assert!(objects.iter().all(|object| object["metadata"]["namespace"] == "demo"));
@@ -38,7 +38,7 @@ fn the_objects_come_in_the_order_in_which_they_are_applied() {
 fn config_alone_is_the_generated_file() {
     let rendered = render(&with_vllm("a", ""), &["-o", "config"]);
     assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
-    let config = &read(&rendered.stdout)[0];
+    let config = &parse_documents(&rendered.stdout)[0];
     let inference = config["providers"]["inference"].as_array().unwrap();
     let vllm = inference.iter().find(|entry| entry["provider_id"] == "vllm").unwrap();
     assert_eq!(vllm["config"]["base_url"], "http://vllm:8000/v1");
@@ -104,11 +104,11 @@ fn a_folder_gets_the_configuration_the_environment_and_a_file_for_each_object() 
     }
     let text = |name: &str| read_to_string(format!("{folder}/{name}")).unwrap();
     assert_eq!(text("config.yaml"), render(&with_vllm("a", ""), &["-o", "config"]).stdout);
-    let stream = read(&render(&with_vllm("a", ""), &[]).stdout);
+    let stream = parse_documents(&render(&with_vllm("a", ""), &[]).stdout);
     let deployment = object(&stream, "Deployment");
-    assert_eq!(&read(&text("deployment-a.yaml"))[0], deployment);
+    assert_eq!(&parse_documents(&text("deployment-a.yaml"))[0], deployment);
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(read(&text("env.yaml"))[0], container["env"]);
+    assert_eq!(parse_documents(&text("env.yaml"))[0], container["env"]);
     assert_eq!(container["env"][0]["name"], "HF_HOME");
 }
 

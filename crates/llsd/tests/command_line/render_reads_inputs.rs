@@ -1,7 +1,7 @@
 //! What `llsd render` takes and how it ends: several documents, stdin, v1alpha1, former groups, and
 //! an exit code for each way of failing.
 
-use crate::support::{Files, object, read, resource, run, with_vllm};
+use crate::support::{Files, object, parse_documents, resource, run, with_vllm};
 
 fn render(stdin: &str, arguments: &[&str]) -> crate::support::Run {
     run(&[&["render", "-f", "-"], arguments].concat(), stdin)
@@ -15,7 +15,7 @@ fn several_documents_and_files_are_rendered_one_after_the_other() {
         format!("---\n{}---\n# nothing\n---\n{}", resource("demo", "a"), with_vllm("b", ""));
     let rendered = run(&["render", "-f", "-", &file], &stdin);
     assert_eq!((rendered.code, rendered.stderr.as_str()), (0, ""));
-    let deployments: Vec<String> = read(&rendered.stdout)
+    let deployments: Vec<String> = parse_documents(&rendered.stdout)
         .iter()
         .filter(|object| object["kind"] == "Deployment")
         .map(|object| object["metadata"]["name"].as_str().unwrap().to_owned())
@@ -74,7 +74,7 @@ spec:
 ";
     let rendered = render(text, &[]);
     assert_eq!(rendered.code, 0, "{}", rendered.stderr);
-    let objects = read(&rendered.stdout);
+    let objects = parse_documents(&rendered.stdout);
     let pod = &object(&objects, "Deployment")["spec"]["template"]["spec"];
     assert_eq!(pod["containers"][0]["name"], "mine");
     assert_eq!(object(&objects, "Service")["spec"]["ports"][0]["port"], 9000);

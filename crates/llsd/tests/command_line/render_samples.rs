@@ -1,6 +1,6 @@
 //! Every sample can be rendered without a cluster, the same way every time.
 
-use crate::support::{object, read, run, samples};
+use crate::support::{object, parse_documents, run, samples};
 
 fn render(arguments: &[String], more: &[&str]) -> crate::support::Run {
     let arguments = arguments.iter().map(String::as_str);
@@ -16,7 +16,7 @@ fn every_sample_renders_into_objects_that_read_back() {
     for (name, arguments) in &samples {
         let rendered = render(arguments, &[]);
         assert_eq!(rendered.code, 0, "{name}: {}", rendered.stderr);
-        let objects = read(&rendered.stdout);
+        let objects = parse_documents(&rendered.stdout);
         for kind in ["Service", "Deployment"] {
             assert_eq!(
                 object(&objects, kind)["apiVersion"].as_str().map(str::is_empty),
@@ -37,7 +37,7 @@ fn the_config_map_of_every_sample_holds_the_printed_configuration() {
         let config = render(arguments, &["-o", "config"]);
         assert_eq!(config.code, 0, "{name}: {}", config.stderr);
         assert!(config.stdout.contains("version:"), "{name}: {}", config.stdout);
-        let objects = read(&render(arguments, &[]).stdout);
+        let objects = parse_documents(&render(arguments, &[]).stdout);
         let texts = objects.iter().filter_map(|object| object["data"]["config.yaml"].as_str());
         for text in texts {
             assert_eq!(text, config.stdout, "{name}");
@@ -59,7 +59,7 @@ fn the_same_input_gives_the_same_bytes() {
 fn a_secret_is_rendered_as_a_reference_or_as_a_placeholder() {
     let (_, arguments) =
         samples().into_iter().find(|(name, _)| name == "v1alpha2-postgres").unwrap();
-    let objects = read(&render(&arguments, &[]).stdout);
+    let objects = parse_documents(&render(&arguments, &[]).stdout);
     let secret = object(&objects, "Secret");
     assert!(secret.get("data").is_none(), "{secret}");
     for part in secret["stringData"].as_object().unwrap().values() {

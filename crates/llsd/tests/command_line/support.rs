@@ -75,7 +75,7 @@ pub(crate) fn samples() -> Vec<(String, Vec<String>)> {
 }
 
 /// The documents of a text, read as kubectl reads them.
-pub(crate) fn read(text: &str) -> Vec<Value> {
+pub(crate) fn parse_documents(text: &str) -> Vec<Value> {
     documents(text).into_iter().map(|document| document.content.unwrap().to_json()).collect()
 }
 

@@ -25,7 +25,7 @@ fn of_image(image: &str) -> Value {
 }
 
 /// The starter's configuration under another name, by which it is known again.
-fn named(name: &str) -> TestImage {
+fn image_named(name: &str) -> TestImage {
     let begins = "distro_name: starter";
     labelled(&configuration().replacen(begins, &format!("distro_name: {name}"), 1))
 }
@@ -47,7 +47,7 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
     let Some(bed) = TestOperator::start(&["--concurrency", "4"]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
     for name in ["own", "fleet"] {
-        registry.push(&format!("stack/{name}"), "1", &named(name)).await.unwrap();
+        registry.push(&format!("stack/{name}"), "1", &image_named(name)).await.unwrap();
     }
     let hanging: Vec<BlackholeServer> = (0..HOSTS).map(|_| BlackholeServer::listening()).collect();
     let mut hosts: Vec<String> = hanging.iter().map(BlackholeServer::host).collect();
@@ -107,8 +107,8 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
     let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
-    registry.push("stack/own", "1", &named("own")).await.unwrap();
-    let digest = registry.push("stack/own", "2", &named("second")).await.unwrap();
+    registry.push("stack/own", "1", &image_named("own")).await.unwrap();
+    let digest = registry.push("stack/own", "2", &image_named("second")).await.unwrap();
     let host = registry.host().to_owned();
     let image = |tag: &str| format!("{host}/stack/own:{tag}");
     let name = with_key(bed.namespace("kept").await).await.name;
@@ -202,7 +202,7 @@ async fn an_image_that_its_registry_deleted_runs_on_and_its_resource_can_be_chan
     let Some(mut bed) = TestOperator::start(&[]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
-    let digest = registry.push("stack/own", "1", &named("own")).await.unwrap();
+    let digest = registry.push("stack/own", "1", &image_named("own")).await.unwrap();
     let name = with_key(bed.namespace("deleted").await).await.name;
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
     let image = format!("{}/stack/own:1", registry.host());

@@ -128,7 +128,7 @@ impl Panel<'_> {
         let stacked = !self.about["fieldConfig"]["defaults"]["custom"]["stacking"].is_null();
         self.draw_lines(drawing, (width, height), time, stacked, unit);
         let mut x = 10.0;
-        for (line, colour) in self.named().zip(COLOURS) {
+        for (line, colour) in self.named_lines().zip(COLOURS) {
             let room = 22.0
                 + 6.2 * f64::from(u16::try_from(line.name.chars().count()).unwrap_or(u16::MAX));
             if x + room > width {
@@ -147,7 +147,7 @@ impl Panel<'_> {
     }
 
     /// Lines that were ever more than nothing, as many as there are colours.
-    fn named(&self) -> impl Iterator<Item = &Line> {
+    fn named_lines(&self) -> impl Iterator<Item = &Line> {
         let ever = |line: &&Line| line.points.iter().any(|(_, value)| *value > 0.0);
         self.lines.iter().filter(ever).take(COLOURS.len())
     }
@@ -162,7 +162,7 @@ impl Panel<'_> {
     ) {
         let (left, right, top, bottom) = (58.0, width - 12.0, TITLE + 6.0, height - LEGEND - 4.0);
         let below = |line: usize, at: f64| -> f64 {
-            let lower = self.named().take(if stacked { line } else { 0 });
+            let lower = self.named_lines().take(if stacked { line } else { 0 });
             lower
                 .flat_map(|line| &line.points)
                 .filter(|(time, _)| (*time - at).abs() < 1e-6)
@@ -170,7 +170,7 @@ impl Panel<'_> {
                 .sum()
         };
         let sums: Vec<Vec<(f64, f64, f64)>> = self
-            .named()
+            .named_lines()
             .enumerate()
             .map(|(at, line)| {
                 let points = line.points.iter();

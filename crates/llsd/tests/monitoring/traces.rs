@@ -56,7 +56,7 @@ fn attribute(span: &Value, key: &str) -> String {
     value["stringValue"].as_str().or(value["intValue"].as_str()).unwrap_or_default().to_owned()
 }
 
-fn named<'a>(spans: &'a [Value], name: &str) -> Option<&'a Value> {
+fn span_named<'a>(spans: &'a [Value], name: &str) -> Option<&'a Value> {
     spans.iter().find(|span| span["name"] == name)
 }
 
@@ -70,8 +70,8 @@ fn making(traces: BTreeMap<String, Vec<Value>>) -> Option<Vec<Value>> {
         let writes = |span: &Value| {
             span["name"] == "request" && attribute(span, "path").ends_with("/deployments/llama")
         };
-        named(spans, "reconcile").is_some_and(|look| attribute(look, "name") == "llama")
-            && named(spans, "report").is_some()
+        span_named(spans, "reconcile").is_some_and(|look| attribute(look, "name") == "llama")
+            && span_named(spans, "report").is_some()
             && spans.iter().any(writes)
     })
 }
@@ -95,7 +95,7 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     eventually("the look that made it is sent", async || making(collector.traces()).is_some())
         .await;
     let spans = making(collector.traces()).unwrap();
-    let look = named(&spans, "reconcile").unwrap();
+    let look = span_named(&spans, "reconcile").unwrap();
     assert_eq!(attribute(look, "namespace"), namespace.name);
     assert_eq!(attribute(look, "result"), "planned");
     assert!(look.get("parentSpanId").is_none(), "{look}");
@@ -103,14 +103,14 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     for step in
         ["parse", "gather", "plan", "survey", "decide", "apply", "prune", "observe", "report"]
     {
-        let span = named(&spans, step).unwrap_or_else(|| panic!("no {step} in {spans:#?}"));
+        let span = span_named(&spans, step).unwrap_or_else(|| panic!("no {step} in {spans:#?}"));
         assert_eq!(span["parentSpanId"], look["spanId"], "{step}");
         let began = time(span, "startTimeUnixNano");
         assert!(began >= before, "{step} comes in its turn");
         before = began;
     }
     assert!(time(look, "endTimeUnixNano") >= before);
-    let apply = named(&spans, "apply").unwrap();
+    let apply = span_named(&spans, "apply").unwrap();
     let of_apply: Vec<&Value> =
         spans.iter().filter(|span| span["parentSpanId"] == apply["spanId"]).collect();
     assert!(of_apply.len() >= 3, "its requests are parts of the step: {spans:#?}");

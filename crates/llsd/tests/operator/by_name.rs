@@ -22,7 +22,7 @@ async fn printed(namespace: &Namespace<'_>, arguments: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
-async fn read(namespace: &Namespace<'_>, arguments: &[&str]) -> Value {
+async fn json_output(namespace: &Namespace<'_>, arguments: &[&str]) -> Value {
     serde_json::from_str(&printed(namespace, arguments).await).unwrap()
 }
 
@@ -58,9 +58,9 @@ async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() 
         .await;
     namespace.until_ready("mine").await;
 
-    let status = read(&namespace, &["status", "mine", "-o", "json"]).await;
+    let status = json_output(&namespace, &["status", "mine", "-o", "json"]).await;
     assert_eq!((&status["ready"], &status["phase"]), (&json!(true), &json!("Ready")), "{status}");
-    let history = read(&namespace, &["history", "mine", "-o", "json"]).await;
+    let history = json_output(&namespace, &["history", "mine", "-o", "json"]).await;
     assert_eq!(history[0]["notes"][0], "runs", "{history}");
 
     let config = printed(&namespace, &["render", "mine", "-o", "config"]).await;

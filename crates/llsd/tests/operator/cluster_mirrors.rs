@@ -52,14 +52,14 @@ fn mirror_set(folder: &str, mirror: &RegistryServer) -> String {
 }
 
 /// The starter's configuration under another name, by which it is known again.
-fn named(name: &str) -> TestImage {
+fn image_named(name: &str) -> TestImage {
     let begins = "distro_name: starter";
     labelled(&configuration().replacen(begins, &format!("distro_name: {name}"), 1))
 }
 
 /// A spec with an image that is in the mirror, and is named as one in a folder of the source.
 async fn of_mirrored(mirror: &RegistryServer, folder: &str, name: &str) -> Value {
-    let digest = mirror.push(&format!("mirrored/{name}"), "1", &named(name)).await.unwrap();
+    let digest = mirror.push(&format!("mirrored/{name}"), "1", &image_named(name)).await.unwrap();
     let mut spec = vllm();
     spec["distribution"] = json!({"image": format!("{SOURCE}/{folder}/{name}@{digest}")});
     spec

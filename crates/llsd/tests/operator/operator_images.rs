@@ -47,7 +47,7 @@ fn of_image(image: &str) -> Value {
 }
 
 /// The starter's configuration under another name, by which it is known again.
-fn named(name: &str) -> TestImage {
+fn image_named(name: &str) -> TestImage {
     let begins = "distro_name: starter";
     labelled(&configuration().replacen(begins, &format!("distro_name: {name}"), 1))
 }
@@ -61,7 +61,7 @@ async fn image_of(namespace: &Namespace<'_>, name: &str) -> String {
 async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("labels").await;
-    let digest = world.open.push("stack/own", "1", &named("own")).await.unwrap();
+    let digest = world.open.push("stack/own", "1", &image_named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
     let ready = namespace.until_ready("demo").await;
@@ -106,7 +106,7 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
     let of_alice = world.bed.namespace("alice").await;
     let of_bob = world.bed.namespace("bob").await;
     for team in ["team-a", "team-b"] {
-        world.guarded.push(&format!("{team}/stack"), "1", &named(team)).await.unwrap();
+        world.guarded.push(&format!("{team}/stack"), "1", &image_named(team)).await.unwrap();
     }
     let image = |team: &str| format!("{}/{team}/stack:1", world.guarded.host());
     let with_pull_secret = |team: &str| {
@@ -137,7 +137,7 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
 async fn the_pull_secrets_of_the_service_account_are_used() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("account").await;
-    world.guarded.push("team-a/account", "1", &named("team-a")).await.unwrap();
+    world.guarded.push("team-a/account", "1", &image_named("team-a")).await.unwrap();
     namespace.apply(&pull_secret("registry", &world.guarded, &alice())).await;
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"},
@@ -156,7 +156,7 @@ async fn the_pull_secrets_of_the_service_account_are_used() {
 async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("own-account").await;
-    world.guarded.push("team-a/later", "1", &named("team-a")).await.unwrap();
+    world.guarded.push("team-a/later", "1", &image_named("team-a")).await.unwrap();
     let spec = of_image(&format!("{}/team-a/later:1", world.guarded.host()));
     namespace.distribution("demo", spec).await;
     namespace.until_condition("demo", "ConfigGenerated", "False", "RegistryUnavailable").await;
@@ -171,13 +171,13 @@ async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
 async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("moved").await;
-    let first = world.open.push("stack/moving", "1", &named("first")).await.unwrap();
+    let first = world.open.push("stack/moving", "1", &image_named("first")).await.unwrap();
     let image = format!("{}/stack/moving:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
     let ready = namespace.until_ready("demo").await;
     assert!(condition(&ready, "UpdatePending").is_null());
     let before = namespace.running("demo").await;
-    let second = world.open.push("stack/moving", "1", &named("second")).await.unwrap();
+    let second = world.open.push("stack/moving", "1", &image_named("second")).await.unwrap();
     assert_ne!(first, second);
     let told = namespace.until_condition("demo", "UpdatePending", "True", "NewerImage").await;
     let said = condition(&told, "UpdatePending")["message"].as_str().unwrap();
@@ -205,7 +205,7 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     let Some(mut bed) = TestOperator::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     bed.configure(json!({"registries": allowed(&[&registry])})).await;
-    registry.push("stack/own", "1", &named("own")).await.unwrap();
+    registry.push("stack/own", "1", &image_named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", registry.host());
     let name = bed.namespace("away").await.name;
     let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
@@ -237,7 +237,11 @@ async fn image_overrides_of_the_operator_apply_change_and_go_again() {
     let Some(world) = world().await else { return };
     let namespace = world.bed.namespace("overrides").await;
     for tag in ["1", "2"] {
-        world.open.push("mirror/starter", tag, &named(&format!("mirrored-{tag}"))).await.unwrap();
+        world
+            .open
+            .push("mirror/starter", tag, &image_named(&format!("mirrored-{tag}")))
+            .await
+            .unwrap();
     }
     let registries = allowed(&[&world.open, &world.guarded]);
     let image = |tag: &str| format!("{}/mirror/starter:{tag}", world.open.host());
@@ -282,7 +286,7 @@ async fn the_labels_of_an_external_providers_image_are_merged() {
         .label("io.llamastack.provider.module", "acme_provider");
     world.open.push("providers/acme", "1", &provider).await.unwrap();
     world.open.push("providers/bare", "1", &TestImage::new()).await.unwrap();
-    world.open.push("stack/extended", "1", &named("extended")).await.unwrap();
+    world.open.push("stack/extended", "1", &image_named("extended")).await.unwrap();
     let image = |name: &str| format!("{}/providers/{name}:1", world.open.host());
     let mut spec = of_image(&format!("{}/stack/extended:1", world.open.host()));
     let acme = |image: String| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use llsd::operator::leadership::{LEASE_NAME, Settings, stand};
+use llsd::operator::leadership::{ElectionSettings, LEASE_NAME, stand};
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -71,9 +71,9 @@ async fn of_two_replicas_one_leads_and_the_lease_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_vanishes_is_replaced_within_twenty_seconds() {
     let Some((_, namespace, client)) = bed().await else { return };
-    let mut first = Candidate::start(client.clone(), Settings::new(&*namespace));
+    let mut first = Candidate::start(client.clone(), ElectionSettings::new(&*namespace));
     first.acquired_within(SOON).await;
-    let mut second = Candidate::start(client.clone(), Settings::new(&*namespace));
+    let mut second = Candidate::start(client.clone(), ElectionSettings::new(&*namespace));
     // Right after a renewal is the worst moment.
     let taken = lease(&client, &namespace).await.unwrap().renew_time;
     within(SOON, "the first renewal", async || {
@@ -215,7 +215,7 @@ async fn a_short_freeze_changes_nothing() {
     let Some((cluster, namespace, client)) = bed().await else { return };
     let mut config = cluster.config_for("slow", &["system:masters"]);
     let link = Link::before(&mut config).await;
-    let settings = Settings::new(&*namespace);
+    let settings = ElectionSettings::new(&*namespace);
     let mut only = Candidate::start(kube::Client::try_from(config).unwrap(), settings);
     only.acquired_within(SOON).await;
     let before = lease(&client, &namespace).await.unwrap().renew_time;

@@ -10,7 +10,7 @@ use super::image::{Image, stderr};
 
 #[test]
 fn only_what_came_from_configuration_is_forgotten() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     image.store(&[
         ["model", "vllm/served", "vllm", "via_register_api"],
         ["model", "vllm/alias", "vllm", "via_register_api"],
@@ -35,7 +35,7 @@ fn only_what_came_from_configuration_is_forgotten() {
 
 #[test]
 fn what_was_taken_out_of_the_file_is_forgotten_once() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let shield = ["shield", "s", "guard", "via_register_api"];
     let vector_store = ["vector_store", "vs", "faiss", "via_register_api"];
     let configured = image.config(
@@ -55,7 +55,7 @@ fn what_was_taken_out_of_the_file_is_forgotten_once() {
 /// The server stops when it knows shields but not the default one of its file.
 #[test]
 fn shields_that_would_stop_the_first_start_are_forgotten() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let unregistered =
         format!("{}safety: {{default_shield_id: d}}\n", image.config("  models: []"));
     let shield = ["shield", "s", "guard", "via_register_api"];
@@ -71,7 +71,7 @@ fn shields_that_would_stop_the_first_start_are_forgotten() {
 /// Another prefix than llama-stack's, which has none in this kind of store, and other ids.
 #[test]
 fn what_configuration_registered_with_ogx_is_forgotten() {
-    let Some(image) = Image::of("ogx 1.5.0") else { return };
+    let Some(image) = Image::installed("ogx 1.5.0") else { return };
     let record = |kind: &str, id: &str| {
         let key = format!("registry:distributions:registry:v10::{kind}:{id}");
         image.on_store(&format!(
@@ -106,7 +106,7 @@ fn what_configuration_registered_with_ogx_is_forgotten() {
 
 #[test]
 fn a_store_that_does_not_answer_delays_the_start_and_no_more() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let store = |settings: String| {

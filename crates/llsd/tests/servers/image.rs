@@ -25,7 +25,7 @@ pub struct Image {
 
 impl Image {
     /// The version may have a package before it, `ogx 1.5.0`; without one it is llama-stack's.
-    pub fn of(version: &str) -> Option<Self> {
+    pub fn installed(version: &str) -> Option<Self> {
         if !Release::newest().install_or_skip() {
             return None;
         }

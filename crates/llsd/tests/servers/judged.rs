@@ -19,7 +19,7 @@ struct Image {
 }
 
 impl Image {
-    fn of(release: Release) -> Self {
+    fn for_release(release: Release) -> Self {
         let folder = TempDir::new().unwrap();
         for (name, text) in start_program::FILES {
             fs::write(folder.path().join(name), text).unwrap();
@@ -95,7 +95,7 @@ fn each_release_says_what_is_wrong_with_a_file_and_where() {
         if !release.install_or_skip() {
             return;
         }
-        let image = Image::of(release);
+        let image = Image::for_release(release);
         let text = good(release);
         let provider = place(&text, release);
 
@@ -134,11 +134,11 @@ fn a_value_that_a_variable_gives_is_not_quoted() {
             return;
         }
         let text = good(release).replace("http://vllm:8000/v1", "${env.ADDRESS}");
-        let verdict = Image::of(release).judge(&text, &[("ADDRESS", "sk-7d1f secret")]);
+        let verdict = Image::for_release(release).judge(&text, &[("ADDRESS", "sk-7d1f secret")]);
         assert_eq!(verdict["verdict"], "refused", "{verdict:#}");
         assert!(only(&verdict, "schema").0.ends_with(".config.base_url"), "{verdict:#}");
         assert!(!verdict.to_string().contains("sk-7d1f"), "{verdict:#}");
-        let verdict = Image::of(release).judge(&text, &[]);
+        let verdict = Image::for_release(release).judge(&text, &[]);
         let (path, message) = only(&verdict, "schema");
         assert!(path.ends_with(".config.base_url") && message.contains("ADDRESS"), "{verdict:#}");
     }
@@ -150,7 +150,7 @@ fn what_cannot_be_judged_is_not_refused() {
     if !release.install_or_skip() {
         return;
     }
-    let image = Image::of(release);
+    let image = Image::for_release(release);
     let verdict = image.judge(&good(release), &[("LLS_JUDGE_SECONDS", "0.2")]);
     assert_eq!(verdict["verdict"], "unjudged");
     assert_eq!(verdict["why"], "no verdict after 0.2 s");
@@ -168,7 +168,7 @@ fn a_volume_that_its_user_cannot_write_is_refused_with_the_remedy() {
     let volume = TempDir::new().unwrap();
     let state = volume.path().to_str().unwrap();
     let env = [("HF_HOME", state), ("SQLITE_STORE_DIR", state)];
-    let image = Image::of(release);
+    let image = Image::for_release(release);
     assert_eq!(image.judge(&good(release), &env)["verdict"], "good");
 
     fs::set_permissions(state, fs::Permissions::from_mode(0o500)).unwrap();

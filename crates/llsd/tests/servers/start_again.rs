@@ -17,7 +17,7 @@ print(json.dumps({"verdict": "refused", "problems": problems}))
 
 #[test]
 fn a_start_that_failed_is_judged_before_the_next_and_a_first_one_is_not() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let words = image.path().join("last-words");
     fs::create_dir(image.path().join("record")).unwrap();
     let record = image.path().join("record").display().to_string();
@@ -38,7 +38,7 @@ fn a_start_that_failed_is_judged_before_the_next_and_a_first_one_is_not() {
 
 #[test]
 fn a_judge_that_fails_or_finds_nothing_leaves_the_last_words_to_the_server() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let words = image.path().join("last-words");
     let log = words.display().to_string();
     let record = image.path().display().to_string();

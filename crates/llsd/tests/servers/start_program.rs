@@ -40,7 +40,7 @@ fn a_release_is_started_with_what_it_honours() {
         ("0.0.0", "{}", "--port 8400 --workers 2 --timeout-worker-healthcheck 60"),
     ];
     for (version, config, expected) in cases {
-        let Some(image) = Image::of(version) else { return };
+        let Some(image) = Image::installed(version) else { return };
         let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
         let config = if config == "{}" { "version: 2" } else { config };
         let expected = if expected.starts_with("--") {
@@ -55,7 +55,7 @@ fn a_release_is_started_with_what_it_honours() {
 /// Better workers that may clash than no server.
 #[test]
 fn workers_start_where_nothing_can_be_written() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     image.write("fake/sitecustomize.py", "import tempfile\ntempfile.tempdir = '/proc'\n");
     let env = [("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
     let done = image.start("version: 2", &env);
@@ -65,7 +65,7 @@ fn workers_start_where_nothing_can_be_written() {
 
 #[test]
 fn ogx_is_started_without_its_own_command() {
-    let Some(image) = Image::of("ogx 1.5.0") else { return };
+    let Some(image) = Image::installed("ogx 1.5.0") else { return };
     let env = [("LLS_PORT", "8400"), ("LLS_WORKERS", "2"), ("LLS_HOST", "::1")];
     let app = "uvicorn ogx.core.server.server:create_app --factory --host ::1 --port 8400";
     let call = image.call("server: {insecure: true}", &env);
@@ -79,7 +79,7 @@ fn ogx_is_started_without_its_own_command() {
 
 #[test]
 fn the_folders_of_databases_are_there_when_the_server_opens_them() {
-    let Some(image) = Image::of("ogx 1.5.0") else { return };
+    let Some(image) = Image::installed("ogx 1.5.0") else { return };
     let config = "storage:\n  backends:\n    kv: {type: kv_redis, host: 127.0.0.1, port: 1}\n    \
                   sql: {type: sql_sqlite, db_path: '${env.STORE:=~/.ogx/small}/sql.db'}\n    \
                   other: {type: sql_sqlite, db_path: /proc/none/sql.db}\n  \
@@ -91,7 +91,7 @@ fn the_folders_of_databases_are_there_when_the_server_opens_them() {
 
 #[test]
 fn what_the_environment_leaves_open_the_file_says() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let host = [("LLS_HOST", "::1")];
     let call = image.call("server: {port: 9999, workers: 1}", &host);
     assert_eq!(call, format!("{APP} --host ::1 --port 9999 --workers 1"));
@@ -102,7 +102,7 @@ fn what_the_environment_leaves_open_the_file_says() {
 /// A file of the user's own need not speak of the certificate that the resource names.
 #[test]
 fn tls_is_served_where_the_file_says_nothing_of_it() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let env = [("LLS_HOST", "::1"), ("LLS_TLS_CERT_FILE", "/crt"), ("LLS_TLS_KEY_FILE", "/key")];
     let call = image.call("version: 2", &env);
     assert!(call.ends_with("--ssl-certfile /crt --ssl-keyfile /key"), "{call}");
@@ -113,7 +113,7 @@ fn tls_is_served_where_the_file_says_nothing_of_it() {
 /// A single worker given `::` would listen on IPv6 alone, and several given nothing on IPv4 alone.
 #[test]
 fn the_server_listens_on_both_families_where_there_are_both() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let both = TcpListener::bind("[::]:0").is_ok();
     let hosts = if both { ["", "::"] } else { ["0.0.0.0", "0.0.0.0"] };
     for ((workers, app), host) in [("1", APP), ("2", WORKERS_APP)].into_iter().zip(hosts) {
@@ -125,7 +125,7 @@ fn the_server_listens_on_both_families_where_there_are_both() {
 /// The same of the figures of OGX.
 #[test]
 fn figures_are_served_on_both_families_where_there_are_both() {
-    let Some(image) = Image::of("ogx 1.5.0") else { return };
+    let Some(image) = Image::installed("ogx 1.5.0") else { return };
     image.write("fake/uvicorn/__main__.py", "import os\nprint(os.environ['OGX_METRICS_HOST'])\n");
     let every = if TcpListener::bind("[::]:0").is_ok() { "::" } else { "0.0.0.0" };
     for (asked, expected) in [("0.0.0.0", every), ("127.0.0.3", "127.0.0.3")] {
@@ -135,7 +135,7 @@ fn figures_are_served_on_both_families_where_there_are_both() {
 
 #[test]
 fn the_server_is_instrumented_when_telemetry_is_asked_for() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let place = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://otel:4318");
     let telemetry = [place, ("LLS_HOST", "::1")];
     assert!(image.call("version: 2", &telemetry).starts_with(APP), "without the program");
@@ -169,14 +169,14 @@ fn the_image_s_own_configuration_is_found_where_its_release_has_it() {
         ("0.3.5", "fake/llama_stack/distributions/mine/run.yaml"),
         ("0.7.3", "own.yaml"),
     ] {
-        let Some(image) = Image::of(version) else { return };
+        let Some(image) = Image::installed(version) else { return };
         image.write(file, "server: {port: 9000}");
         let own = image.path().join("own.yaml").display().to_string();
         let env =
             [asked[0], asked[1], asked[2], ("DISTRO_NAME", "mine"), ("RUN_CONFIG_PATH", &own)];
         assert_eq!(image.call("version: 2", &env), format!("{WORKERS_APP} {workers}"), "{file}");
     }
-    let Some(image) = Image::of("0.2.12") else { return };
+    let Some(image) = Image::installed("0.2.12") else { return };
     image.write("fake/llama_stack/templates/mine/run.yaml", "version: 2");
     let env = [asked[0], asked[1], ("DISTRO_NAME", "mine")];
     let call = image.call("version: 2", &env);
@@ -185,7 +185,7 @@ fn the_image_s_own_configuration_is_found_where_its_release_has_it() {
 
 #[test]
 fn where_no_configuration_is_found_the_image_runs_as_it_is_and_says_what_has_no_effect() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let env = [("LLAMA_STACK_CONFIG", ""), ("DISTRO_NAME", "mine"), ("LLS_WORKERS", "2")];
     let program = |name: &str| {
         image.write(&format!("bin/{name}"), "#!/bin/sh\necho \"${0##*/}\" \"$@\"\n");
@@ -205,7 +205,7 @@ fn where_no_configuration_is_found_the_image_runs_as_it_is_and_says_what_has_no_
 
 #[test]
 fn a_start_that_is_not_possible_says_why_and_fails() {
-    let Some(image) = Image::of("0.7.3") else { return };
+    let Some(image) = Image::installed("0.7.3") else { return };
     let cases: [(&str, Env, &str); 6] = [
         (
             "version: 2",

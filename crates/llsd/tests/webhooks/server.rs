@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use llsd::operator::shutdown::{Shutdown, Trigger};
 use llsd::operator::telemetry::Metrics;
-use llsd::operator::webhook::{Callers, Lookups, Webhooks, serve};
+use llsd::operator::webhook::{Callers, ClusterLookups, Webhooks, serve};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
 };
@@ -88,7 +88,7 @@ impl Server {
                 .unwrap();
             runtime.block_on(async {
                 webhooks.lookups = cluster.map(|(config, callers)| {
-                    Lookups::new(kube::Client::try_from(config).unwrap(), callers)
+                    ClusterLookups::new(kube::Client::try_from(config).unwrap(), callers)
                 });
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 serve(listener, tls, webhooks, shutdown).await.unwrap();

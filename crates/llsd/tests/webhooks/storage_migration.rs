@@ -9,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
-use llsd::operator::storage_migration::{MigrationError, Progress, migrate_storage};
+use llsd::operator::storage_migration::{MigrationError, MigrationProgress, migrate_storage};
 use llsd_testkit::ControlPlane;
 use serde_json::{Value, json};
 
@@ -217,7 +217,7 @@ async fn under_the_documented_rights_all_is_written(scene: &Scene) {
     let deletion = std::sync::Mutex::new(None);
     let result = migrate_storage(&migrator, |progress| {
         // The page was read and written; the last one may or may not have been read.
-        if let (Progress::Begun { .. }, Ok(mut deletion)) = (&progress, deletion.lock()) {
+        if let (MigrationProgress::Begun { .. }, Ok(mut deletion)) = (&progress, deletion.lock()) {
             let doomed = doomed.clone();
             *deletion = Some(tokio::spawn(async move {
                 doomed.delete("server-98", &DeleteParams::default()).await.unwrap();

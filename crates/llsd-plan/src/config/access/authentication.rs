@@ -4,7 +4,8 @@
 use llsd_api::lenient::Lenient;
 use llsd_api::secret_ref::SecretRef;
 use llsd_api::v1alpha2::{
-    Attributes, Authentication, CustomSpec, GatewaySpec, GitHubSpec, KubernetesSpec, OidcSpec,
+    Attributes, Authentication, CustomSpec, GatewayHeadersSpec, GitHubSpec, KubernetesSpec,
+    OidcSpec,
 };
 use serde_json::json;
 
@@ -166,7 +167,7 @@ fn api_keys(draft: &mut Draft<'_>, keys: &[Lenient<SecretRef>], path: &FieldPath
     out.node
 }
 
-fn gateway(draft: &mut Draft<'_>, given: &GatewaySpec, path: &FieldPath) -> Node {
+fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) -> Node {
     let mut out = section("upstream_header", path);
     out.field("principal_header", Some(&given.principal_header), "principalHeader");
     out.field("tenant_header", given.tenant_header.as_deref(), "tenantHeader");

@@ -7,7 +7,7 @@ use crate::config::storage::companion;
 use crate::problems::suggest::nearest;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::server::substitution::{Form, VariableReference, whole};
+use crate::server::substitution::{ReferenceForm, VariableReference, whole};
 use llsd_yaml::document::{Node, Origin};
 
 impl Builder<'_, '_> {
@@ -52,7 +52,7 @@ impl Builder<'_, '_> {
         match node.as_str().map(whole) {
             Some(Some(VariableReference {
                 variable,
-                form: Form::Default("") | Form::Required,
+                form: ReferenceForm::Default("") | ReferenceForm::Required,
             })) => !variable.starts_with("LLSD_") && !self.draft.variables.possibly(variable),
             _ => node.is_null() || node.as_str() == Some(""),
         }

@@ -11,7 +11,7 @@ use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::{Assessment, Statement};
 use crate::rollout::preflight::Preflight;
-use crate::rollout::{KeepCause, Return};
+use crate::rollout::{KeepCause, KeptTemplate, Return};
 
 const HOW: &str = "a change of the spec or of the annotation llamastack.io/refresh applies";
 const APPROVE: &str = "a change of the spec or of the annotation llamastack.io/approve, or `llsd rollout \
@@ -130,6 +130,20 @@ pub(super) fn update_pending(
         TagNow::Unknown if kept.is_none() && told_before => {
             return Some(Assessment::StillHolds(ConditionType::UpdatePending));
         }
+        tag => newer_images(tag),
+    };
+    let (reason, message) = match (kept, newer.is_empty()) {
+        (None, true) => return None,
+        (None, false) => (ConditionReason::NewerImage, newer),
+        (Some(kept), _) => kept_template(kept, newer),
+    };
+    let condition = ConditionType::UpdatePending;
+    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+}
+
+/// Which tags point to another image than the one that runs; empty where none does.
+fn newer_images(tag: &TagNow) -> String {
+    match tag {
         TagNow::Unknown | TagNow::Unmoved => String::new(),
         TagNow::Moved(digest) => format!("The image's tag points to {digest} by now; {HOW} it"),
         TagNow::ProvidersMoved { server, providers } => {
@@ -140,29 +154,25 @@ pub(super) fn update_pending(
             let all = server.chain(providers.iter().map(of)).collect::<Vec<_>>().join(", ");
             format!("{}{} by now; {HOW} it", all[..1].to_uppercase(), &all[1..])
         }
+    }
+}
+
+/// Why the running template is kept, what waits, and which newer images there are.
+fn kept_template(kept: &KeptTemplate, newer: String) -> (ConditionReason, String) {
+    let (reason, start) = match &kept.cause {
+        KeepCause::Adopted => (
+            ConditionReason::AdoptedTemplateKept,
+            format!("The adopted Deployment runs as it was; {HOW} what waits: "),
+        ),
+        KeepCause::Upgrade | KeepCause::Preflight | KeepCause::RolledBack(_) => (
+            ConditionReason::TemplateKept,
+            format!("The server runs as it was started; {APPROVE} what waits: "),
+        ),
     };
-    let (reason, message) = match (kept, newer.is_empty()) {
-        (None, true) => return None,
-        (None, false) => (ConditionReason::NewerImage, newer),
-        (Some(kept), _) => {
-            let (reason, start) = match &kept.cause {
-                KeepCause::Adopted => (
-                    ConditionReason::AdoptedTemplateKept,
-                    format!("The adopted Deployment runs as it was; {HOW} what waits: "),
-                ),
-                KeepCause::Upgrade | KeepCause::Preflight | KeepCause::RolledBack(_) => (
-                    ConditionReason::TemplateKept,
-                    format!("The server runs as it was started; {APPROVE} what waits: "),
-                ),
-            };
-            let end = if newer.is_empty() { newer } else { format!(". {newer}") };
-            let room = MESSAGE_BYTES.saturating_sub(start.len() + end.len());
-            let waiting = messages::listed(kept.waiting.iter().cloned(), room);
-            (reason, format!("{start}{waiting}{end}"))
-        }
-    };
-    let condition = ConditionType::UpdatePending;
-    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+    let end = if newer.is_empty() { newer } else { format!(". {newer}") };
+    let room = MESSAGE_BYTES.saturating_sub(start.len() + end.len());
+    let waiting = messages::listed(kept.waiting.iter().cloned(), room);
+    (reason, format!("{start}{waiting}{end}"))
 }
 
 /// That an earlier state runs, why, and how to go on.

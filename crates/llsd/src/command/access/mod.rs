@@ -10,15 +10,15 @@ use super::Printout;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: AccessCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum AccessCommand {
     Test(Box<test::Arguments>),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    let Action::Test(arguments) = &arguments.action;
+    let AccessCommand::Test(arguments) = &arguments.action;
     test::run(arguments)
 }

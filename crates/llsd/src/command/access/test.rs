@@ -8,7 +8,7 @@ use llsd_offline::access::{Question, ResourceRequest, ask};
 use serde_json::{Map, Value};
 
 use crate::command::files::open;
-use crate::command::format::Format;
+use crate::command::format::OutputFormat;
 use crate::command::inputs::Inputs;
 use crate::command::offline::plans;
 use crate::command::{Exit, Printout};
@@ -47,7 +47,7 @@ pub(in crate::command) struct Arguments {
 
     /// How to print the answer
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 
     #[command(flatten)]
     inputs: Inputs,

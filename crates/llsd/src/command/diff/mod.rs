@@ -15,7 +15,7 @@ use llsd_yaml::document;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::cluster::{self, Place};
+use super::cluster::{self, NamespaceFlag};
 use super::colours::{self, Colour};
 use super::files::open;
 use super::runtime::runtime;
@@ -101,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
 }
 
 fn live_source(arguments: &Arguments, name: &str) -> Result<Source, Printout> {
-    let place = Place { namespace: arguments.namespace.clone() };
+    let place = NamespaceFlag { namespace: arguments.namespace.clone() };
     cluster::run(async |cluster| live::source(&cluster.at(&place), name).await)
 }
 

@@ -6,11 +6,10 @@ use llsd_plan::facts::{BaseFacts, BaseSource};
 use llsd_plan::releases::{Distribution, release_of};
 use llsd_registry::{Image, Reference, Source};
 
-use super::access::{Access, Connection, Opened};
-use super::failure::{Failure, Remarks};
-use super::inspection::{Configuration, Inspection, Platform, Problem, label};
+use super::inspection::{FoundConfiguration, Inspection, Platform, Problem, label};
 use super::usable::assess;
 use crate::command::Exit;
+use crate::command::registry_access::{Access, Connection, Failure, Opened, Remarks};
 
 /// Show an image's configuration labels, and what the operator would use
 #[derive(Debug, Args)]
@@ -20,15 +19,15 @@ pub(super) struct Arguments {
     image: Reference,
 
     /// How to print it
-    #[arg(short, long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    output: Format,
+    #[arg(short, long, value_enum, default_value_t = InspectionFormat::Text, value_name = "FORMAT")]
+    output: InspectionFormat,
 
     #[command(flatten)]
     connection: Connection,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum InspectionFormat {
     /// Lines for people; problems and warnings go to stderr
     Text,
     /// One JSON document on stdout
@@ -47,8 +46,8 @@ pub(super) async fn run(
     let inspection = inspection(&arguments.image, &opened, &read);
     let exit = if inspection.problems.is_empty() { Exit::Fine } else { Exit::Problems };
     match arguments.output {
-        Format::Json => Ok((inspection.to_json(), exit)),
-        Format::Text => {
+        InspectionFormat::Json => Ok((inspection.to_json(), exit)),
+        InspectionFormat::Text => {
             for warning in &inspection.warnings {
                 remarks.warn(&format!("{}: {warning}", inspection.image));
             }
@@ -118,7 +117,7 @@ fn assessed(
     });
     match (assess(&inspection.image, release, facts), base) {
         (Ok(usable), Some(base)) => {
-            inspection.configuration = Some(Configuration {
+            inspection.configuration = Some(FoundConfiguration {
                 source: format!("{:?}", base.source),
                 label: base.label.clone(),
                 size: base.text.len(),

@@ -36,7 +36,7 @@ pub(super) struct Inspection {
     pub(super) read_platform: String,
     pub(super) labels: Vec<Label>,
     pub(super) release: Option<String>,
-    pub(super) configuration: Option<Configuration>,
+    pub(super) configuration: Option<FoundConfiguration>,
     pub(super) embedded_for: Vec<String>,
     pub(super) differing_platforms: Vec<String>,
     pub(super) problems: Vec<Problem>,
@@ -61,7 +61,7 @@ pub(super) struct Label {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Configuration {
+pub(super) struct FoundConfiguration {
     /// `Labels` or `Layer`.
     pub(super) source: String,
     pub(super) label: String,

@@ -9,10 +9,9 @@ use llsd_plan::releases::release_of;
 use llsd_registry::labels::{Change, INLINE, INLINE_BELOW, LAYER, PATH, release};
 use llsd_registry::{FoundFile, Limits, Part, Pushed, Reference};
 
-use super::access::{Access, Connection, Opened};
-use super::failure::{Failure, Remarks};
 use super::inspection::{bytes, counted};
 use super::usable::{Usable, assess};
+use crate::command::registry_access::{Access, Connection, Failure, Opened, Remarks};
 use crate::command::{Exit, files};
 
 /// Write a configuration into the labels of an image, where the operator finds it
@@ -23,7 +22,7 @@ pub(super) struct Arguments {
     image: Reference,
 
     #[command(flatten)]
-    configuration: Configuration,
+    configuration: ConfigurationSource,
 
     /// Write the labelled image here instead: another tag, repository or registry
     #[arg(short = 't', long = "tag", value_name = "NEWREF")]
@@ -39,7 +38,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Configuration {
+struct ConfigurationSource {
     /// The configuration is this file; `-` is stdin
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,

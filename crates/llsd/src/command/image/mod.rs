@@ -1,10 +1,6 @@
 //! `llsd image`: shows which configuration an image in a registry carries in its labels, and writes
-//! such labels. Works with what the user may do: the user's own docker login, proxies, authorities.
+//! such labels.
 
-mod access;
-mod credential_helper;
-mod docker_login;
-mod failure;
 mod inspect;
 mod inspection;
 mod label;
@@ -12,20 +8,19 @@ mod usable;
 
 use clap::{Args, Subcommand};
 
+use super::registry_access::Remarks;
 use super::runtime::runtime;
 use super::{Printout, waiting};
-pub use access::{Access, Connection, Opened};
-pub use failure::{Failure, Remarks};
 
 /// Show or write the configuration labels of an image in a registry
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: ImageCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ImageCommand {
     Inspect(Box<inspect::Arguments>),
     Label(Box<label::Arguments>),
 }
@@ -38,8 +33,10 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
     let mut remarks = Remarks::default();
     let work = async {
         match &arguments.action {
-            Action::Inspect(arguments) => Box::pin(inspect::run(arguments, &mut remarks)).await,
-            Action::Label(arguments) => Box::pin(label::run(arguments, &mut remarks)).await,
+            ImageCommand::Inspect(arguments) => {
+                Box::pin(inspect::run(arguments, &mut remarks)).await
+            }
+            ImageCommand::Label(arguments) => Box::pin(label::run(arguments, &mut remarks)).await,
         }
     };
     let result = runtime.block_on(waiting::for_work("asking the registry", work));

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use crate::command::runtime::runtime;
 use crate::command::{Exit, Printout, cluster};
 use crate::operator::storage_migration::{
-    Migrated, MigrationError, Progress, migrate_storage, rehearse,
+    Migrated, MigrationError, MigrationProgress, migrate_storage, rehearse,
 };
 
 pub(super) fn run(dry_run: bool) -> Printout {
@@ -27,16 +27,18 @@ async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
 }
 
 /// Written at once, because thousands of objects take minutes.
-fn tell(progress: &Progress) {
+fn tell(progress: &MigrationProgress) {
     let line = match progress {
-        Progress::Begun { stored, storage } => {
+        MigrationProgress::Begun { stored, storage } => {
             format!("stored versions: {}; writing every object as {storage}", stored.join(", "))
         }
-        Progress::Written { objects, remaining: Some(remaining) } => {
+        MigrationProgress::Written { objects, remaining: Some(remaining) } => {
             format!("{objects} objects written, about {remaining} to go")
         }
-        Progress::Written { objects, remaining: None } => format!("{objects} objects written"),
-        Progress::Refused(refusal) => refusal.to_string(),
+        MigrationProgress::Written { objects, remaining: None } => {
+            format!("{objects} objects written")
+        }
+        MigrationProgress::Refused(refusal) => refusal.to_string(),
     };
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use llsd_offline::migrate::{Migrated, migrate};
-use llsd_plan::migrate::Target;
+use llsd_plan::migrate::OgxTarget;
 
 use super::facts_flags::FactsFlags;
 use super::files::open_all;
@@ -28,8 +28,8 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
 
     /// Rewrite them for this release of OGX, too: `ogx-1.5`
-    #[arg(long, value_name = "RELEASE", value_parser = Target::parse, conflicts_with = "in_cluster")]
-    to: Option<Target>,
+    #[arg(long, value_name = "RELEASE", value_parser = OgxTarget::parse, conflicts_with = "in_cluster")]
+    to: Option<OgxTarget>,
 
     /// Write every object of the cluster back in the version that is stored today, and take
     /// v1alpha1 off the list of stored versions

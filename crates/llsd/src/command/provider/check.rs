@@ -10,9 +10,9 @@ use llsd_registry::Reference;
 
 use super::done::Done;
 use super::server::ServerFlags;
-use super::target::{Found, of_folder, of_image};
+use super::target::{FoundPackages, of_folder, of_image};
 use crate::command::Exit;
-use crate::command::image::{Connection, Failure, Remarks};
+use crate::command::registry_access::{Connection, Failure, Remarks};
 
 /// Check a provider's folder or image: all problems at once, and what the operator would do
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
     };
     let mut stdout = String::new();
     let mut exit = Exit::Fine;
-    for Found { platform, packages, faults } in &found {
+    for FoundPackages { platform, packages, faults } in &found {
         let of = platform.as_ref().map(|platform| format!("{platform}: ")).unwrap_or_default();
         for fault in faults {
             exit = Exit::Problems;

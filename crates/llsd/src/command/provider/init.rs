@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::done::Done;
 use crate::command::Exit;
-use crate::command::image::Failure;
+use crate::command::registry_access::Failure;
 
 /// Write a provider that works, to start from
 #[derive(Debug, Args)]

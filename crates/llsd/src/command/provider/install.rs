@@ -23,7 +23,7 @@ use super::folder::Folder;
 use super::server::ServerFlags;
 use super::unpacked::Unpacked;
 use crate::command::Exit;
-use crate::command::image::{Failure, Remarks};
+use crate::command::registry_access::{Failure, Remarks};
 
 /// Install a provider's wheels for a server; ends with 1 where they do not fit it
 #[derive(Debug, Args)]
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     image: Option<String>,
 
     #[command(flatten)]
-    labels: Labels,
+    labels: LabelFlags,
 
     #[command(flatten)]
     server: ServerFlags,
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
 // comment of another kind would become the command's own description.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Of an image with labels and without a package file")]
-struct Labels {
+struct LabelFlags {
     /// The provider's type, such as remote::acme
     #[arg(long = "type", value_name = "TYPE", requires_all = ["module", "api", "provider"])]
     provider_type: Option<String>,
@@ -73,7 +73,7 @@ struct Labels {
     config_class: Option<String>,
 }
 
-impl Labels {
+impl LabelFlags {
     /// As a package file would say it.
     fn package(&self, id: &str, api: &str) -> Option<ProviderPackage> {
         Some(ProviderPackage {
@@ -127,7 +127,7 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         let id = arguments.provider.clone().unwrap_or_else(|| package.name.clone());
         let unread =
             |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
-        let target = Target::load(&arguments.to, &id).map_err(unread)?;
+        let target = InstallFolder::load(&arguments.to, &id).map_err(unread)?;
         let wheels = judged(package, &from, &server, &target, remarks)?;
         let lines = target.write(wheels, package, &text).map_err(unread)?;
         stdout.push_str(&lines);
@@ -144,7 +144,7 @@ fn labelled(
     let Some(package) = arguments.labels.package(id, api) else { return Ok(None) };
     let unread = |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
     let Some(tree) = Unpacked::find(&arguments.from, id).map_err(unread)? else { return Ok(None) };
-    let target = Target::load(&arguments.to, id).map_err(unread)?;
+    let target = InstallFolder::load(&arguments.to, id).map_err(unread)?;
     let conflicts = tree.conflicts(&target.installed);
     if !conflicts.is_empty() {
         return Err(refused(&conflicts, remarks));
@@ -194,7 +194,7 @@ fn judged(
     package: &ProviderPackage,
     from: &Folder,
     server: &Server,
-    target: &Target,
+    target: &InstallFolder,
     remarks: &mut Remarks,
 ) -> Result<SelectedWheels, Failure> {
     let opened = open_wheels(package, |name| from.wheel(name));
@@ -228,14 +228,14 @@ fn refused(faults: &[Fault], remarks: &mut Remarks) -> Failure {
 
 /// The folder that is installed into, without what this provider brought before: its container may have
 /// been started again.
-struct Target {
+struct InstallFolder {
     folder: PathBuf,
     id: String,
     installed: Installed,
     taken: Taken,
 }
 
-impl Target {
+impl InstallFolder {
     fn load(folder: &Path, id: &str) -> io::Result<Self> {
         let list = read_or_empty(&folder.join(INSTALLED))?;
         let installed = Installed::parse(&list).map_err(io::Error::other)?.without(id);

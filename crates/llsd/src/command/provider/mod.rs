@@ -15,7 +15,7 @@ mod unpacked;
 use clap::{Args, Subcommand};
 use llsd_provider::python::TELL;
 
-use super::image::{Failure, Remarks};
+use super::registry_access::{Failure, Remarks};
 use super::runtime::runtime;
 use super::{Exit, Printout, waiting};
 use done::Done;
@@ -24,11 +24,11 @@ use done::Done;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: ProviderCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum ProviderCommand {
     Init(init::Arguments),
     Check(Box<check::Arguments>),
     Package(Box<package::Arguments>),
@@ -41,12 +41,12 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> Printout {
     let mut remarks = Remarks::default();
     let result = match &arguments.action {
-        Action::Init(arguments) => init::run(arguments),
-        Action::Install(arguments) => install::run(arguments, &mut remarks),
-        Action::CopyProgram(arguments) => program::run(arguments),
-        Action::ServerProgram => Ok((TELL.to_owned(), Exit::Fine)),
-        Action::Check(arguments) => waited(check::run(arguments, &mut remarks)),
-        Action::Package(arguments) => waited(package::run(arguments, &mut remarks)),
+        ProviderCommand::Init(arguments) => init::run(arguments),
+        ProviderCommand::Install(arguments) => install::run(arguments, &mut remarks),
+        ProviderCommand::CopyProgram(arguments) => program::run(arguments),
+        ProviderCommand::ServerProgram => Ok((TELL.to_owned(), Exit::Fine)),
+        ProviderCommand::Check(arguments) => waited(check::run(arguments, &mut remarks)),
+        ProviderCommand::Package(arguments) => waited(package::run(arguments, &mut remarks)),
     };
     let (stdout, exit) =
         result.unwrap_or_else(|failure| (String::new(), failure.print_to(&mut remarks)));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::done::Done;
 use crate::command::Exit;
-use crate::command::image::{Access, Connection, Failure, Remarks};
+use crate::command::registry_access::{Access, Connection, Failure, Remarks};
 
 /// The machines that images are made for.
 const MACHINES: [Architecture; 2] = [Architecture::X86_64, Architecture::Aarch64];

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::done::Done;
 use crate::command::Exit;
-use crate::command::image::Failure;
+use crate::command::registry_access::Failure;
 
 /// Copy this program, for containers whose images have none
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use llsd_provider::python::{Architecture, Server, WrongVersion};
 
-use crate::command::image::Failure;
+use crate::command::registry_access::Failure;
 
 /// What the server runs on.
 #[derive(Debug, Args)]

@@ -10,21 +10,21 @@ use llsd_provider::{Fault, PackageFile, ProviderPackage, check_wheels, open_whee
 use llsd_registry::{Error, Part, Reference};
 
 use super::folder::Folder;
-use crate::command::image::{Access, Connection, Failure, Opened, Remarks};
+use crate::command::registry_access::{Access, Connection, Failure, Opened, Remarks};
 
 /// A wheel that is checked is held in memory.
 const MAX_WHEEL: u64 = 1 << 30;
 
 /// What was found, for one platform of an image or for a folder.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundPackages {
     /// `linux/amd64`; nothing for a folder.
     pub(super) platform: Option<String>,
     pub(super) packages: Vec<ProviderPackage>,
     pub(super) faults: Vec<Fault>,
 }
 
-pub(super) fn of_folder(path: &Path, server: Option<&Server>) -> Found {
+pub(super) fn of_folder(path: &Path, server: Option<&Server>) -> FoundPackages {
     let folder = Folder::new(path);
     let missing = format!("Missing {}", path.join(FILE).display());
     let (packages, faults) = match folder.package_file(&missing) {
@@ -40,7 +40,7 @@ pub(super) fn of_folder(path: &Path, server: Option<&Server>) -> Found {
             (packages, faults)
         }
     };
-    Found { platform: None, packages, faults }
+    FoundPackages { platform: None, packages, faults }
 }
 
 /// Every platform of an image.
@@ -49,7 +49,7 @@ pub(super) async fn of_image(
     server: Option<&Server>,
     connection: &Connection,
     remarks: &mut Remarks,
-) -> Result<Vec<Found>, Failure> {
+) -> Result<Vec<FoundPackages>, Failure> {
     let access = Access::new(connection, remarks)?;
     let opened = access.open(reference, remarks).await?;
     let mut found = Vec::new();
@@ -68,9 +68,10 @@ struct InImage<'a> {
 }
 
 impl InImage<'_> {
-    async fn found(&self, server: Option<&Server>) -> Result<Found, Failure> {
+    async fn found(&self, server: Option<&Server>) -> Result<FoundPackages, Failure> {
         let platform = Some(self.part.platform.clone());
-        let refused = |faults| Found { platform: platform.clone(), packages: Vec::new(), faults };
+        let refused =
+            |faults| FoundPackages { platform: platform.clone(), packages: Vec::new(), faults };
         let Some(text) = self.file(&format!("{FOLDER}/{FILE}")).await? else {
             let message = missing_file(&self.reference.to_string());
             let remedy = "llsd provider package makes an image that has it";
@@ -97,7 +98,7 @@ impl InImage<'_> {
                 Err(wrong) => faults.extend(wrong),
             }
         }
-        Ok(Found { platform, packages, faults })
+        Ok(FoundPackages { platform, packages, faults })
     }
 
     async fn file(&self, path: &str) -> Result<Option<Vec<u8>>, Error> {

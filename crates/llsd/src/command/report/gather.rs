@@ -21,13 +21,13 @@ const LINES: i64 = 5000;
 
 /// Files by name, and what could not be read.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ReportFiles {
     pub(super) files: Vec<(String, String)>,
     pub(super) remarks: String,
     pub(super) values: Values,
 }
 
-impl Gathered {
+impl ReportFiles {
     fn remark(&mut self, what: &str, error: &kube::Error) {
         let _ = writeln!(self.remarks, "{what}: {error}");
     }
@@ -42,8 +42,8 @@ pub(super) async fn gather(
     client: &Client,
     namespace: &str,
     name: &str,
-) -> Result<Gathered, kube::Error> {
-    let mut gathered = Gathered::default();
+) -> Result<ReportFiles, kube::Error> {
+    let mut gathered = ReportFiles::default();
     let path = format!("/apis/{GROUP}/v1alpha2/namespaces/{namespace}/{PLURAL}/{name}");
     gathered.add("resource.yaml".to_owned(), get(client, &path).await?);
     let mut secrets = BTreeSet::new();
@@ -68,7 +68,7 @@ async fn objects(
     namespace: &str,
     name: &str,
     kind: ObjectKind,
-    gathered: &mut Gathered,
+    gathered: &mut ReportFiles,
     secrets: &mut BTreeSet<String>,
 ) {
     let root = if kind.group().is_empty() { "/api" } else { "/apis" };
@@ -114,7 +114,7 @@ fn named_secrets(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-async fn logs(client: &Client, namespace: &str, name: &str, gathered: &mut Gathered) {
+async fn logs(client: &Client, namespace: &str, name: &str, gathered: &mut ReportFiles) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let selected = ListParams::default().labels(&labels::selector_text(name));
     let list = match pods.list(&selected).await {
@@ -151,7 +151,7 @@ async fn logs(client: &Client, namespace: &str, name: &str, gathered: &mut Gathe
 }
 
 /// Those on the resource and on what has a name that begins with its own.
-async fn events(client: &Client, namespace: &str, name: &str, gathered: &mut Gathered) {
+async fn events(client: &Client, namespace: &str, name: &str, gathered: &mut ReportFiles) {
     let events: Api<Event> = Api::namespaced(client.clone(), namespace);
     let list = match events.list(&ListParams::default()).await {
         Ok(list) => list,
@@ -176,7 +176,7 @@ async fn events(client: &Client, namespace: &str, name: &str, gathered: &mut Gat
 }
 
 /// Read only so that they can be left out.
-async fn values(client: &Client, namespace: &str, secret: &str, gathered: &mut Gathered) {
+async fn values(client: &Client, namespace: &str, secret: &str, gathered: &mut ReportFiles) {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     match secrets.get(secret).await {
         Ok(found) => {

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::runtime::runtime;
 use super::{Exit, Printout, cluster, version, waiting};
-use gather::{Gathered, gather};
+use gather::{ReportFiles, gather};
 
 /// Write a zip for a bug report: objects, events and logs of one resource, without secrets
 ///
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
     }
 }
 
-async fn gathered(arguments: &Arguments) -> Result<Gathered, String> {
+async fn gathered(arguments: &Arguments) -> Result<ReportFiles, String> {
     let client = cluster::connect().await?;
     let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());
     let cluster = match client.apiserver_version().await {
@@ -60,7 +60,7 @@ async fn gathered(arguments: &Arguments) -> Result<Gathered, String> {
     Ok(gathered)
 }
 
-fn written(arguments: &Arguments, mut gathered: Gathered) -> Printout {
+fn written(arguments: &Arguments, mut gathered: ReportFiles) -> Printout {
     gathered.files.push(("remarks.txt".to_owned(), gathered.remarks.clone()));
     let values = &gathered.values;
     let files: Vec<(String, String)> =

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::progress::{Progress, holds_back, progress};
-use crate::command::cluster::{self, Cluster, Place, text};
+use crate::command::cluster::{self, Cluster, NamespaceFlag, text};
 use crate::command::{Exit, Printout};
 
 /// Between two looks at a server that is awaited.
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     all: bool,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// With --all: of every namespace
     #[arg(short = 'A', long, requires = "all", conflicts_with = "namespace")]

@@ -7,17 +7,17 @@ use clap::{Args, Subcommand};
 use llsd_plan::resource::RETRY;
 
 use super::Printout;
-use super::cluster::{self, Place};
+use super::cluster::{self, NamespaceFlag};
 
 /// Apply what is held back, or try again what failed
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: RolloutCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum RolloutCommand {
     Approve(approve::Arguments),
     Retry(Retry),
 }
@@ -31,13 +31,13 @@ struct Retry {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     match &arguments.command {
-        Command::Approve(arguments) => approve::run(arguments),
-        Command::Retry(Retry { name, place }) => cluster::run(async |cluster| {
+        RolloutCommand::Approve(arguments) => approve::run(arguments),
+        RolloutCommand::Retry(Retry { name, place }) => cluster::run(async |cluster| {
             let cluster = cluster.at(place);
             cluster.resource(name).await?;
             cluster.annotate(&cluster.namespace, name, RETRY, &cluster::now()).await?;

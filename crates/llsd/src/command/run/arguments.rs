@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 use kube::Config;
 use llsd_install::names::{HEALTH_PORT, METRICS_PORT};
 use llsd_registry::credentials::ProviderPlugins;
@@ -117,28 +117,15 @@ pub(in crate::command) struct Arguments {
     otlp_endpoint: String,
 
     /// How the log is written
-    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
-    log_format: Format,
+    #[arg(long, value_enum, default_value_t = logs::Format::Text, value_name = "FORMAT")]
+    pub(super) log_format: logs::Format,
 
     /// What is logged: error, warn, info, debug or trace
     #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     pub(super) log_level: String,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
 impl Arguments {
-    pub(super) fn log_format(&self) -> logs::Format {
-        match self.log_format {
-            Format::Text => logs::Format::Text,
-            Format::Json => logs::Format::Json,
-        }
-    }
-
     /// What records traces and what sends them; nothing where no collector is named.
     pub(super) fn traces(&self) -> Result<Option<(Traces, Exporter)>, NoEndpoint> {
         match self.otlp_endpoint.as_str() {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use kube::Config;
 use llsd_registry::credentials::ProviderPlugins;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::{Exit, Printout};
 use crate::operator::controller::{self, Context, Settings};
@@ -44,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> ExitCode {
         Ok(traces) => traces.unzip(),
         Err(error) => return Printout::usage(&error.to_string()).deliver(),
     };
-    if let Err(error) = logs::init(arguments.log_format(), &arguments.log_level, traces) {
+    if let Err(error) = logs::init(arguments.log_format, &arguments.log_level, traces) {
         return Printout::usage(&error.to_string()).deliver();
     }
     let runtime =
@@ -85,55 +86,40 @@ async fn operate(
     };
     let client = connect()?;
     let settings = arguments.settings(&namespace);
-    let plugins = arguments.plugins()?;
-    tracing::info!(version = settings.operator_version, namespace, scope = ?settings.scope, "starting");
+    let worker = Worker {
+        client,
+        settings,
+        plugins: Arc::new(arguments.plugins()?),
+        metrics: metrics.clone(),
+        ready,
+        shutdown,
+        migrates_storage: arguments.migrate_storage,
+    };
+    let Settings { operator_version: version, scope, .. } = &worker.settings;
+    tracing::info!(version, namespace, ?scope, "starting");
     let mut calls = JoinSet::new();
     let mut certificates = None;
     if let Some(plan) = webhooks {
-        let site = webhooks::Site {
-            client: client.clone(),
-            namespace: namespace.clone(),
-            metrics: metrics.clone(),
-            shutdown: shutdown.clone(),
-        };
-        certificates = webhooks::start(plan, site, &mut calls).await?;
+        certificates = webhooks::start(plan, worker.site(&namespace), &mut calls).await?;
     }
     // The lease is given back when the work has ended, not when it was asked to end.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let standing = arguments.leader_elect.then(|| {
-        let election = leadership::Settings::new(&namespace);
+        let election = leadership::ElectionSettings::new(&namespace);
         leadership::stand(connect, election, async { drop(ended.await) })
     });
     let (mut leadership, campaign) = standing.transpose()?.unzip();
     if let Some(certificates) = certificates {
         certificates.keep(leadership.as_ref(), &mut background);
     }
-    ready.set();
-    let plugins = Arc::new(plugins);
-    while !shutdown.is_requested() {
-        tokio::select! {
-            () = acquired(leadership.as_mut()) => {}
-            () = shutdown.requested() => break,
-        }
-        metrics.leading(true);
-        let term = term(&client, &settings, &plugins, &metrics, &ready, &shutdown);
-        let mut watching = leadership.clone();
-        tokio::select! {
-            () = term => {}
-            never = migrate_storage(&client, arguments.migrate_storage) => match never {},
-            () = lost(watching.as_mut()) => {
-                tracing::warn!("leadership is lost; another replica works on");
-            }
-        }
-        metrics.leading(false);
-        ready.set_blind(None);
-    }
+    worker.ready.set();
+    worker.work(leadership.as_mut()).await;
     drop(end);
     if let Some(campaign) = campaign {
-        let _ = tokio::time::timeout(Duration::from_secs(3), campaign).await;
+        let _ = timeout(Duration::from_secs(3), campaign).await;
     }
-    let _ = tokio::time::timeout(LAST_CALLS, async { while calls.join_next().await.is_some() {} })
-        .await;
+    let last_calls = async { while calls.join_next().await.is_some() {} };
+    let _ = timeout(LAST_CALLS, last_calls).await;
     Ok(())
 }
 
@@ -164,36 +150,73 @@ async fn serve(
     Ok(())
 }
 
-/// One term of leadership: everything is read again, as another replica may have worked meanwhile.
-async fn term(
-    client: &kube::Client,
-    settings: &Settings,
-    plugins: &Arc<ProviderPlugins>,
-    metrics: &Metrics,
-    ready: &Ready,
-    shutdown: &Shutdown,
-) {
-    let (client, settings) = (client.clone(), settings.clone());
-    let (plugins, metrics) = (Arc::clone(plugins), metrics.clone());
-    let context = Context::new(client, settings, plugins, metrics, ready.clone()).await;
-    match context {
-        Ok(context) => controller::run(Arc::new(context), shutdown.clone()).await,
-        Err(error) => {
-            tracing::error!("{error}; trying again");
+/// The part of the operator that only the leader does.
+struct Worker {
+    client: kube::Client,
+    settings: Settings,
+    plugins: Arc<ProviderPlugins>,
+    metrics: Metrics,
+    ready: Ready,
+    shutdown: Shutdown,
+    migrates_storage: bool,
+}
+
+impl Worker {
+    /// What the webhooks need of it.
+    fn site(&self, namespace: &str) -> webhooks::Site {
+        webhooks::Site {
+            client: self.client.clone(),
+            namespace: namespace.to_owned(),
+            metrics: self.metrics.clone(),
+            shutdown: self.shutdown.clone(),
+        }
+    }
+
+    /// Works in every term of leadership until the shutdown.
+    async fn work(&self, mut leadership: Option<&mut Leadership>) {
+        while !self.shutdown.is_requested() {
             tokio::select! {
-                () = tokio::time::sleep(RETRY) => {}
-                () = shutdown.requested() => {}
+                () = acquired(leadership.as_deref_mut()) => {}
+                () = self.shutdown.requested() => break,
+            }
+            self.metrics.leading(true);
+            let mut watching = leadership.as_deref().cloned();
+            tokio::select! {
+                () = self.term() => {}
+                never = self.migrate_storage() => match never {},
+                () = lost(watching.as_mut()) => {
+                    tracing::warn!("leadership is lost; another replica works on");
+                }
+            }
+            self.metrics.leading(false);
+            self.ready.set_blind(None);
+        }
+    }
+
+    /// One term of leadership: everything is read again, as another replica may have worked meanwhile.
+    async fn term(&self) {
+        let (client, settings) = (self.client.clone(), self.settings.clone());
+        let (plugins, metrics) = (Arc::clone(&self.plugins), self.metrics.clone());
+        let context = Context::new(client, settings, plugins, metrics, self.ready.clone()).await;
+        match context {
+            Ok(context) => controller::run(Arc::new(context), self.shutdown.clone()).await,
+            Err(error) => {
+                tracing::error!("{error}; trying again");
+                tokio::select! {
+                    () = tokio::time::sleep(RETRY) => {}
+                    () = self.shutdown.requested() => {}
+                }
             }
         }
     }
-}
 
-/// Migrates what is stored, beside everything else.
-async fn migrate_storage(client: &kube::Client, asked: bool) -> Infallible {
-    if asked {
-        storage_migration::migrate_until_done(client).await;
+    /// Migrates what is stored, beside everything else.
+    async fn migrate_storage(&self) -> Infallible {
+        if self.migrates_storage {
+            storage_migration::migrate_until_done(&self.client).await;
+        }
+        std::future::pending().await
     }
-    std::future::pending().await
 }
 
 async fn acquired(leadership: Option<&mut Leadership>) {

@@ -15,9 +15,9 @@ use crate::operator::health;
 use crate::operator::leadership::Leadership;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Metrics;
-use crate::operator::webhook::certificates::{self, Files, Keeper, server_config};
-use crate::operator::webhook::install::{Installer, Target};
-use crate::operator::webhook::{self, Callers, Lookups, Webhooks};
+use crate::operator::webhook::certificates::{self, CertificateKeeper, Files, server_config};
+use crate::operator::webhook::install::{Installer, WebhookTarget};
+use crate::operator::webhook::{self, Callers, ClusterLookups, Webhooks};
 
 /// What the webhooks have around them.
 pub(super) struct Site {
@@ -29,7 +29,7 @@ pub(super) struct Site {
 
 /// What keeps the certificates, their registration and the authorities of callers up to date.
 #[derive(Debug)]
-pub(super) struct Certificates {
+pub(super) struct WebhookCertificates {
     keeper: Kept,
     installer: Option<Installer>,
     callers: Option<Arc<Callers>>,
@@ -37,7 +37,7 @@ pub(super) struct Certificates {
 
 #[derive(Debug)]
 enum Kept {
-    Own(Box<Keeper>),
+    Own(Box<CertificateKeeper>),
     Files(Box<Files>),
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn start(
     plan: Plan,
     site: Site,
     calls: &mut JoinSet<()>,
-) -> Result<Option<Certificates>, StartFailure> {
+) -> Result<Option<WebhookCertificates>, StartFailure> {
     let listener = health::bind(&plan.address).await.map_err(StartFailure::WebhookAddress)?;
     let Some(listener) = listener else { return Ok(None) };
     let mut certificates = prepare(&plan, &site);
@@ -59,7 +59,7 @@ pub(super) async fn start(
     let tls = server_config(certificates.keeper.served(), verifier)?;
     let address = listener.local_addr().ok();
     let mut webhooks = Webhooks::new(site.metrics);
-    webhooks.lookups = callers.map(|callers| Lookups::new(site.client, callers));
+    webhooks.lookups = callers.map(|callers| ClusterLookups::new(site.client, callers));
     calls.spawn(async move {
         let served = webhook::serve(listener, Arc::new(tls), webhooks, site.shutdown).await;
         if let Err(error) = served {
@@ -70,12 +70,12 @@ pub(super) async fn start(
     Ok(Some(certificates))
 }
 
-fn prepare(plan: &Plan, site: &Site) -> Certificates {
+fn prepare(plan: &Plan, site: &Site) -> WebhookCertificates {
     let (confirm, confirmed) = watch::channel(None);
     let url = plan.url.as_ref();
     let target = match url {
-        Some(url) => Target::Url(url.text.clone()),
-        None => Target::Service { namespace: site.namespace.clone() },
+        Some(url) => WebhookTarget::Url(url.text.clone()),
+        None => WebhookTarget::Service { namespace: site.namespace.clone() },
     };
     let install =
         |bundle| Installer::new(site.client.clone(), target.clone(), bundle, confirm.clone());
@@ -85,21 +85,22 @@ fn prepare(plan: &Plan, site: &Site) -> Certificates {
             let host = url.map(|url| url.host.as_str());
             let names = webhook_hosts(&site.namespace, host);
             let (client, metrics) = (&site.client, site.metrics.clone());
-            let keeper = Keeper::new(client, &site.namespace, names, *times, confirmed, metrics);
+            let keeper =
+                CertificateKeeper::new(client, &site.namespace, names, *times, confirmed, metrics);
             let installer = Some(install(keeper.bundle()));
-            Certificates { keeper: Kept::Own(Box::new(keeper)), installer, callers }
+            WebhookCertificates { keeper: Kept::Own(Box::new(keeper)), installer, callers }
         }
         // Whoever makes the files also registers whom to trust; only an address has to be
         // registered by us.
         Source::Files(folder) => {
             let files = Files::new(folder, site.metrics.clone());
             let installer = url.map(|_| install(files.bundle()));
-            Certificates { keeper: Kept::Files(Box::new(files)), installer, callers }
+            WebhookCertificates { keeper: Kept::Files(Box::new(files)), installer, callers }
         }
     }
 }
 
-impl Certificates {
+impl WebhookCertificates {
     /// From now on; the parts that only the leader does wait for leadership.
     pub(super) fn keep(self, leadership: Option<&Leadership>, background: &mut JoinSet<()>) {
         let leadership = leadership.cloned();

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde_json::Value;
 
-use super::states::{State, of_server};
+use super::states::{ServerState, of_server};
 use crate::command::Printout;
-use crate::command::cluster::{self, Place};
-use crate::command::format::Format;
+use crate::command::cluster::{self, NamespaceFlag};
+use crate::command::format::OutputFormat;
 
 /// List the states of a server that are kept
 ///
@@ -19,11 +19,11 @@ pub(in crate::command) struct Arguments {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -31,7 +31,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         let cluster = cluster.at(&arguments.place);
         cluster.resource(&arguments.name).await?;
         let (_, states) = of_server(&cluster, &arguments.name).await?;
-        let found: Value = states.iter().map(State::to_json).collect();
+        let found: Value = states.iter().map(ServerState::to_json).collect();
         let lines = || {
             if states.is_empty() {
                 "no state is kept: the server was never started\n".to_owned()
@@ -43,7 +43,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
     })
 }
 
-fn table(states: &[State]) -> String {
+fn table(states: &[ServerState]) -> String {
     let mut rows = vec![["HASH", "SINCE", "PODS", "IMAGE", "CONFIGURATION", ""].map(str::to_owned)];
     rows.extend(states.iter().map(|state| {
         [
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn columns_stand_below_each_other() {
-        let state = State {
+        let state = ServerState {
             hash: "5d4f8b".into(),
             revision: 2,
             created: "2026-11-16T10:00:00Z".into(),

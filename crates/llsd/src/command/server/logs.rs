@@ -11,7 +11,7 @@ use kube::{Api, ResourceExt};
 use llsd_plan::objects::labels;
 
 use crate::command::Printout;
-use crate::command::cluster::{self, Place, text};
+use crate::command::cluster::{self, NamespaceFlag, text};
 
 /// Show what a server's pods wrote
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ pub(in crate::command) struct Arguments {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// How many lines of each pod
     #[arg(long, value_name = "LINES", default_value_t = 200)]

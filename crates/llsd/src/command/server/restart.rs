@@ -4,7 +4,7 @@ use clap::Args;
 use llsd_plan::resource::REFRESH;
 
 use crate::command::Printout;
-use crate::command::cluster::{self, Place};
+use crate::command::cluster::{self, NamespaceFlag};
 
 /// Restart a server's pods, with nothing changed
 ///
@@ -15,7 +15,7 @@ pub(in crate::command) struct Restart {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 }
 
 /// Look the tag of a server's image up again, and run what it names now
@@ -28,7 +28,7 @@ pub(in crate::command) struct Refresh {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 }
 
 pub(in crate::command) fn restart(Restart { name, place }: &Restart) -> Result<Printout, Printout> {

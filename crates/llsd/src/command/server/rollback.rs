@@ -3,8 +3,8 @@
 use clap::Args;
 use llsd_plan::resource::ROLLBACK_TO;
 
-use super::states::{State, of_server};
-use crate::command::cluster::{self, Place};
+use super::states::{ServerState, of_server};
+use crate::command::cluster::{self, NamespaceFlag};
 use crate::command::{Exit, Printout};
 
 /// Go back to an earlier state of a server
@@ -21,7 +21,7 @@ pub(in crate::command) struct Arguments {
     to: Option<String>,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -45,7 +45,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
 }
 
 /// The state to go back to.
-fn chosen<'a>(states: &'a [State], named: Option<&str>) -> Result<&'a str, String> {
+fn chosen<'a>(states: &'a [ServerState], named: Option<&str>) -> Result<&'a str, String> {
     let mut earlier = states.iter().skip(1).map(|state| state.hash.as_str());
     let Some(named) = named else {
         return earlier.next().ok_or_else(|| "no earlier state is kept".to_owned());
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_one_before_is_meant_unless_another_is_named() {
-        let states = ["now", "before", "long-ago"].map(|hash| State {
+        let states = ["now", "before", "long-ago"].map(|hash| ServerState {
             hash: hash.into(),
             revision: 1,
             created: String::new(),

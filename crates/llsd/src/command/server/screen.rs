@@ -7,14 +7,14 @@ use llsd_plan::resource::callers;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 
-use super::states::State;
+use super::states::ServerState;
 
 pub(super) struct Screen {
     pub(super) text: String,
     pub(super) is_ready: bool,
 }
 
-pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> Screen {
+pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState]) -> Screen {
     let (metadata, status) = (&resource["metadata"], &resource["status"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ready = condition(status, ConditionType::Ready);
@@ -53,7 +53,7 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[State]) -> 
 }
 
 /// What runs, and from what.
-fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[State]) {
+fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[ServerState]) {
     if deployment.is_null() {
         return lines.add("runs", "nothing: there is no Deployment");
     }
@@ -160,9 +160,19 @@ mod tests {
 
     use super::*;
 
+    fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
+        json!({"type": kind, "status": status, "reason": reason, "message": message})
+    }
+
+    fn deployment() -> Value {
+        json!({
+            "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": "r/a:1"}]}}},
+            "status": {"availableReplicas": 2},
+        })
+    }
+
     #[test]
     fn one_screen_says_what_runs_what_is_pending_and_what_to_do() {
-        let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
         let resource = json!({
             "metadata": {"name": "llama", "namespace": "team", "generation": 3},
             "spec": {"distribution": {"name": "starter"}},
@@ -180,11 +190,7 @@ mod tests {
                 ],
             },
         });
-        let deployment = json!({
-            "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": "r/a:1"}]}}},
-            "status": {"availableReplicas": 2},
-        });
-        let state = State {
+        let state = ServerState {
             hash: "5d4f8b".into(),
             revision: 1,
             created: "2026-11-16T10:00:00Z".into(),
@@ -194,7 +200,7 @@ mod tests {
             config: Some("llama-config-1".into()),
             notes: vec!["runs"],
         };
-        let shown = screen(&resource, &deployment, &[state]);
+        let shown = screen(&resource, &deployment(), &[state]);
         assert!(shown.is_ready);
         let expected = "\
 team/llama  Ready; The server runs as the resource asks for
@@ -211,6 +217,10 @@ wrong    HealthCheck: ill
 do       llsd rollout approve llama, to apply what waits
 ";
         assert_eq!(shown.text, expected);
+    }
+
+    #[test]
+    fn each_condition_has_a_line_that_says_what_to_do() {
         for (kind, reason, line) in [
             ("Ready", "Ready", "at       https://llama.example.com"),
             ("AccessLimited", "Forbidden", "wrong    AccessLimited: so"),
@@ -223,7 +233,7 @@ do       llsd rollout approve llama, to apply what waits
             let conditions = [condition(kind, "True", reason, "so")];
             let status = json!({"routeURL": "https://llama.example.com", "conditions": conditions});
             let resource = json!({"metadata": {"name": "llama"}, "status": status});
-            let shown = screen(&resource, &deployment, &[]);
+            let shown = screen(&resource, &deployment(), &[]);
             assert!(shown.text.contains(line), "{}", shown.text);
         }
     }

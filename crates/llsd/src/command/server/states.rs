@@ -14,7 +14,7 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// One state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct ServerState {
     /// Kubernetes' own hash of its template, by which it is named.
     pub(super) hash: String,
     pub(super) revision: u64,
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) notes: Vec<&'static str>,
 }
 
-impl State {
+impl ServerState {
     /// For scripts.
     pub(super) fn to_json(&self) -> Value {
         json!({
@@ -43,7 +43,7 @@ impl State {
 pub(super) async fn of_server(
     cluster: &Cluster,
     name: &str,
-) -> Result<(Value, Vec<State>), String> {
+) -> Result<(Value, Vec<ServerState>), String> {
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let found = deployments.get_opt(&names::deployment(name)).await.map_err(text)?;
     let Some(found) = found else { return Ok((Value::Null, Vec::new())) };
@@ -56,13 +56,13 @@ pub(super) async fn of_server(
     Ok((deployment, states))
 }
 
-fn states(deployment: &Value, sets: &[Value]) -> Vec<State> {
+fn states(deployment: &Value, sets: &[Value]) -> Vec<ServerState> {
     let uid = &deployment["metadata"]["uid"];
     let is_own = |set: &&Value| {
         let mut owners = set["metadata"]["ownerReferences"].as_array().into_iter().flatten();
         owners.any(|owner| owner["uid"] == *uid)
     };
-    let mut states: Vec<State> = sets.iter().filter(is_own).filter_map(state).collect();
+    let mut states: Vec<ServerState> = sets.iter().filter(is_own).filter_map(state).collect();
     states.sort_by_key(|state| std::cmp::Reverse(state.revision));
     let annotations = &deployment["metadata"]["annotations"];
     let back = annotations[labels::ROLLED_BACK].as_str().map(Return::parse).unwrap_or_default();
@@ -80,13 +80,13 @@ fn states(deployment: &Value, sets: &[Value]) -> Vec<State> {
     states
 }
 
-fn state(set: &Value) -> Option<State> {
+fn state(set: &Value) -> Option<ServerState> {
     let metadata = &set["metadata"];
     let pod = &set["spec"]["template"]["spec"];
     let number = |value: &Value| value.as_u64().unwrap_or_default();
     let mut volumes = pod["volumes"].as_array().into_iter().flatten();
     let config = volumes.find(|volume| volume["name"] == "user-config");
-    Some(State {
+    Some(ServerState {
         hash: metadata["labels"][labels::POD_TEMPLATE_HASH].as_str()?.to_owned(),
         revision: metadata["annotations"][REVISION].as_str()?.parse().ok()?,
         created: metadata["creationTimestamp"].as_str().unwrap_or_default().to_owned(),

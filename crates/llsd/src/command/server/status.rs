@@ -6,10 +6,10 @@ use llsd_plan::resource::callers;
 use serde_json::{Value, json};
 
 use super::screen::screen;
-use super::states::{State, of_server};
-use crate::command::cluster::{self, Place};
+use super::states::{ServerState, of_server};
+use crate::command::cluster::{self, NamespaceFlag};
 use crate::command::colours::{self, Colour};
-use crate::command::format::Format;
+use crate::command::format::OutputFormat;
 use crate::command::{Exit, Printout};
 
 /// Say what runs, from what, what is pending, what is wrong and what to do
@@ -21,11 +21,11 @@ pub(in crate::command) struct Arguments {
     name: String,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -43,7 +43,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
 }
 
 /// For scripts.
-fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[State]) -> Value {
+fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[ServerState]) -> Value {
     let status = &resource["status"];
     let pods = DeploymentState::parse(deployment);
     json!({
@@ -57,7 +57,7 @@ fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[State])
         "routeURL": status["routeURL"],
         "callers": callers::described(resource),
         "conditions": status["conditions"],
-        "states": states.iter().map(State::to_json).collect::<Vec<_>>(),
+        "states": states.iter().map(ServerState::to_json).collect::<Vec<_>>(),
     })
 }
 

@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Printout;
-use super::cluster::{self, Cluster, Place};
-use super::format::Format;
+use super::cluster::{self, Cluster, NamespaceFlag};
+use super::format::OutputFormat;
 use requests::{Prometheus, Rates};
 use rows::Row;
 use table::Column;
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     all_namespaces: bool,
 
     #[command(flatten)]
-    place: Place,
+    place: NamespaceFlag,
 
     /// What to sort by
     #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
@@ -69,14 +69,14 @@ pub(super) struct Arguments {
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Format,
+    output: OutputFormat,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let prometheus = arguments.prometheus.as_deref().map(Prometheus::at).transpose();
     let prometheus = prometheus.map_err(|wrong| Printout::usage(&wrong))?;
     let is_live = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if is_live && !arguments.once && arguments.output == Format::Text {
+    if is_live && !arguments.once && arguments.output == OutputFormat::Text {
         cluster::run_speaking(async |cluster| {
             live(cluster.at(&arguments.place), arguments, prometheus).await
         })
@@ -109,7 +109,7 @@ async fn once(
 
 /// What the watch has shown.
 #[derive(Default)]
-struct Shown {
+struct WatchedResources {
     resources: BTreeMap<(String, String), Value>,
     /// What a list that goes on has shown so far.
     listed: Option<BTreeMap<(String, String), Value>>,
@@ -119,7 +119,7 @@ struct Shown {
     uncounted: String,
 }
 
-impl Shown {
+impl WatchedResources {
     fn take(&mut self, event: Result<Event<DynamicObject>, watcher::Error>) {
         let key =
             |object: &DynamicObject| (object.namespace().unwrap_or_default(), object.name_any());
@@ -196,7 +196,7 @@ async fn live(
         ..View::default()
     };
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let mut shown = Shown::default();
+    let mut shown = WatchedResources::default();
     let mut counted = counted(prometheus);
     let _terminal = Taken::take().map_err(|error| error.to_string())?;
     let mut keys = terminal::keys();

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::decide::{Step, decide};
+use super::decide::{LeaseStep, decide};
 use super::record;
 use super::seen::Seen;
-use super::store::Store;
-use super::{Leadership, Settings};
+use super::store::LeaseStore;
+use super::{ElectionSettings, Leadership};
 use crate::operator::backoff::jittered;
 use crate::operator::bounded::RequestError;
 
@@ -26,7 +26,7 @@ use crate::operator::bounded::RequestError;
 /// If the settings would let another lead before this process stops.
 pub fn campaign(
     client: kube::Client,
-    settings: Settings,
+    settings: ElectionSettings,
     stop: impl Future<Output = ()>,
 ) -> (Leadership, impl Future<Output = ()>) {
     assert!(
@@ -34,7 +34,7 @@ pub fn campaign(
         "a leader must stop before another may begin"
     );
     let (announce, term) = watch::channel(None);
-    let store = Store::new(client, &settings);
+    let store = LeaseStore::new(client, &settings);
     let seen = Seen::nothing(Instant::now());
     let campaign =
         Campaign { settings, store, announce, seen, up_to_date: false, last_failure: None };
@@ -43,8 +43,8 @@ pub fn campaign(
 
 #[derive(Debug)]
 struct Campaign {
-    settings: Settings,
-    store: Store,
+    settings: ElectionSettings,
+    store: LeaseStore,
     announce: watch::Sender<Option<Instant>>,
     seen: Seen,
     /// Whether the Lease is as we wrote it, for all we know: then there is no need to read it
@@ -81,12 +81,12 @@ impl Campaign {
         }
         let content = self.seen.content.as_ref();
         match decide(content, self.seen.changed_at, Instant::now(), &self.settings) {
-            Step::Wait { until } => {
+            LeaseStep::Wait { until } => {
                 self.end_term("another replica leads");
                 self.last_failure = None;
                 until.min(self.retry_after(began))
             }
-            Step::Take | Step::Renew => self.write(began).await,
+            LeaseStep::Take | LeaseStep::Renew => self.write(began).await,
         }
     }
 
@@ -140,7 +140,7 @@ impl Campaign {
         let failure = error.to_string();
         // Every two seconds the same would bury what else is to be read.
         if self.last_failure.as_ref() != Some(&failure) {
-            let Settings { namespace, name, .. } = &self.settings;
+            let ElectionSettings { namespace, name, .. } = &self.settings;
             tracing::warn!(%namespace, lease = %name, error = failure, "the lease is out of reach");
             self.last_failure = Some(failure);
         }

@@ -4,12 +4,12 @@
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use tokio::time::Instant;
 
-use super::Settings;
+use super::ElectionSettings;
 use super::record::promised;
 
 /// The next thing to do about the Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum LeaseStep {
     /// Nobody holds it, or its holder let it run out: become its holder.
     Take,
     /// It is ours: give a sign of life.
@@ -26,15 +26,15 @@ pub fn decide(
     lease: Option<&LeaseSpec>,
     observed_at: Instant,
     now: Instant,
-    settings: &Settings,
-) -> Step {
-    let Some(lease) = lease else { return Step::Take };
+    settings: &ElectionSettings,
+) -> LeaseStep {
+    let Some(lease) = lease else { return LeaseStep::Take };
     match lease.holder_identity.as_deref() {
-        None | Some("") => Step::Take,
-        Some(holder) if holder == settings.identity => Step::Renew,
+        None | Some("") => LeaseStep::Take,
+        Some(holder) if holder == settings.identity => LeaseStep::Renew,
         Some(_) => {
             let until = observed_at + promised(lease, settings);
-            if now < until { Step::Wait { until } } else { Step::Take }
+            if now < until { LeaseStep::Wait { until } } else { LeaseStep::Take }
         }
     }
 }
@@ -50,8 +50,8 @@ mod tests {
 
     const OURS: &str = "we";
 
-    fn settings() -> Settings {
-        Settings { identity: OURS.to_owned(), ..Settings::new("operator") }
+    fn settings() -> ElectionSettings {
+        ElectionSettings { identity: OURS.to_owned(), ..ElectionSettings::new("operator") }
     }
 
     fn held(by: Option<&str>, seconds: Option<i32>) -> LeaseSpec {
@@ -66,21 +66,21 @@ mod tests {
     fn each_state_of_a_lease_has_its_step() {
         let seen = Instant::now();
         let after = |seconds| seen + Duration::from_secs(seconds);
-        let wait = |seconds| Step::Wait { until: after(seconds) };
+        let wait = |seconds| LeaseStep::Wait { until: after(seconds) };
         let cases = [
-            ("never seen", None, 0, Step::Take),
-            ("no spec", Some(LeaseSpec::default()), 0, Step::Take),
-            ("no holder", Some(held(None, Some(15))), 0, Step::Take),
-            ("given back", Some(held(Some(""), Some(1))), 0, Step::Take),
-            ("ours", Some(held(Some(OURS), Some(15))), 0, Step::Renew),
-            ("ours, long run out", Some(held(Some(OURS), Some(15))), 99, Step::Renew),
+            ("never seen", None, 0, LeaseStep::Take),
+            ("no spec", Some(LeaseSpec::default()), 0, LeaseStep::Take),
+            ("no holder", Some(held(None, Some(15))), 0, LeaseStep::Take),
+            ("given back", Some(held(Some(""), Some(1))), 0, LeaseStep::Take),
+            ("ours", Some(held(Some(OURS), Some(15))), 0, LeaseStep::Renew),
+            ("ours, long run out", Some(held(Some(OURS), Some(15))), 99, LeaseStep::Renew),
             ("another's", Some(held(Some("they"), Some(15))), 0, wait(15)),
             ("another's, still", Some(held(Some("they"), Some(15))), 14, wait(15)),
-            ("another's, just run out", Some(held(Some("they"), Some(15))), 15, Step::Take),
+            ("another's, just run out", Some(held(Some("they"), Some(15))), 15, LeaseStep::Take),
             ("promised for longer", Some(held(Some("they"), Some(60))), 59, wait(60)),
-            ("promised for shorter", Some(held(Some("they"), Some(3))), 3, Step::Take),
+            ("promised for shorter", Some(held(Some("they"), Some(3))), 3, LeaseStep::Take),
             ("no duration: ours counts", Some(held(Some("they"), None)), 14, wait(15)),
-            ("no duration, run out", Some(held(Some("they"), None)), 15, Step::Take),
+            ("no duration, run out", Some(held(Some("they"), None)), 15, LeaseStep::Take),
             ("no such duration", Some(held(Some("they"), Some(-1))), 0, wait(15)),
             ("zero", Some(held(Some("they"), Some(0))), 0, wait(15)),
         ];
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn the_clock_of_the_holder_counts_for_nothing() {
         let seen = Instant::now();
-        let expected = Step::Wait { until: seen + Duration::from_secs(15) };
+        let expected = LeaseStep::Wait { until: seen + Duration::from_secs(15) };
         for renewed in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
             let lease =
                 LeaseSpec { renew_time: Some(MicroTime(renewed)), ..held(Some("they"), Some(15)) };

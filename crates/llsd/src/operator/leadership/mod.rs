@@ -20,13 +20,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 pub use campaign::campaign;
-pub use decide::{Step, decide};
+pub use decide::{LeaseStep, decide};
 pub use llsd_install::names::LEASE as LEASE_NAME;
 pub use thread::stand;
 
 /// Who stands for election, on which Lease, and how patiently.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ElectionSettings {
     pub namespace: String,
     pub name: String,
     /// Must differ between any two processes, also between one and its restart.
@@ -40,7 +40,7 @@ pub struct Settings {
     pub retry_period: Duration,
 }
 
-impl Settings {
+impl ElectionSettings {
     /// The Lease and the times of release 0.9, and an identity of this process alone.
     pub fn new(namespace: impl Into<String>) -> Self {
         Self {
@@ -164,6 +164,6 @@ mod tests {
 
     #[test]
     fn no_two_processes_share_an_identity() {
-        assert_ne!(Settings::new("a").identity, Settings::new("a").identity);
+        assert_ne!(ElectionSettings::new("a").identity, ElectionSettings::new("a").identity);
     }
 }

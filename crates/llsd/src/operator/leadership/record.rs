@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
-use super::Settings;
+use super::ElectionSettings;
 
 /// How long the others wait for the holder of this Lease.
-pub(super) fn promised(lease: &LeaseSpec, settings: &Settings) -> Duration {
+pub(super) fn promised(lease: &LeaseSpec, settings: &ElectionSettings) -> Duration {
     let seconds = lease.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     match seconds {
         None | Some(0) => settings.lease_duration,
@@ -19,7 +19,11 @@ pub(super) fn promised(lease: &LeaseSpec, settings: &Settings) -> Duration {
 }
 
 /// The Lease with us as its holder: renewed if we were that before, else taken.
-pub(super) fn held(last: Option<&LeaseSpec>, now: Timestamp, settings: &Settings) -> LeaseSpec {
+pub(super) fn held(
+    last: Option<&LeaseSpec>,
+    now: Timestamp,
+    settings: &ElectionSettings,
+) -> LeaseSpec {
     let was_ours = last
         .and_then(|last| last.holder_identity.as_deref())
         .is_some_and(|holder| holder == settings.identity);
@@ -76,8 +80,8 @@ fn whole_seconds(duration: Duration) -> i32 {
 mod tests {
     use super::*;
 
-    fn settings() -> Settings {
-        Settings { identity: "we".to_owned(), ..Settings::new("operator") }
+    fn settings() -> ElectionSettings {
+        ElectionSettings { identity: "we".to_owned(), ..ElectionSettings::new("operator") }
     }
 
     fn at(second: i64) -> Timestamp {

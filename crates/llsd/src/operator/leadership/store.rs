@@ -6,18 +6,18 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, PostParams};
 
-use super::Settings;
+use super::ElectionSettings;
 use crate::operator::bounded::{RequestError, bounded};
 
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct LeaseStore {
     api: Api<Lease>,
     name: String,
     patience: Duration,
 }
 
-impl Store {
-    pub(super) fn new(client: kube::Client, settings: &Settings) -> Self {
+impl LeaseStore {
+    pub(super) fn new(client: kube::Client, settings: &ElectionSettings) -> Self {
         Self {
             api: Api::namespaced(client, &settings.namespace),
             name: settings.name.clone(),

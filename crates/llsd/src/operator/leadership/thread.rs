@@ -6,13 +6,13 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::{Leadership, Settings, campaign};
+use super::{ElectionSettings, Leadership, campaign};
 
 /// Stands for election as [`campaign`] does, with a client and a runtime of its own; the second of the
 /// two completes when the campaign has ended.
 pub fn stand<E: From<io::Error>>(
     connect: impl FnOnce() -> Result<kube::Client, E>,
-    settings: Settings,
+    settings: ElectionSettings,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(Leadership, impl Future<Output = ()>), E> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -14,7 +14,7 @@ const STORAGE: &str = "v1alpha2";
 const ATTEMPTS: usize = 10;
 
 #[derive(Clone, Debug)]
-pub(super) struct Definition {
+pub(super) struct StoredDefinition {
     pub(super) storage: String,
     pub(super) stored: Vec<String>,
     /// Changes with every change of the definition.
@@ -27,7 +27,7 @@ fn api(client: &Client) -> Api<DynamicObject> {
     Api::all_with(client.clone(), &ApiResource::from_gvk(&kind))
 }
 
-impl Definition {
+impl StoredDefinition {
     pub(super) async fn fetch(client: &Client) -> Result<Self, MigrationError> {
         let found = api(client).get_opt(DEFINITION).await;
         let object = found

@@ -3,9 +3,9 @@
 use kube::Client;
 use serde::Serialize;
 
-use super::definition::Definition;
+use super::definition::StoredDefinition;
 use super::error::MigrationError;
-use super::objects::{self, Progress};
+use super::objects::{self, MigrationProgress};
 
 /// What a migration came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Migrated {
 /// nothing is read or written.
 pub async fn migrate_storage(
     client: &Client,
-    progress: impl Fn(Progress),
+    progress: impl Fn(MigrationProgress),
 ) -> Result<Migrated, MigrationError> {
     migrate(client, false, &progress).await
 }
@@ -31,7 +31,7 @@ pub async fn migrate_storage(
 /// Asks for everything and changes nothing: every write is a dry run.
 pub async fn rehearse(
     client: &Client,
-    progress: impl Fn(Progress),
+    progress: impl Fn(MigrationProgress),
 ) -> Result<Migrated, MigrationError> {
     migrate(client, true, &progress).await
 }
@@ -39,15 +39,15 @@ pub async fn rehearse(
 async fn migrate(
     client: &Client,
     dry_run: bool,
-    progress: &impl Fn(Progress),
+    progress: &impl Fn(MigrationProgress),
 ) -> Result<Migrated, MigrationError> {
-    let definition = Definition::fetch(client).await?;
+    let definition = StoredDefinition::fetch(client).await?;
     let retired = definition.older();
     if retired.is_empty() {
         return Ok(Migrated::default());
     }
     let storage = definition.storage.clone();
-    progress(Progress::Begun { stored: definition.stored.clone(), storage });
+    progress(MigrationProgress::Begun { stored: definition.stored.clone(), storage });
     let written = objects::write_back(client, &definition.storage, dry_run, progress).await?;
     if !written.refused.is_empty() {
         return Err(MigrationError::Refused { objects: written.refused, written: written.objects });

@@ -17,5 +17,5 @@ mod until_done;
 
 pub use error::{MigrationError, Refusal};
 pub use migration::{Migrated, migrate_storage, rehearse};
-pub use objects::Progress;
+pub use objects::MigrationProgress;
 pub use until_done::migrate_until_done;

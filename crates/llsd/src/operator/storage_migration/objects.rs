@@ -17,7 +17,7 @@ const LISTS: usize = 5;
 
 /// How far a migration is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum MigrationProgress {
     /// These versions may be in storage; all objects are written as `storage`.
     Begun { stored: Vec<String>, storage: String },
     /// This many objects were written; about as many remain, where the API server says so.
@@ -43,7 +43,7 @@ pub(super) async fn write_back(
     client: &Client,
     version: &str,
     dry_run: bool,
-    progress: &impl Fn(Progress),
+    progress: &impl Fn(MigrationProgress),
 ) -> Result<Written, MigrationError> {
     let mut lists = 1;
     loop {
@@ -58,7 +58,7 @@ async fn all(
     client: &Client,
     version: &str,
     dry_run: bool,
-    progress: &impl Fn(Progress),
+    progress: &impl Fn(MigrationProgress),
 ) -> Result<Written, MigrationError> {
     let resource = resource(version);
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
@@ -75,12 +75,12 @@ async fn all(
         for object in page.items {
             let fate = one(client, &resource, object, dry_run).await?;
             if let Fate::Refused(refusal) = &fate {
-                progress(Progress::Refused(refusal.clone()));
+                progress(MigrationProgress::Refused(refusal.clone()));
             }
             written.count(fate);
         }
         let remaining = page.metadata.remaining_item_count;
-        progress(Progress::Written { objects: written.objects, remaining });
+        progress(MigrationProgress::Written { objects: written.objects, remaining });
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
             None => return Ok(written),

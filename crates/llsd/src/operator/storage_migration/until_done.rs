@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::Client;
 
-use super::definition::Definition;
+use super::definition::StoredDefinition;
 use super::error::{MigrationError, Refusal};
 use super::migration::{Migrated, migrate_storage};
 use super::objects::write_back_refused;
@@ -67,7 +67,7 @@ struct Rest {
 }
 
 async fn attempt(client: &Client, rest: &mut Option<Rest>) -> Result<Migrated, MigrationError> {
-    let generation = Definition::fetch(client).await?.generation;
+    let generation = StoredDefinition::fetch(client).await?.generation;
     let known = rest.as_ref().filter(|rest| rest.generation == generation);
     let result = match known {
         Some(known) => finish(client, &known.refused).await,
@@ -81,7 +81,7 @@ async fn attempt(client: &Client, rest: &mut Option<Rest>) -> Result<Migrated, M
 
 /// Writes what was refused before, and retires the older versions if all of it is taken now.
 async fn finish(client: &Client, refused: &[Refusal]) -> Result<Migrated, MigrationError> {
-    let definition = Definition::fetch(client).await?;
+    let definition = StoredDefinition::fetch(client).await?;
     let retired = definition.older();
     if retired.is_empty() {
         return Ok(Migrated::default());

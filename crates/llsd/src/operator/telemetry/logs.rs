@@ -18,11 +18,11 @@ use super::traces::{self, Traces};
 /// How a line of the log looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// One JSON object per line, for machines.
+    // For people. Not a doc comment, which would become part of the flag's help.
+    Text,
+    // One JSON object per line, for machines.
     #[default]
     Json,
-    /// For people.
-    Text,
 }
 
 /// Why there is no log.

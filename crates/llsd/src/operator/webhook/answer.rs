@@ -10,13 +10,13 @@ use crate::operator::telemetry::Call;
 
 /// An answer of JSON.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct JsonAnswer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
     pub(super) call: Call,
 }
 
-impl Answer {
+impl JsonAnswer {
     /// For what is no review: there is no uid to answer to.
     pub(super) fn no_review(message: &str) -> Self {
         Self::plain(StatusCode::BAD_REQUEST, message, Call::NoReview)
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for JsonAnswer {
     fn into_response(self) -> Response {
         (self.status, [(CONTENT_TYPE, "application/json")], self.body).into_response()
     }

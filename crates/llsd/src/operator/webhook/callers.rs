@@ -33,12 +33,12 @@ pub enum Caller {
 pub struct Callers {
     file: PathBuf,
     provider: Arc<CryptoProvider>,
-    read: RwLock<Read>,
+    read: RwLock<AuthorityFile>,
 }
 
 /// What was read last.
 #[derive(Default)]
-struct Read {
+struct AuthorityFile {
     text: Vec<u8>,
     authority: Option<Arc<dyn ClientCertVerifier>>,
     failure: Option<String>,
@@ -100,7 +100,7 @@ impl Callers {
         match text.map_err(Unusable::from).and_then(|text| Ok((self.authority(&text)?, text))) {
             Ok((authority, text)) => {
                 tracing::info!(file = %self.file.display(), "callers of the webhooks are known by it");
-                *read = Read { text, authority: Some(authority), failure: None };
+                *read = AuthorityFile { text, authority: Some(authority), failure: None };
             }
             Err(unusable) => {
                 let failure = Some(unusable.to_string());

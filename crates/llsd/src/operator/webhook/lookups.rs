@@ -15,13 +15,13 @@ const AT_ONCE: usize = 4;
 
 /// Looks at the cluster. Clones share the bound.
 #[derive(Clone)]
-pub struct Lookups {
+pub struct ClusterLookups {
     pub(super) client: Client,
     pub(super) callers: Arc<Callers>,
     at_once: Arc<Semaphore>,
 }
 
-impl Lookups {
+impl ClusterLookups {
     pub fn new(client: Client, callers: Arc<Callers>) -> Self {
         Self { client, callers, at_once: Arc::new(Semaphore::new(AT_ONCE)) }
     }
@@ -36,7 +36,7 @@ impl Lookups {
     }
 }
 
-impl fmt::Debug for Lookups {
+impl fmt::Debug for ClusterLookups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lookups").field("callers", &self.callers).finish_non_exhaustive()
     }

@@ -20,7 +20,7 @@ use llsd_plan::releases::Distribution;
 use crate::operator::telemetry::Metrics;
 
 pub use callers::{Caller, Callers};
-pub use lookups::Lookups;
+pub use lookups::ClusterLookups;
 pub use serve::serve;
 
 /// The names that `distribution.name` may have at this moment.
@@ -32,7 +32,7 @@ pub struct Webhooks {
     pub metrics: Metrics,
     /// To see whether what a resource refers to exists, for callers that are known; without it there
     /// are no warnings about that.
-    pub lookups: Option<Lookups>,
+    pub lookups: Option<ClusterLookups>,
     pub distributions: DistributionNames,
 }
 

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use super::answer::Answer;
+use super::answer::JsonAnswer;
 use super::body::{Received, Room};
 use super::callers::Caller;
 use super::connections::{Connections, Terms};
@@ -107,10 +107,10 @@ async fn convert_review(State(serving): State<Serving>, body: Body) -> Response 
 }
 
 /// Converts a review. CPU work of up to a second for a full page of large objects.
-fn converted(body: &[u8]) -> Answer {
+fn converted(body: &[u8]) -> JsonAnswer {
     match review::answer(body) {
-        Ok(answer) => Answer { status: StatusCode::OK, body: answer, call: Call::Answered },
-        Err(refused) => Answer::no_review(&refused.to_string()),
+        Ok(answer) => JsonAnswer { status: StatusCode::OK, body: answer, call: Call::Answered },
+        Err(refused) => JsonAnswer::no_review(&refused.to_string()),
     }
 }
 
@@ -143,22 +143,22 @@ impl Serving {
         path: &'static str,
         limit: Duration,
         body: Body,
-        work: impl AsyncFnOnce(Received) -> Result<Answer, JoinError>,
+        work: impl AsyncFnOnce(Received) -> Result<JsonAnswer, JoinError>,
     ) -> Response {
         let began = Instant::now();
         let answered = timeout(limit, async {
             let received = match self.room.receive(body).await {
                 Ok(received) => received,
-                Err(why) => return Answer::unread(why),
+                Err(why) => return JsonAnswer::unread(why),
             };
-            let Ok(_turn) = self.at_once.acquire().await else { return Answer::busy() };
+            let Ok(_turn) = self.at_once.acquire().await else { return JsonAnswer::busy() };
             work(received).await.unwrap_or_else(|failure| {
                 // The panic itself is in the log already, without what was sent.
                 tracing::error!(path, panicked = failure.is_panic(), "a webhook call failed");
-                Answer::plain(StatusCode::INTERNAL_SERVER_ERROR, "this is a bug", Call::Bug)
+                JsonAnswer::plain(StatusCode::INTERNAL_SERVER_ERROR, "this is a bug", Call::Bug)
             })
         });
-        let answer = answered.await.unwrap_or_else(|_| Answer::busy());
+        let answer = answered.await.unwrap_or_else(|_| JsonAnswer::busy());
         self.webhooks.metrics.webhook_call(path, answer.call, began.elapsed().as_secs_f64());
         answer.into_response()
     }

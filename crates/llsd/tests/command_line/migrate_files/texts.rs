@@ -1,7 +1,7 @@
 //! The text around the fields: comments, documents, quotes, line ends.
 
 use super::{migrated, rendered};
-use crate::support::{read, run};
+use crate::support::{parse_documents, run};
 
 const COMMENTED: &str = "\
 # A server for the demo.
@@ -177,12 +177,12 @@ kind: LlamaStackDistribution
 metadata: {name: demo}
 spec: {server: {distribution: {name: starter}, containerSpec: {port: 9000}}}
 ";
-    let json = serde_json::to_string_pretty(&read(yaml)[0]).unwrap();
+    let json = serde_json::to_string_pretty(&parse_documents(yaml)[0]).unwrap();
     let both = format!("{json}\n{json}\n");
     let out = migrated(&both).stdout;
     assert!(out.starts_with("apiVersion: llamastack.io/v1alpha2\n"), "{out}");
-    assert_eq!(read(&out).len(), 2);
-    assert_eq!(read(&migrated(yaml).stdout)[0], read(&out)[0]);
+    assert_eq!(parse_documents(&out).len(), 2);
+    assert_eq!(parse_documents(&migrated(yaml).stdout)[0], parse_documents(&out)[0]);
     assert_eq!(migrated(&out).stdout, out);
 }
 
@@ -193,7 +193,7 @@ fn several_files_become_one_stream() {
     let two = files.add("two.yaml", "apiVersion: llamastack.io/v1alpha1\nkind: LlamaStackDistribution\nmetadata: {name: two}\nspec: {server: {distribution: {name: starter}}}");
     let out = run(&["migrate", "-f", &one, "-f", &two], "");
     assert_eq!(out.code, 0, "{}", out.stderr);
-    assert_eq!(read(&out.stdout).len(), 3);
+    assert_eq!(parse_documents(&out.stdout).len(), 3);
     assert!(out.stdout.starts_with(EXPECTED), "{}", out.stdout);
 }
 

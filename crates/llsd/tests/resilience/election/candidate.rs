@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use llsd::operator::leadership::{Leadership, Settings, campaign};
+use llsd::operator::leadership::{ElectionSettings, Leadership, campaign};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    pub fn start(client: kube::Client, settings: Settings) -> Self {
+    pub fn start(client: kube::Client, settings: ElectionSettings) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async {
             let _ = stopped.await;

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::Api;
-use llsd::operator::leadership::{LEASE_NAME, Settings};
+use llsd::operator::leadership::{ElectionSettings, LEASE_NAME};
 
 pub use candidate::{Candidate, overlap};
 pub use link::Link;
 
 /// Shorter than in earnest, with the same proportions.
-pub fn hasty(namespace: &str, identity: &str) -> Settings {
-    Settings {
+pub fn hasty(namespace: &str, identity: &str) -> ElectionSettings {
+    ElectionSettings {
         identity: identity.to_owned(),
         lease_duration: Duration::from_secs(4),
         renew_deadline: Duration::from_millis(2600),
         retry_period: Duration::from_millis(500),
-        ..Settings::new(namespace)
+        ..ElectionSettings::new(namespace)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
-    self, Answer, By, Caller, Outcome, Policies, Request, RuleDecision, decide_resource,
+    self, Answer, Caller, DecidedBy, Outcome, Policies, Request, RuleDecision, decide_resource,
 };
 use llsd_plan::releases::{Release as Row, Releases};
 use llsd_testkit::{Decided, Release};
@@ -91,8 +91,8 @@ fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
     };
     // The operator's own rule stands before all others.
     let route = match verdict.by {
-        By::OpenPaths => Some(0),
-        By::Rule(index) => Some(index + 1),
+        DecidedBy::OpenPaths => Some(0),
+        DecidedBy::Rule(index) => Some(index + 1),
         _ => None,
     };
     let status = match verdict.outcome {
@@ -105,7 +105,7 @@ fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
         None => (None, None),
         Some(RuleDecision { outcome: Outcome::Unsure, .. }) => return None,
         Some(RuleDecision { outcome, by }) => {
-            let rule = if let By::Rule(index) = by { Some(index) } else { None };
+            let rule = if let DecidedBy::Rule(index) = by { Some(index) } else { None };
             (Some(outcome == Outcome::Allowed), rule)
         }
     };

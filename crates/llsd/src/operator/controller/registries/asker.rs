@@ -10,7 +10,7 @@ use super::pull_credentials::PullCredentials;
 use crate::operator::telemetry::{Lookup, Metrics};
 
 /// What a registry answers.
-pub type Found = Result<Arc<Image>, Error>;
+pub type ImageFound = Result<Arc<Image>, Error>;
 
 /// Whom to ask, and as whom.
 #[derive(Clone, Debug)]
@@ -31,14 +31,14 @@ impl Credentials for Asker {
 
 impl Asker {
     /// What it was told before.
-    pub async fn recall(&self, image: &Reference, age: Duration) -> Option<Found> {
+    pub async fn recall(&self, image: &Reference, age: Duration) -> Option<ImageFound> {
         let recalled = self.registry.recall_with(image, self.wanted, self, age).await?;
         self.count(image, recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
         Some(recalled)
     }
 
     /// What the registry says now.
-    pub async fn find(&self, image: &Reference) -> Found {
+    pub async fn find(&self, image: &Reference) -> ImageFound {
         let found = self.registry.find_with(image, self.wanted, self).await;
         self.count(image, found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
         found

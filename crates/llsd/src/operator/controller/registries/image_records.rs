@@ -14,10 +14,10 @@ const FORGED: usize = 10_000;
 
 /// The records that are known, by their hash. Resources of one image have the same.
 #[derive(Debug, Default)]
-pub struct ImageRecords(Mutex<Known>);
+pub struct ImageRecords(Mutex<KnownRecords>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownRecords {
     records: HashMap<Box<str>, Arc<ImageRecord>>,
     bytes: usize,
     /// Objects, by uid, that hold something else than what was kept under their hash.
@@ -57,7 +57,7 @@ impl ImageRecords {
         self.lock().forged.contains(&live.uid)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownRecords> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

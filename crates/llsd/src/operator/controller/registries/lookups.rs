@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::asker::{Asker, Found};
+use super::asker::{Asker, ImageFound};
 use crate::operator::controller::state::queue::Queue;
 use crate::operator::controller::state::turns::Turns;
 
@@ -32,7 +32,7 @@ const KEPT: Duration = Duration::from_mins(5);
 /// What is known of a question.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    Known(Found),
+    Known(ImageFound),
     /// The registry is being asked, for so long.
     Awaited(Duration),
 }
@@ -49,10 +49,10 @@ pub struct Lookups {
     queue: Arc<Queue>,
 }
 
-type Questions = HashMap<Key, HashMap<Asked, Question>>;
+type Questions = HashMap<Key, HashMap<ImageQuestion, Question>>;
 
 /// An image, and what is looked for in it.
-type Asked = (Reference, Wanted);
+type ImageQuestion = (Reference, Wanted);
 
 #[derive(Debug)]
 struct Question {
@@ -60,7 +60,7 @@ struct Question {
     since: Instant,
     /// Nobody waits for the answer any more, so it has to wake the resource.
     wakes: bool,
-    answer: Option<Found>,
+    answer: Option<ImageFound>,
     answered: Arc<Notify>,
 }
 
@@ -105,7 +105,7 @@ impl Lookups {
         asker: &Asker,
         image: &Reference,
         age: Duration,
-    ) -> Option<Found> {
+    ) -> Option<ImageFound> {
         let asked = (image.clone(), asker.wanted);
         if let Some(Answer::Known(known)) = self.known(key, &asked) {
             return Some(known);
@@ -119,7 +119,7 @@ impl Lookups {
     }
 
     /// What was said before. Even that may take long, where a plugin has to tell the credentials.
-    async fn recall(&self, asker: &Asker, image: &Reference, age: Duration) -> Option<Found> {
+    async fn recall(&self, asker: &Asker, image: &Reference, age: Duration) -> Option<ImageFound> {
         timeout(self.patience, asker.recall(image, age)).await.ok().flatten()
     }
 
@@ -134,7 +134,7 @@ impl Lookups {
         self.keep(key, |(image, _), _| images.contains(image));
     }
 
-    fn keep(&self, key: &Key, is_kept: impl Fn(&Asked, &Question) -> bool) {
+    fn keep(&self, key: &Key, is_kept: impl Fn(&ImageQuestion, &Question) -> bool) {
         let mut questions = self.lock();
         if let Some(own) = questions.get_mut(key) {
             own.retain(|asked, question| is_kept(asked, question));
@@ -145,7 +145,7 @@ impl Lookups {
     }
 
     /// Asks, unless that is under way.
-    fn start(self: &Arc<Self>, key: &Key, asker: &Asker, asked: &Asked) -> Arc<Notify> {
+    fn start(self: &Arc<Self>, key: &Key, asker: &Asker, asked: &ImageQuestion) -> Arc<Notify> {
         let mut questions = self.lock();
         // Answers for resources that are gone.
         questions.retain(|_, own| {
@@ -188,7 +188,7 @@ impl Lookups {
         answered
     }
 
-    fn answer(&self, key: &Key, asked: &Asked, found: Found) {
+    fn answer(&self, key: &Key, asked: &ImageQuestion, found: ImageFound) {
         let mut questions = self.lock();
         let question = questions.get_mut(key).and_then(|own| own.get_mut(asked));
         let Some(question) = question else { return };
@@ -202,7 +202,7 @@ impl Lookups {
         }
     }
 
-    fn known(&self, key: &Key, asked: &Asked) -> Option<Answer> {
+    fn known(&self, key: &Key, asked: &ImageQuestion) -> Option<Answer> {
         let questions = self.lock();
         let question = questions.get(key)?.get(asked).filter(|question| !question.is_outdated())?;
         Some(match &question.answer {
@@ -211,12 +211,12 @@ impl Lookups {
         })
     }
 
-    fn is_asked(&self, key: &Key, asked: &Asked) -> bool {
+    fn is_asked(&self, key: &Key, asked: &ImageQuestion) -> bool {
         self.lock().get(key).is_some_and(|own| own.contains_key(asked))
     }
 
     /// The answer, or from now on it wakes the resource.
-    fn known_or_wakes(&self, key: &Key, asked: &Asked) -> Answer {
+    fn known_or_wakes(&self, key: &Key, asked: &ImageQuestion) -> Answer {
         let mut questions = self.lock();
         let question = questions.get_mut(key).and_then(|own| own.get_mut(asked));
         let Some(question) = question else { return Answer::Awaited(Duration::ZERO) };

@@ -13,7 +13,7 @@ pub(super) type Address = (Arc<str>, Box<str>);
 pub(super) type Keys = BTreeMap<String, SecretKeyFacts>;
 
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownSecret {
     pub(super) read: Instant,
     pub(super) users: HashSet<Key>,
     /// Hashes of the values by key; `None` while the Secret is missing.
@@ -26,7 +26,7 @@ pub(super) struct Known {
     pub(super) own: Option<Own>,
 }
 
-impl Known {
+impl KnownSecret {
     /// Nobody refers to it yet.
     pub(super) fn new() -> Self {
         Self {

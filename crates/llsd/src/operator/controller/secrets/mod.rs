@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::operator::controller::secrets::hash_key::HashKey;
 use crate::operator::controller::state::api_error::safe_message;
 use crate::operator::controller::state::rights::Rights;
-use known::{Address, Keys, Known, Own};
+use known::{Address, Keys, KnownSecret, Own};
 use values::{SecretsRead, add_connection, hashes, wanted_keys};
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
@@ -34,7 +34,7 @@ pub struct Secrets {
     key: HashKey,
     refresh: Duration,
     rights: Rights,
-    known: Mutex<HashMap<Address, Known>>,
+    known: Mutex<HashMap<Address, KnownSecret>>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
 }
@@ -102,7 +102,7 @@ impl Secrets {
         let Some(name) = name else { return };
         let mut known = self.lock();
         let address = (owner.namespace.clone(), name.into());
-        let entry = known.entry(address).or_insert_with(Known::new);
+        let entry = known.entry(address).or_insert_with(KnownSecret::new);
         entry.users.insert(owner.clone());
         entry.own.get_or_insert(Own::NotRead);
     }
@@ -183,7 +183,7 @@ impl Secrets {
         }
     }
 
-    fn is_due(&self, known: &Known, waiting: &HashSet<Key>) -> bool {
+    fn is_due(&self, known: &KnownSecret, waiting: &HashSet<Key>) -> bool {
         let awaited = || known.users.iter().any(|user| waiting.contains(user));
         let soon = known.hashes.is_none()
             || known.forbidden.is_some()
@@ -218,7 +218,7 @@ impl Secrets {
         }
         let entry = known
             .entry(address)
-            .or_insert_with(|| Known { hashes: hashes.clone(), ..Known::new() });
+            .or_insert_with(|| KnownSecret { hashes: hashes.clone(), ..KnownSecret::new() });
         entry.read = Instant::now();
         let was_forbidden = entry.forbidden.take().is_some();
         entry.certificate = certificate.map(|pem| pem.0.clone().into());
@@ -250,7 +250,7 @@ impl Secrets {
         if user.is_none() && !known.contains_key(&address) {
             return Vec::new();
         }
-        let entry = known.entry(address).or_insert_with(Known::new);
+        let entry = known.entry(address).or_insert_with(KnownSecret::new);
         entry.read = Instant::now();
         entry.users.extend(user.cloned());
         let is_news = entry.forbidden.replace(why.into()).is_none();
@@ -268,7 +268,7 @@ impl Secrets {
         }
     }
 
-    fn forget_other_uses(&self, key: &Key, is_used: impl Fn(&str, &Known) -> bool) {
+    fn forget_other_uses(&self, key: &Key, is_used: impl Fn(&str, &KnownSecret) -> bool) {
         self.lock().retain(|(namespace, name), known| {
             if *namespace == key.namespace && !is_used(name, known) {
                 known.users.remove(key);
@@ -281,7 +281,7 @@ impl Secrets {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Address, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Address, KnownSecret>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

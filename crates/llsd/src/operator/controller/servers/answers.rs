@@ -28,13 +28,13 @@ const FAILURES_TOLD: u32 = 2;
 pub struct Servers {
     schedule: Queue,
     turns: Turns,
-    known: Mutex<Known>,
+    known: Mutex<KnownServers>,
     /// How often a server that answers is asked.
     poll: Duration,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownServers {
     servers: HashMap<Key, Asked>,
     /// Answers by their hash: most servers of one distribution say the same.
     answers: HashMap<u64, Weak<ServerAnswer>>,
@@ -142,12 +142,12 @@ impl Servers {
         is_news
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownServers> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl KnownServers {
     /// Takes in an answer; whether it is news, and when to ask again.
     fn take_in(
         &mut self,

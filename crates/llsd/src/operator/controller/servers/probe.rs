@@ -27,7 +27,7 @@ pub struct ServerProbe {
 }
 
 #[derive(Deserialize)]
-struct Health {
+struct HealthResponse {
     #[serde(default)]
     status: String,
 }
@@ -125,11 +125,11 @@ async fn ask(
     url: &str,
     asks_callers: bool,
 ) -> Result<Answers, ServerAnswer> {
-    let health = match get::<Health>(client, &format!("{url}/v1/health")).await {
+    let health = match get::<HealthResponse>(client, &format!("{url}/v1/health")).await {
         Ok(health) if health.status.eq_ignore_ascii_case("ok") => Ok(()),
         Ok(health) => Err(format!("the server says {}", word(&health.status))),
-        Err(Failure::Answer(why)) => Err(why),
-        Err(Failure::Reach(trouble)) => return Err(trouble),
+        Err(ProbeFailure::Answer(why)) => Err(why),
+        Err(ProbeFailure::Reach(trouble)) => return Err(trouble),
     };
     let version = get::<Version>(client, &format!("{url}/v1/version")).await.ok();
     let providers = if asks_callers {
@@ -165,30 +165,30 @@ fn bounded(text: &str) -> String {
     text.chars().take(512).collect()
 }
 
-enum Failure {
+enum ProbeFailure {
     /// Nobody answered, or nobody who can be believed.
     Reach(ServerAnswer),
     /// Something answered, and not as a server should.
     Answer(String),
 }
 
-async fn get<T: DeserializeOwned>(client: &reqwest::Client, url: &str) -> Result<T, Failure> {
+async fn get<T: DeserializeOwned>(client: &reqwest::Client, url: &str) -> Result<T, ProbeFailure> {
     // Without the address: the status shows it already, and without it the message is the same
     // each time.
-    let reach = |error: reqwest::Error| Failure::Reach(reason(&error));
+    let reach = |error: reqwest::Error| ProbeFailure::Reach(reason(&error));
     let mut response = client.get(url).send().await.map_err(reach)?;
     let status = response.status();
     if !status.is_success() {
-        return Err(Failure::Answer(format!("HTTP {}", status.as_u16())));
+        return Err(ProbeFailure::Answer(format!("HTTP {}", status.as_u16())));
     }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(reach)? {
         body.extend_from_slice(&chunk);
         if body.len() > SIZE_LIMIT {
-            return Err(Failure::Answer("the answer is too large".to_owned()));
+            return Err(ProbeFailure::Answer("the answer is too large".to_owned()));
         }
     }
-    let unclear = |_| Failure::Answer("the answer cannot be understood".to_owned());
+    let unclear = |_| ProbeFailure::Answer("the answer cannot be understood".to_owned());
     serde_json::from_slice(&body).map_err(unclear)
 }
 

@@ -31,19 +31,19 @@ const RETRY: Backoff =
 
 #[derive(Debug, Default)]
 pub struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     due: BTreeSet<(Instant, Key)>,
     slots: HashMap<Key, Slot>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// When it is due; it then also stands in `State::due`.
+    /// When it is due; it then also stands in `QueueState::due`.
     due: Option<Instant>,
     in_flight: bool,
     /// Since when something waits to be looked at.
@@ -141,12 +141,12 @@ impl Queue {
         since.chain(due).min().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn schedule(&mut self, key: &Key, at: Instant) {
         let slot = self.slots.entry(key.clone()).or_default();
         if slot.in_flight {

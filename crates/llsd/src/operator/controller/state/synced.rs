@@ -12,7 +12,7 @@ use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum WatchState {
     /// Its first list is not in yet.
     Starting,
     InSync,
@@ -29,7 +29,7 @@ type Place = (Watched, Part);
 /// most memory that the operator ever takes.
 #[derive(Debug)]
 pub struct Synced {
-    states: Mutex<HashMap<Place, State>>,
+    states: Mutex<HashMap<Place, WatchState>>,
     changed: Notify,
     turn: Arc<Semaphore>,
     metrics: Metrics,
@@ -50,7 +50,7 @@ impl Synced {
     /// One more watch.
     pub fn expect(self: &Arc<Self>, watched: Watched, part: &Part) -> Watch {
         let place = (watched, part.clone());
-        self.set(&place, State::Starting);
+        self.set(&place, WatchState::Starting);
         Watch { synced: Arc::clone(self), place, turn: None }
     }
 
@@ -66,7 +66,7 @@ impl Synced {
     pub async fn settled(&self) {
         loop {
             let changed = self.changed.notified();
-            if !self.lock().values().any(|state| *state == State::Starting) {
+            if !self.lock().values().any(|state| *state == WatchState::Starting) {
                 return;
             }
             changed.await;
@@ -75,30 +75,30 @@ impl Synced {
 
     /// Whether a watch shows what is there in a namespace.
     pub fn is_in_sync(&self, watched: Watched, namespace: &str) -> bool {
-        self.state(watched, namespace) == Some(State::InSync)
+        self.state(watched, namespace) == Some(WatchState::InSync)
     }
 
     /// Whether any watch is in trouble, wherever.
     pub fn is_troubled(&self) -> bool {
-        self.lock().values().any(|state| matches!(state, State::Troubled { .. }))
+        self.lock().values().any(|state| matches!(state, WatchState::Troubled { .. }))
     }
 
     /// What keeps a watch from showing what is there in a namespace.
     pub fn trouble(&self, watched: Watched, namespace: &str) -> Option<Trouble> {
         match self.state(watched, namespace) {
-            Some(State::Troubled { trouble, .. }) => Some(trouble),
-            Some(State::Starting | State::InSync) | None => None,
+            Some(WatchState::Troubled { trouble, .. }) => Some(trouble),
+            Some(WatchState::Starting | WatchState::InSync) | None => None,
         }
     }
 
-    fn state(&self, watched: Watched, namespace: &str) -> Option<State> {
+    fn state(&self, watched: Watched, namespace: &str) -> Option<WatchState> {
         let states = self.lock();
         let whole = states.get(&(watched, Part::Cluster));
         whole.or_else(|| states.get(&(watched, Part::Namespace(namespace.to_owned())))).cloned()
     }
 
     /// The state that was there before.
-    fn set(&self, place: &Place, state: State) -> Option<State> {
+    fn set(&self, place: &Place, state: WatchState) -> Option<WatchState> {
         let before = self.lock().insert(place.clone(), state);
         self.tell(place.0);
         self.changed.notify_waiters();
@@ -109,31 +109,31 @@ impl Synced {
         let states = self.lock();
         let plural = watched.plural();
         let of_plural = states.iter().filter(|((known, _), _)| known.plural() == plural);
-        let out = of_plural.filter(|(_, state)| **state != State::InSync).count();
+        let out = of_plural.filter(|(_, state)| **state != WatchState::InSync).count();
         self.metrics.watches_out_of_sync(plural, out);
         if watched == Watched::Resources {
             self.ready.set_blind(blind(&states));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, State>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, WatchState>> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Why no resource at all can be seen; nothing while one namespace can be. Only a refusal counts: a
 /// list that fails may fail because conversion does, which this replica must go on serving.
-fn blind(states: &HashMap<Place, State>) -> Option<String> {
+fn blind(states: &HashMap<Place, WatchState>) -> Option<String> {
     let own = states.iter().filter(|((watched, _), _)| *watched == Watched::Resources);
     let refusals: Option<Vec<String>> = own
         .map(|(_, state)| match state {
-            State::Troubled { trouble: Trouble::Forbidden(why), .. } => Some(why.clone()),
-            State::Troubled { trouble: Trouble::NotServed, .. } => {
+            WatchState::Troubled { trouble: Trouble::Forbidden(why), .. } => Some(why.clone()),
+            WatchState::Troubled { trouble: Trouble::NotServed, .. } => {
                 Some("the cluster has no LlamaStackDistribution".to_owned())
             }
-            State::Troubled { trouble: Trouble::NotAnswering(_), .. }
-            | State::Starting
-            | State::InSync => None,
+            WatchState::Troubled { trouble: Trouble::NotAnswering(_), .. }
+            | WatchState::Starting
+            | WatchState::InSync => None,
         })
         .collect();
     refusals?.into_iter().min()
@@ -162,25 +162,25 @@ impl Watch {
     }
 
     pub fn is_troubled(&self) -> bool {
-        matches!(self.state(), Some(State::Troubled { .. }))
+        matches!(self.state(), Some(WatchState::Troubled { .. }))
     }
 
     pub fn has_synced(&self) -> bool {
         match self.state() {
-            Some(State::InSync) => true,
-            Some(State::Troubled { has_synced, .. }) => has_synced,
-            Some(State::Starting) | None => false,
+            Some(WatchState::InSync) => true,
+            Some(WatchState::Troubled { has_synced, .. }) => has_synced,
+            Some(WatchState::Starting) | None => false,
         }
     }
 
     /// It shows what is there; whether a trouble is over with that.
     pub fn in_sync(&mut self) -> bool {
         self.turn = None;
-        if self.state() == Some(State::InSync) {
+        if self.state() == Some(WatchState::InSync) {
             return false;
         }
-        let before = self.synced.set(&self.place, State::InSync);
-        let is_over = matches!(before, Some(State::Troubled { .. }));
+        let before = self.synced.set(&self.place, WatchState::InSync);
+        let is_over = matches!(before, Some(WatchState::Troubled { .. }));
         if is_over {
             let (watched, part) = &self.place;
             tracing::info!(resource = watched.plural(), %part, "a watch is up to date again");
@@ -192,19 +192,19 @@ impl Watch {
     pub fn failed(&mut self, trouble: Trouble) -> bool {
         self.turn = None;
         let is_news = match self.state() {
-            Some(State::Troubled { trouble: before, .. }) => !before.is_same_kind_as(&trouble),
-            Some(State::Starting | State::InSync) | None => true,
+            Some(WatchState::Troubled { trouble: before, .. }) => !before.is_same_kind_as(&trouble),
+            Some(WatchState::Starting | WatchState::InSync) | None => true,
         };
         if is_news {
             let (watched, part) = (self.place.0.plural(), &self.place.1);
             tracing::warn!(resource = watched, %part, why = %trouble, "a watch is not up to date");
         }
         let has_synced = self.has_synced();
-        self.synced.set(&self.place, State::Troubled { trouble, has_synced });
+        self.synced.set(&self.place, WatchState::Troubled { trouble, has_synced });
         is_news
     }
 
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<WatchState> {
         self.synced.lock().get(&self.place).cloned()
     }
 }

@@ -9,22 +9,22 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use super::super::results::Condition;
 
-type Labels = [(&'static str, &'static str); 3];
+type ConditionLabels = [(&'static str, &'static str); 3];
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions {
-    family: Family<Labels, Gauge>,
-    shown: Arc<Mutex<BTreeMap<Labels, usize>>>,
+    family: Family<ConditionLabels, Gauge>,
+    shown: Arc<Mutex<BTreeMap<ConditionLabels, usize>>>,
 }
 
 impl Conditions {
-    pub(super) fn family(&self) -> &Family<Labels, Gauge> {
+    pub(super) fn family(&self) -> &Family<ConditionLabels, Gauge> {
         &self.family
     }
 
     /// What stays is never gone in between, whoever reads meanwhile.
     pub(super) fn set(&self, all: impl IntoIterator<Item = Condition>) {
-        let mut counts = BTreeMap::<Labels, usize>::new();
+        let mut counts = BTreeMap::<ConditionLabels, usize>::new();
         for condition in all {
             *counts.entry(labels(condition)).or_default() += 1;
         }
@@ -40,7 +40,7 @@ impl Conditions {
     }
 }
 
-fn labels(condition: Condition) -> Labels {
+fn labels(condition: Condition) -> ConditionLabels {
     let Condition { kind, truth, reason } = condition;
     [("condition", kind.as_str()), ("status", truth.name()), ("reason", reason.as_str())]
 }

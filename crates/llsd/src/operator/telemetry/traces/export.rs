@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{sleep, timeout};
 
 use super::otlp;
-use super::span::Ended;
+use super::span::EndedSpan;
 
 /// How many are sent at once, and how long the first of them waits.
 const AT_ONCE: usize = 512;
@@ -45,12 +45,12 @@ impl FromStr for Endpoint {
 pub struct Exporter {
     endpoint: Endpoint,
     instance: String,
-    ended: Receiver<Ended>,
+    ended: Receiver<EndedSpan>,
     last_failure: Option<String>,
 }
 
 impl Exporter {
-    pub(super) fn new(endpoint: Endpoint, instance: &str, ended: Receiver<Ended>) -> Self {
+    pub(super) fn new(endpoint: Endpoint, instance: &str, ended: Receiver<EndedSpan>) -> Self {
         Self { endpoint, instance: instance.to_owned(), ended, last_failure: None }
     }
 
@@ -78,7 +78,7 @@ impl Exporter {
         }
     }
 
-    async fn send(&self, client: &Client, spans: &[Ended]) -> Result<(), String> {
+    async fn send(&self, client: &Client, spans: &[EndedSpan]) -> Result<(), String> {
         let body = otlp::request(&self.instance, spans).to_string();
         let request =
             client.post(self.endpoint.0.clone()).header("content-type", "application/json");

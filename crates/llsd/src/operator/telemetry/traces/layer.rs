@@ -14,18 +14,18 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::span::{Attribute, Ended};
+use super::span::{Attribute, EndedSpan};
 use super::spans::{LOOK, TARGET};
 
 /// Records spans of [`TARGET`].
 #[derive(Clone, Debug)]
 pub struct Traces {
-    ended: Sender<Ended>,
+    ended: Sender<EndedSpan>,
     dropped: Arc<AtomicU64>,
 }
 
 impl Traces {
-    pub(super) fn new(ended: Sender<Ended>) -> Self {
+    pub(super) fn new(ended: Sender<EndedSpan>) -> Self {
         Self { ended, dropped: Arc::default() }
     }
 
@@ -47,14 +47,14 @@ where
         let Some(span) = context.span(id) else { return };
         let above = span.parent().and_then(|parent| {
             let extensions = parent.extensions();
-            extensions.get::<Ended>().map(|parent| (parent.trace, parent.id))
+            extensions.get::<EndedSpan>().map(|parent| (parent.trace, parent.id))
         });
         let name = attributes.metadata().name();
         if above.is_none() && name != LOOK {
             return;
         }
         let now = SystemTime::now();
-        let mut recorded = Ended {
+        let mut recorded = EndedSpan {
             trace: above.map_or_else(|| fastrand::u128(1..), |(trace, _)| trace),
             id: fastrand::u64(1..),
             parent: above.map(|(_, parent)| parent),
@@ -64,20 +64,20 @@ where
             attributes: Vec::new(),
             is_error: false,
         };
-        attributes.record(&mut Fields(&mut recorded));
+        attributes.record(&mut SpanFields(&mut recorded));
         span.extensions_mut().insert(recorded);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(recorded) = span.extensions_mut().get_mut::<Ended>() {
-            values.record(&mut Fields(recorded));
+        if let Some(recorded) = span.extensions_mut().get_mut::<EndedSpan>() {
+            values.record(&mut SpanFields(recorded));
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(mut recorded) = span.extensions_mut().remove::<Ended>() else { return };
+        let Some(mut recorded) = span.extensions_mut().remove::<EndedSpan>() else { return };
         recorded.over = SystemTime::now();
         if self.ended.try_send(recorded).is_err() {
             let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
@@ -90,9 +90,9 @@ where
 }
 
 /// Fields of a span as attributes; `error` is told apart.
-struct Fields<'a>(&'a mut Ended);
+struct SpanFields<'a>(&'a mut EndedSpan);
 
-impl Visit for Fields<'_> {
+impl Visit for SpanFields<'_> {
     fn record_bool(&mut self, field: &Field, value: bool) {
         match field.name() {
             "error" => self.0.is_error = value,

@@ -4,14 +4,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::span::{Attribute, Ended};
+use super::span::{Attribute, EndedSpan};
 
 /// OTLP's numbers: a span inside of one program, and a status that is an error.
 const INTERNAL: u8 = 1;
 const ERROR: u8 = 2;
 
 /// One request with these spans.
-pub(super) fn request(instance: &str, spans: &[Ended]) -> Value {
+pub(super) fn request(instance: &str, spans: &[EndedSpan]) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let about =
         [("service.name", "llsd"), ("service.version", version), ("service.instance.id", instance)];
@@ -23,7 +23,7 @@ pub(super) fn request(instance: &str, spans: &[Ended]) -> Value {
     }]})
 }
 
-fn span(ended: &Ended) -> Value {
+fn span(ended: &EndedSpan) -> Value {
     let attributes: Vec<Value> =
         ended.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
     let mut span = json!({
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_span_is_as_otlp_has_it() {
         let began = UNIX_EPOCH + Duration::from_secs(1);
-        let ended = Ended {
+        let ended = EndedSpan {
             trace: 0xab,
             id: 0xcd,
             parent: Some(0xef),

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedSpan {
     pub trace: u128,
     pub id: u64,
     /// Of the span that this one is a part of.

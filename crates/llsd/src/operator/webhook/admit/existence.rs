@@ -30,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const AT_MOST: usize = 20;
 
 /// The keys of an object; `None` if it does not exist.
-type Keys = Option<BTreeSet<String>>;
-type Address<'m> = (ObjectKind, &'m str, &'m str);
+type DataKeys = Option<BTreeSet<String>>;
+type ObjectAddress<'m> = (ObjectKind, &'m str, &'m str);
 
 /// Warnings about what is missing, in the fields of the resource's version.
 pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) -> Vec<Problem> {
@@ -40,11 +40,11 @@ pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) 
     let mut references = spec.as_ref().map(references::walk).unwrap_or_default();
     references.retain(|reference| reference.purpose.is_needed());
     let addresses = references.iter().filter_map(|reference| address(reference, namespace));
-    let addresses: BTreeSet<Address<'_>> = addresses.take(AT_MOST).collect();
+    let addresses: BTreeSet<ObjectAddress<'_>> = addresses.take(AT_MOST).collect();
     let asked =
         addresses.into_iter().map(async |address| Some((address, ask(client, address).await?)));
     let Ok(found) = timeout(PATIENCE, join_all(asked)).await else { return Vec::new() };
-    let found: BTreeMap<Address<'_>, Keys> = found.into_iter().flatten().collect();
+    let found: BTreeMap<ObjectAddress<'_>, DataKeys> = found.into_iter().flatten().collect();
     let own = |problem: Problem| match version {
         Some(Version::V1Alpha1) => Problem { path: v1alpha1_path(&problem.path), ..problem },
         _ => problem,
@@ -58,7 +58,7 @@ pub(super) async fn warnings(client: &Client, namespace: &str, resource: Value) 
 
 /// Where to ask: in the resource's own namespace alone, because whoever writes there need not know what
 /// others have. A name that no object can have would lead elsewhere within a URL.
-fn address<'m>(reference: &'m Reference, namespace: &'m str) -> Option<Address<'m>> {
+fn address<'m>(reference: &'m Reference, namespace: &'m str) -> Option<ObjectAddress<'m>> {
     if reference.namespace.as_deref().is_some_and(|other| other != namespace) {
         return None;
     }
@@ -75,30 +75,30 @@ fn address<'m>(reference: &'m Reference, namespace: &'m str) -> Option<Address<'
     ))
 }
 
-type Fields = BTreeMap<String, IgnoredAny>;
+type DataFields = BTreeMap<String, IgnoredAny>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Object {
-    data: Option<Fields>,
-    binary_data: Option<Fields>,
+struct DataObject {
+    data: Option<DataFields>,
+    binary_data: Option<DataFields>,
 }
 
 /// `None` where there is no answer.
-async fn ask(client: &Client, (kind, namespace, name): Address<'_>) -> Option<Keys> {
+async fn ask(client: &Client, (kind, namespace, name): ObjectAddress<'_>) -> Option<DataKeys> {
     let uri = format!("/api/v1/namespaces/{namespace}/{}/{name}", kind.plural());
     let request = Request::get(uri).body(Vec::new()).ok()?;
-    match client.request::<Object>(request).await {
-        Ok(Object { data, binary_data }) => {
+    match client.request::<DataObject>(request).await {
+        Ok(DataObject { data, binary_data }) => {
             let maps = [data, binary_data].into_iter().flatten();
-            Some(Some(maps.flat_map(Fields::into_keys).collect()))
+            Some(Some(maps.flat_map(DataFields::into_keys).collect()))
         }
         Err(kube::Error::Api(status)) if status.code == 404 => Some(None),
         Err(_) => None,
     }
 }
 
-fn missing(reference: &Reference, found: &Keys) -> Option<Problem> {
+fn missing(reference: &Reference, found: &DataKeys) -> Option<Problem> {
     let Reference { kind, name, key, .. } = reference;
     let what = kind.name();
     let is_secret = *kind == ObjectKind::Secret;

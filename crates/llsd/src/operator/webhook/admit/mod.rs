@@ -5,17 +5,17 @@ mod existence;
 
 use axum::http::StatusCode;
 use llsd_api::review::NoReview;
-use llsd_plan::admission::{self, Request, Subject, decide};
+use llsd_plan::admission::{self, AdmissionRequest, Subject, decide};
 use llsd_plan::problems::Findings;
 
 use super::Webhooks;
-use super::answer::Answer;
+use super::answer::JsonAnswer;
 use super::callers::Caller;
 use crate::operator::telemetry::{Call, Look};
 
 /// About a resource.
-pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -> Answer {
-    let request = match Request::parse(body) {
+pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -> JsonAnswer {
+    let request = match AdmissionRequest::parse(body) {
         Ok(request) => request,
         Err(why) => return no_review(&why),
     };
@@ -33,8 +33,8 @@ pub(super) async fn resource(body: &[u8], webhooks: &Webhooks, caller: Caller) -
 }
 
 /// About the operator's ConfigMap.
-pub(super) fn configuration(body: &[u8]) -> Answer {
-    let request = match Request::parse(body) {
+pub(super) fn configuration(body: &[u8]) -> JsonAnswer {
+    let request = match AdmissionRequest::parse(body) {
         Ok(request) => request,
         Err(why) => return no_review(&why),
     };
@@ -42,12 +42,12 @@ pub(super) fn configuration(body: &[u8]) -> Answer {
     answer(&request.uid, Subject { group: "", kind: "ConfigMap", name: &request.name }, &findings)
 }
 
-fn no_review(why: &NoReview) -> Answer {
-    Answer::no_review(&why.to_string())
+fn no_review(why: &NoReview) -> JsonAnswer {
+    JsonAnswer::no_review(&why.to_string())
 }
 
-fn answer(uid: &str, subject: Subject<'_>, findings: &Findings) -> Answer {
+fn answer(uid: &str, subject: Subject<'_>, findings: &Findings) -> JsonAnswer {
     let call = if findings.problems.is_empty() { Call::Answered } else { Call::Refused };
     let answer = admission::answer(uid, subject, findings);
-    Answer { status: StatusCode::OK, body: answer.to_string().into_bytes(), call }
+    JsonAnswer { status: StatusCode::OK, body: answer.to_string().into_bytes(), call }
 }

@@ -28,7 +28,7 @@ pub enum Standing {
 
 /// What the replica that asks knows of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<'a> {
+pub struct Replica<'a> {
     pub standing: Standing,
     /// The authority of what it serves.
     pub serving: Option<&'a Trusted>,
@@ -56,7 +56,7 @@ pub enum Step {
     Tidy,
 }
 
-pub fn decide(now: Timestamp, found: &Material, own: &Own<'_>, times: &Times) -> Step {
+pub fn decide(now: Timestamp, found: &Material, own: &Replica<'_>, times: &Times) -> Step {
     if own.standing == Standing::Following {
         return Step::Keep;
     }
@@ -82,7 +82,9 @@ pub fn decide(now: Timestamp, found: &Material, own: &Own<'_>, times: &Times) ->
     }
     match found.next.as_ref().filter(|next| now < next.until()) {
         Some(_) if settled => return Step::HandOver,
-        None if is_due(now, authority.trusted.from, authority.until()) => return Step::PrepareNext,
+        None if is_due(now, authority.trusted.from, authority.until()) => {
+            return Step::PrepareNext;
+        }
         _ => {}
     }
     let retired = now >= made(leaf.from) + signed(times.retire);
@@ -161,8 +163,8 @@ mod tests {
             decide(self.now, &self.found, &self.own(standing, serving), &self.times)
         }
 
-        fn own<'a>(&'a self, standing: Standing, serving: Option<&'a Trusted>) -> Own<'a> {
-            Own { standing, serving, names: &self.names }
+        fn own<'a>(&'a self, standing: Standing, serving: Option<&'a Trusted>) -> Replica<'a> {
+            Replica { standing, serving, names: &self.names }
         }
 
         /// Decides and does it.

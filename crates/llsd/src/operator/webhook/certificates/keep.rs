@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 
 use super::Times;
 use super::certificate::{Leaf, Trusted};
-use super::decide::{Own, Standing, Step, decide, may_serve};
+use super::decide::{Replica, Standing, Step, decide, may_serve};
 use super::make::{MakeError, carry_out};
 use super::material::Material;
-use super::secret::{Read, Store};
+use super::secret::{SecretStore, StoredMaterial};
 use super::served::Served;
 use crate::operator::bounded::RequestError;
 use crate::operator::leadership::Leadership;
@@ -44,8 +44,8 @@ enum KeepError {
 }
 
 /// Keeps the certificates of this replica.
-pub struct Keeper {
-    store: Store,
+pub struct CertificateKeeper {
+    store: SecretStore,
     names: BTreeSet<String>,
     times: Times,
     served: Arc<Served>,
@@ -59,13 +59,13 @@ pub struct Keeper {
     metrics: Metrics,
 }
 
-impl std::fmt::Debug for Keeper {
+impl std::fmt::Debug for CertificateKeeper {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keeper").field("names", &self.names).finish_non_exhaustive()
     }
 }
 
-impl Keeper {
+impl CertificateKeeper {
     /// Certificates for `names`, in the Secret of `namespace`. `confirmed` tells what is registered.
     pub fn new(
         client: &Client,
@@ -76,7 +76,7 @@ impl Keeper {
         metrics: Metrics,
     ) -> Self {
         Self {
-            store: Store::new(client, namespace),
+            store: SecretStore::new(client, namespace),
             names,
             times,
             served: Arc::default(),
@@ -163,7 +163,10 @@ impl Keeper {
         }
     }
 
-    async fn write_what_is_due(&mut self, mut standing: Standing) -> Result<Read, KeepError> {
+    async fn write_what_is_due(
+        &mut self,
+        mut standing: Standing,
+    ) -> Result<StoredMaterial, KeepError> {
         let mut read = self.store.fetch().await?;
         for _ in 0..STEPS {
             let now = Timestamp::now();
@@ -173,7 +176,7 @@ impl Keeper {
                 *settled &= told.as_ref().is_some_and(|told| told.0 == read.found.bundle());
             }
             let serving = self.serving.as_ref().map(|(_, trusted)| trusted);
-            let own = Own { standing, serving, names: &self.names };
+            let own = Replica { standing, serving, names: &self.names };
             let step = decide(now, &read.found, &own, &self.times);
             if step == Step::Keep {
                 break;
@@ -191,7 +194,7 @@ impl Keeper {
         Ok(read)
     }
 
-    fn log(&self, step: &Step, before: &Read) {
+    fn log(&self, step: &Step, before: &StoredMaterial) {
         let secret = self.store.name();
         if before.exists() && !before.found.flaws.is_empty() {
             let flaws = before.found.flaws.join("; ");

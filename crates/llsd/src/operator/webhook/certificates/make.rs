@@ -13,7 +13,7 @@ use secrecy::ExposeSecret;
 
 use super::Times;
 use super::certificate::{self, Authority, Leaf};
-use super::decide::{BACKDATED, Own, Step};
+use super::decide::{BACKDATED, Replica, Step};
 use super::material::Material;
 
 /// Why no certificate could be made; never because of a user.
@@ -32,7 +32,7 @@ pub(super) fn carry_out(
     step: &Step,
     now: Timestamp,
     found: &Material,
-    own: &Own<'_>,
+    own: &Replica<'_>,
     times: &Times,
 ) -> Result<Material, MakeError> {
     let mut made = Material { flaws: Vec::new(), ..found.clone() };

@@ -39,9 +39,9 @@ mod served;
 use std::time::Duration;
 
 pub use certificate::{Authority, Leaf, Trusted};
-pub use decide::{Own, Standing, Step, decide};
+pub use decide::{Replica, Standing, Step, decide};
 pub use files::Files;
-pub use keep::{Bundle, Confirmed, Keeper};
+pub use keep::{Bundle, CertificateKeeper, Confirmed};
 pub use material::Material;
 pub use served::{Served, server_config};
 

@@ -19,25 +19,25 @@ use crate::operator::bounded::{RequestError, bounded};
 /// The longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) struct Store {
+pub(super) struct SecretStore {
     api: Api<Secret>,
     namespace: String,
 }
 
 /// What was read, and which version of it; none where there is no Secret.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct StoredMaterial {
     pub found: Material,
     version: Option<String>,
 }
 
-impl Read {
+impl StoredMaterial {
     pub fn exists(&self) -> bool {
         self.version.is_some()
     }
 }
 
-impl Store {
+impl SecretStore {
     pub fn new(client: &Client, namespace: &str) -> Self {
         let api = Api::namespaced(client.clone(), namespace);
         Self { api, namespace: namespace.to_owned() }
@@ -48,13 +48,17 @@ impl Store {
         format!("{}/{NAME}", self.namespace)
     }
 
-    pub async fn fetch(&self) -> Result<Read, RequestError> {
+    pub async fn fetch(&self) -> Result<StoredMaterial, RequestError> {
         let secret = bounded(PATIENCE, self.api.get_opt(NAME)).await?;
         Ok(secret.map(parse).unwrap_or_default())
     }
 
     /// Creates the Secret, or changes exactly the version that was read.
-    pub async fn write(&self, content: &Material, before: &Read) -> Result<Read, RequestError> {
+    pub async fn write(
+        &self,
+        content: &Material,
+        before: &StoredMaterial,
+    ) -> Result<StoredMaterial, RequestError> {
         let data = content.write();
         let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
         let labels = [(labels::MANAGED_BY, labels::OPERATOR)];
@@ -93,11 +97,11 @@ impl Store {
     }
 }
 
-fn parse(secret: Secret) -> Read {
+fn parse(secret: Secret) -> StoredMaterial {
     let mut data = secret.data.unwrap_or_default();
     let found = Material::parse(&data);
     for ByteString(bytes) in data.values_mut() {
         bytes.zeroize();
     }
-    Read { found, version: secret.metadata.resource_version }
+    StoredMaterial { found, version: secret.metadata.resource_version }
 }

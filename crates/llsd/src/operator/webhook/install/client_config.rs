@@ -9,7 +9,7 @@ use crate::operator::webhook::certificates::Bundle;
 
 /// Where the webhooks are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum WebhookTarget {
     /// Behind the Service of the install files, in the operator's namespace.
     Service { namespace: String },
     /// At an address outside of the cluster, without a path.
@@ -27,25 +27,25 @@ pub enum Verdict {
 }
 
 /// Decides about the `clientConfig` of the webhook at `path`.
-pub fn decide(found: &Value, target: &Target, path: &str, bundle: &Bundle) -> Verdict {
+pub fn decide(found: &Value, target: &WebhookTarget, path: &str, bundle: &Bundle) -> Verdict {
     let trusted = json!(ByteString(bundle.0.clone().into_bytes()));
     let is_trusted = found["caBundle"] == trusted;
     match target {
-        Target::Url(address) => {
+        WebhookTarget::Url(address) => {
             let url = format!("{address}{path}");
             if is_trusted && found["url"] == url.as_str() && found["service"].is_null() {
                 return Verdict::AsItShould;
             }
             Verdict::Change(json!({"url": url, "service": null, "caBundle": trusted}))
         }
-        Target::Service { namespace } if found["url"].is_string() => {
+        WebhookTarget::Service { namespace } if found["url"].is_string() => {
             let service = json!({
                 "namespace": namespace, "name": WEBHOOK_SERVICE, "path": path,
                 "port": WEBHOOK_SERVICE_PORT,
             });
             Verdict::Change(json!({"url": null, "service": service, "caBundle": trusted}))
         }
-        Target::Service { namespace } => {
+        WebhookTarget::Service { namespace } => {
             let text = |field: &str| found["service"][field].as_str().unwrap_or_default();
             let named = (text("namespace"), text("name"));
             if named != (namespace, WEBHOOK_SERVICE) {
@@ -71,8 +71,8 @@ mod tests {
         Bundle("certificate".to_owned())
     }
 
-    fn ours() -> Target {
-        Target::Service { namespace: "home".to_owned() }
+    fn ours() -> WebhookTarget {
+        WebhookTarget::Service { namespace: "home".to_owned() }
     }
 
     fn service(namespace: &str) -> Value {
@@ -81,7 +81,7 @@ mod tests {
         }})
     }
 
-    fn changed(mut found: Value, target: &Target) -> Value {
+    fn changed(mut found: Value, target: &WebhookTarget) -> Value {
         let Verdict::Change(change) = decide(&found, target, "/convert", &bundle()) else {
             panic!("nothing to change");
         };
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn an_address_takes_the_place_of_the_service_and_gives_it_back() {
-        let target = Target::Url("https://127.0.0.1:9443".to_owned());
+        let target = WebhookTarget::Url("https://127.0.0.1:9443".to_owned());
         let outside = changed(service("home"), &target);
         assert_eq!(outside["url"], "https://127.0.0.1:9443/convert");
         assert_eq!(outside.get("service"), None);

@@ -14,7 +14,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-pub use client_config::{Target, Verdict, decide};
+pub use client_config::{Verdict, WebhookTarget, decide};
 pub use llsd_install::names::WEBHOOK_FIELD_MANAGER as FIELD_MANAGER;
 
 use super::certificates::{Bundle, Confirmed};
@@ -27,7 +27,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// Registers the webhooks.
 pub struct Installer {
     client: Client,
-    target: Target,
+    target: WebhookTarget,
     bundle: watch::Receiver<Option<Bundle>>,
     confirmed: watch::Sender<Option<Confirmed>>,
 }
@@ -42,7 +42,7 @@ impl Installer {
     /// Registers `target` with whatever `bundle` holds, and sends `confirmed` what is registered.
     pub fn new(
         client: Client,
-        target: Target,
+        target: WebhookTarget,
         bundle: watch::Receiver<Option<Bundle>>,
         confirmed: watch::Sender<Option<Confirmed>>,
     ) -> Self {

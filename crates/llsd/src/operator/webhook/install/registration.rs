@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::client_config::{Target, Verdict, decide};
+use super::client_config::{Verdict, WebhookTarget, decide};
 use crate::operator::webhook::certificates::Bundle;
 
 /// The longest that one request may take.
@@ -146,14 +146,14 @@ pub(super) struct Unwritten;
 /// One object as it was last seen.
 pub(super) struct Registration<K: NamesWebhooks> {
     api: Api<K::Object>,
-    target: Target,
+    target: WebhookTarget,
     seen: Option<K::Object>,
     last_failure: Option<String>,
     kind: PhantomData<K>,
 }
 
 impl<K: NamesWebhooks> Registration<K> {
-    pub fn new(client: &Client, target: &Target) -> Self {
+    pub fn new(client: &Client, target: &WebhookTarget) -> Self {
         Self {
             api: Api::all_with(client.clone(), &K::resource()),
             target: target.clone(),

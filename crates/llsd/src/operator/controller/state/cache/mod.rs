@@ -19,10 +19,10 @@ pub use packed::Packed;
 
 /// All resources and owned objects.
 #[derive(Debug, Default)]
-pub struct Cache(Mutex<State>);
+pub struct Cache(Mutex<CacheState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct CacheState {
     resources: HashMap<Key, Arc<Packed>>,
     objects: HashMap<Key, Vec<LiveObject>>,
     /// Resources by the ConfigMaps that they refer to, each as `namespace/name`.
@@ -215,12 +215,12 @@ impl Cache {
         users.into_iter().flatten().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl CacheState {
     fn put_object(&mut self, key: Key, mut child: LiveObject) -> Option<Key> {
         let objects = self.objects.entry(key.clone()).or_default();
         let place = objects.iter_mut().find(|known| known.is_named(child.kind, &child.name));

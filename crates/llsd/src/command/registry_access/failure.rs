@@ -7,7 +7,7 @@ use crate::command::Exit;
 
 /// What goes to stderr, in the order in which it came up.
 #[derive(Debug, Default)]
-pub struct Remarks(pub(super) String);
+pub struct Remarks(pub(in crate::command) String);
 
 impl Remarks {
     pub fn text(&self) -> &str {

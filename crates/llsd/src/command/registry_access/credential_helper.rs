@@ -32,7 +32,7 @@ impl std::fmt::Display for HelperFailure {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct HelperAnswer {
     #[serde(default)]
     username: String,
     #[serde(default)]
@@ -68,14 +68,14 @@ pub(super) async fn get(helper: &str, server: &str) -> Result<Option<Credential>
         }
         return Err(failure("failed".to_owned()));
     }
-    let answer: Answer = serde_json::from_slice(&output)
+    let answer: HelperAnswer = serde_json::from_slice(&output)
         .map_err(|_| failure("did not print a credential".to_owned()))?;
     Ok(match answer {
-        Answer { secret, .. } if secret.is_empty() => None,
-        Answer { username, secret } if username == TOKEN_USER => {
+        HelperAnswer { secret, .. } if secret.is_empty() => None,
+        HelperAnswer { username, secret } if username == TOKEN_USER => {
             Some(Credential::IdentityToken(secret))
         }
-        Answer { username, secret } => Some(Credential::Basic { username, password: secret }),
+        HelperAnswer { username, secret } => Some(Credential::Basic { username, password: secret }),
     })
 }
 

@@ -129,7 +129,7 @@ impl Access {
     }
 
     /// The image as the operator reads it, with the operator's own limits.
-    pub(super) async fn look_up(
+    pub async fn look_up(
         &self,
         reference: &Reference,
         credential: Option<&Credential>,
@@ -153,7 +153,7 @@ impl Access {
     }
 
     /// Writes an image as the first credential that may.
-    pub(super) async fn push(
+    pub async fn push(
         &self,
         image: &Rewritten<'_>,
         source: (&Reference, Option<&Credential>),
