@@ -9,7 +9,7 @@ use llsd_plan::rollout::Refused;
 use llsd_plan::status::Applied;
 
 use super::context::Context;
-use super::pipeline::{CarriedOut, Progress};
+use super::pipeline::{CarriedOut, PipelineResult};
 use super::state::queue::Next;
 use super::state::settings::Settings;
 use super::steps::observe::Observation;
@@ -22,7 +22,7 @@ const IN_THE_WAY: Duration = Duration::from_secs(10);
 const PREFLIGHT: Duration = Duration::from_secs(2);
 
 /// Counts and logs what was found and done, and remembers what the resource waits for.
-pub fn record(context: &Context, key: &Key, progress: &Progress) {
+pub fn record(context: &Context, key: &Key, progress: &PipelineResult) {
     context.secrets.set_waiting(key, progress.planning.waits_for_a_secret());
     if let Planning::Refused(findings) = &progress.planning {
         findings.problems.iter().for_each(|problem| context.metrics.problem(problem.reason));

@@ -22,7 +22,7 @@ pub type CarriedOut = Option<Result<Applied, WriteFailure>>;
 
 /// How far the steps came.
 #[derive(Debug)]
-pub struct Progress {
+pub struct PipelineResult {
     pub gathered: Gathered,
     pub planning: Planning,
     /// What the cluster holds now.
@@ -30,7 +30,7 @@ pub struct Progress {
     pub carried_out: CarriedOut,
 }
 
-impl Progress {
+impl PipelineResult {
     pub fn plan(&self) -> Option<&Plan> {
         match &self.planning {
             Planning::Planned(plan) => Some(plan),
@@ -53,7 +53,7 @@ pub async fn run<W: Writer>(
     resource: &Resource,
     writer: &mut W,
     denials: &Denials<'_>,
-) -> Result<Progress, Stopped> {
+) -> Result<PipelineResult, Stopped> {
     let mut gathered = gather(context, resource, denials).await.map_err(Stopped::Gather)?;
     let planning = gathered.plan(resource);
     let (state, carried_out) = match &planning {
@@ -67,7 +67,7 @@ pub async fn run<W: Writer>(
         }
         Planning::Refused(_) => (ClusterState::of_objects(gathered.objects.clone()), None),
     };
-    Ok(Progress { gathered, planning, state, carried_out })
+    Ok(PipelineResult { gathered, planning, state, carried_out })
 }
 
 async fn roll_out<W: Writer>(

@@ -18,7 +18,7 @@ use llsd_registry::credentials::ProviderPlugins;
 use serde_json::Value;
 
 use super::context::{Context, Error};
-use super::pipeline::{self, Progress, Stopped};
+use super::pipeline::{self, PipelineResult, Stopped};
 use super::requests::api;
 use super::secrets::hash_key::HashKey;
 use super::state::rights::Denials;
@@ -120,7 +120,7 @@ impl Previewer {
             }
         };
         let preflight = self.after_preflight(resource, &mut progress, &mut writer).await;
-        let Progress { gathered, mut planning, carried_out, .. } = progress;
+        let PipelineResult { gathered, mut planning, carried_out, .. } = progress;
         let mut facts = gathered.facts;
         facts.planned_for = resource.state();
         if let Planning::Planned(plan) = &mut planning {
@@ -144,7 +144,7 @@ impl Previewer {
     async fn after_preflight(
         &self,
         resource: &Resource,
-        progress: &mut Progress,
+        progress: &mut PipelineResult,
         writer: &mut DryRunWriter<'_>,
     ) -> Option<String> {
         let (Planning::Planned(plan), Some(Ok(applied))) =

@@ -8,7 +8,7 @@ use llsd_plan::status::{Applying, Limitation, Pass, TagNow};
 
 use super::context::Context;
 use super::outcome::{next_look, outcome, record};
-use super::pipeline::{self, Progress, Stopped};
+use super::pipeline::{self, PipelineResult, Stopped};
 use super::record_image;
 use super::state::api_error::safe_message;
 use super::state::queue::Next;
@@ -85,7 +85,7 @@ async fn paused(
 async fn conclude(
     context: &Context,
     resource: &Resource,
-    mut progress: Progress,
+    mut progress: PipelineResult,
     denials: &Denials<'_>,
 ) -> kube::Result<(Reconcile, Next)> {
     let key = &resource.key;
@@ -112,11 +112,11 @@ async fn conclude(
 async fn tell(
     context: &Context,
     resource: &Resource,
-    progress: &Progress,
+    progress: &PipelineResult,
     now: &Observation,
     denials: &Denials<'_>,
 ) -> kube::Result<(Reconcile, Next)> {
-    let Progress { gathered, planning, carried_out, .. } = progress;
+    let PipelineResult { gathered, planning, carried_out, .. } = progress;
     let applying = match carried_out {
         None => Applying::Nothing,
         Some(Ok(applied)) => Applying::Applied(applied),

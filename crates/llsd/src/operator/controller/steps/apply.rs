@@ -16,7 +16,7 @@ use crate::operator::telemetry::traces::TARGET;
 
 /// What came of a rollout.
 #[derive(Debug)]
-pub struct Written {
+pub struct ApplyOutcome {
     /// The objects that were written, as they are now, also where one after them could not be.
     pub objects: Vec<LiveObject>,
     /// A failure kept the Deployment from being written.
@@ -33,7 +33,7 @@ pub async fn apply<W: Writer>(
     plan: &Plan,
     rollout: &Rollout<'_>,
     state: &ClusterState,
-) -> Written {
+) -> ApplyOutcome {
     let written = carry_out(writer, resource, rollout).await;
     if let Some(preflight) = rollout.preflight.filter(|_| !written.is_stopped) {
         preflight::start(context, writer, resource, plan, preflight, state).await;
@@ -46,7 +46,7 @@ pub async fn carry_out<W: Writer>(
     writer: &mut W,
     resource: &Resource,
     rollout: &Rollout<'_>,
-) -> Written {
+) -> ApplyOutcome {
     let (kept, warnings) = (rollout.kept.clone(), rollout.warnings.clone());
     let preflight = rollout.preflight.cloned().map(Box::new);
     let applied = Applied { kept, preflight, warnings, ..Applied::default() };
@@ -56,7 +56,7 @@ pub async fn carry_out<W: Writer>(
         Err(failure) => (Some(failure), true),
     };
     let Application { applied, objects, .. } = application;
-    Written { objects, is_stopped, result: failure.map_or(Ok(applied), Err) }
+    ApplyOutcome { objects, is_stopped, result: failure.map_or(Ok(applied), Err) }
 }
 
 /// Creates the pods' account before all else can be planned: a cluster may give it the pull secrets that
