@@ -1,19 +1,19 @@
-//! The base configuration, opened: read as the server reads it, its version checked, and the server
-//! that it is for detected.
-
-use std::borrow::Cow;
+//! The base configuration, opened: its version and its shape are checked, and that it is for a known
+//! server.
 
 use serde_json::Value;
 
 use crate::facts::BaseFacts;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{NoProfile, Releases, ServerProfile, detect};
-use llsd_yaml::document::{self, Node, Origin};
+use crate::releases::{ConfigDocument, NoProfile, ServerProfile};
+use llsd_yaml::document::Node;
 
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
 
 const OTHER_IMAGE: &str = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
+const OTHER_CONFIGURATION: &str =
+    "correct the configuration that the image carries, or use overrideConfig";
 
 /// A base configuration that can be built on.
 #[derive(Clone, Debug)]
@@ -25,90 +25,78 @@ pub(super) struct Base {
 
 pub(super) fn open(
     base: &BaseFacts,
-    releases: &'static Releases,
-    release: Option<&str>,
+    document: ConfigDocument<'_>,
     findings: &mut Findings,
 ) -> Option<Base> {
-    let path = FieldPath::spec().key("distribution");
     let source = match &base.found_in {
         Some(place) => format!("the base configuration ({place})"),
         None => "the base configuration".to_owned(),
     };
-    let known = releases.already_read(&base.text);
-    let read = match known {
-        Some((value, _)) => Ok(Cow::Borrowed(value)),
-        None => document::read(&base.text).map(Cow::Owned),
+    let opened = opened(&source, document);
+    let refused = |Refusal { reason, message, remedy }| {
+        findings.problem(&FieldPath::spec().key("distribution"), reason, message, remedy);
     };
-    let value = match read {
-        Ok(value) => value,
-        Err(wrong) => {
-            findings.problem(
-                &path,
-                Reason::UnsupportedBase,
-                format!("{source} cannot be read: {}: {}", wrong.at, wrong.message),
-                "correct the configuration that the image carries, or use overrideConfig",
-            );
-            return None;
+    opened.map_err(refused).ok()
+}
+
+/// Why nothing can be built on a base.
+struct Refusal {
+    reason: Reason,
+    message: String,
+    remedy: &'static str,
+}
+
+fn opened(source: &str, document: ConfigDocument<'_>) -> Result<Base, Refusal> {
+    let unsupported =
+        |message, remedy| Refusal { reason: Reason::UnsupportedBase, message, remedy };
+    let opened = document.open().map_err(|wrong| {
+        let message = format!("{source} cannot be read: {}: {}", wrong.at, wrong.message);
+        unsupported(message, OTHER_CONFIGURATION)
+    })?;
+    let version = version(&opened.value).map_err(|written| {
+        let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
+        Refusal {
+            reason: Reason::UnsupportedConfigVersion,
+            message: format!(
+                "Unsupported config.yaml version {written}. Supported versions: {supported}"
+            ),
+            remedy: "use an image whose configuration has a supported version, or overrideConfig",
         }
-    };
-    let version = match version(&value) {
-        Ok(version) => version,
-        Err(written) => {
-            let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
-            findings.problem(
-                &path,
-                Reason::UnsupportedConfigVersion,
-                format!(
-                    "Unsupported config.yaml version {written}. Supported versions: {supported}"
-                ),
-                "use an image whose configuration has a supported version, or overrideConfig",
-            );
-            return None;
-        }
-    };
-    if let Some(wrong) = misshapen(&value) {
-        findings.problem(
-            &path,
-            Reason::UnsupportedBase,
-            format!("{source} is none that a server reads: {wrong}"),
-            "correct the configuration that the image carries, or use overrideConfig",
-        );
-        return None;
+    })?;
+    if let Some(wrong) = misshapen(&opened.value) {
+        let message = format!("{source} is none that a server reads: {wrong}");
+        return Err(unsupported(message, OTHER_CONFIGURATION));
     }
-    match detect(releases, &value, release) {
-        Ok(era) => {
-            let document = match known {
-                Some((_, document)) => document.clone(),
-                None => Node::from_value(value.into_owned(), &Origin::Base),
-            };
-            Some(Base { document, profile: era, version })
+    match &opened.profile {
+        Ok(profile) => Ok(Base { profile: *profile, version, document: opened.into_node() }),
+        Err(why) => {
+            let (message, remedy) = without_profile(source, why);
+            Err(unsupported(message, remedy))
         }
-        Err(no_era) => {
-            let (message, remedy) = match no_era {
-                NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
-                NoProfile::Contradiction(marks) => (
-                    format!(
-                        "{source} has the layout of no known release: these do not go together: \
-                         {marks}"
-                    ),
-                    OTHER_IMAGE,
-                ),
-                NoProfile::OtherServer(marks) => (
-                    format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
-                    "correct the configuration that the image carries, or its labels",
-                ),
-                NoProfile::OtherRelease { layout, marks, stated } => (
-                    format!(
-                        "{source} has the layout of {layout} ({marks}), but the image is of \
-                         release {stated}"
-                    ),
-                    "give the image the configuration of its own release, or, where its tag is no \
-                     release of the server, a version label that says which one it holds",
-                ),
-            };
-            findings.problem(&path, Reason::UnsupportedBase, message, remedy);
-            None
-        }
+    }
+}
+
+/// What is wrong with a base that is for no known server, and what to do about it.
+fn without_profile(source: &str, why: &NoProfile) -> (String, &'static str) {
+    match why {
+        NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
+        NoProfile::Contradiction(marks) => (
+            format!(
+                "{source} has the layout of no known release: these do not go together: {marks}"
+            ),
+            OTHER_IMAGE,
+        ),
+        NoProfile::OtherServer(marks) => (
+            format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
+            "correct the configuration that the image carries, or its labels",
+        ),
+        NoProfile::OtherRelease { layout, marks, stated } => (
+            format!(
+                "{source} has the layout of {layout} ({marks}), but the image is of release {stated}"
+            ),
+            "give the image the configuration of its own release, or, where its tag is no release of \
+             the server, a version label that says which one it holds",
+        ),
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::config::wiring::ExternalInstall;
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::detect;
+use crate::releases::ConfigDocument;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
-use llsd_yaml::document::{self, Node, Origin};
+use llsd_yaml::document::{self, Node};
 
 use super::draft::Draft;
 use super::environment::Bound;
@@ -24,12 +24,11 @@ pub struct Merged {
     pub external: Vec<ExternalInstall>,
 }
 
-/// Merges external providers into the text of the user's own file.
+/// Merges external providers into the user's own file.
 pub fn merge(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
-    text: &str,
-    release: Option<&str>,
+    document: ConfigDocument<'_>,
 ) -> Drafted<Merged> {
     let refuse = |why: String| {
         let mut findings = Findings::default();
@@ -41,18 +40,17 @@ pub fn merge(
         );
         Drafted::refused(findings)
     };
-    let value = match document::read(text) {
-        Ok(value) => value,
+    let opened = match document.open() {
+        Ok(opened) => opened,
         Err(wrong) => return refuse(format!("{}: {}", wrong.at, wrong.message)),
     };
-    let Ok(era) = detect(facts.operator.releases, &value, release) else {
+    let Ok(profile) = opened.profile else {
         return refuse("it has the layout of no known release".to_owned());
     };
-    if let Some(wrong) = super::base::misshapen(&value) {
+    if let Some(wrong) = super::base::misshapen(&opened.value) {
         return refuse(wrong);
     }
-    let document = Node::from_value(value, &Origin::Base);
-    let mut draft = Draft::new(spec, facts, era, document, Findings::default());
+    let mut draft = Draft::new(spec, facts, profile, opened.into_node(), Findings::default());
     external_providers::apply(&mut draft);
     let merged = Merged {
         text: document::text(&draft.document),

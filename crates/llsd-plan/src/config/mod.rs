@@ -26,7 +26,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{BaseFacts, Facts};
 use crate::problems::{Findings, Problem};
-use crate::releases::{Release, ServerFamily};
+use crate::releases::{ConfigDocument, Release, ServerFamily};
 use crate::values::connection::Form;
 use llsd_yaml::document::{self, Node};
 
@@ -95,15 +95,16 @@ impl<T> Drafted<T> {
     }
 }
 
-/// Generates the configuration of a resource whose form validation has accepted.
+/// Generates the configuration of a resource whose form validation has accepted. `document` is that of
+/// the base.
 pub fn generate(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
     base: &BaseFacts,
-    release: Option<&str>,
+    document: ConfigDocument<'_>,
 ) -> Drafted<Generated> {
     let mut findings = Findings::default();
-    let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
+    let Some(base) = base::open(base, document, &mut findings) else {
         return Drafted::refused(findings);
     };
     let mut draft = Draft::new(spec, facts, base.profile, base.document, findings);

@@ -108,7 +108,10 @@ impl Releases {
     }
 
     /// A configuration of the operator's own as the server reads it, which is done once.
-    pub(crate) fn already_read(&self, text: &str) -> Option<(&Value, &Node)> {
+    pub(super) fn already_read(
+        &'static self,
+        text: &str,
+    ) -> Option<(&'static Value, &'static Node)> {
         let mut distributions = self.distributions.values();
         distributions.find(|known| known.base() == text).map(Distribution::document)
     }
