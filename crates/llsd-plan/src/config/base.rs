@@ -1,17 +1,18 @@
 //! The base configuration, opened: its version and its shape are checked, and that it is for a known
 //! server.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::facts::BaseFacts;
-use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{ConfigDocument, NoProfile, ServerProfile};
+use crate::problems::{FieldPath, Problem, Reason};
+use crate::releases::{ConfigDocument, NoProfile, Releases, ServerFamily, ServerProfile};
 use llsd_yaml::document::Node;
 
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
 
-const OTHER_IMAGE: &str = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
 const OTHER_CONFIGURATION: &str =
     "correct the configuration that the image carries, or use overrideConfig";
 
@@ -23,45 +24,29 @@ pub(super) struct Base {
     pub(super) version: u64,
 }
 
-pub(super) fn open(
-    base: &BaseFacts,
-    document: ConfigDocument<'_>,
-    findings: &mut Findings,
-) -> Option<Base> {
+/// The base, or why nothing can be built on it.
+pub(super) fn open(base: &BaseFacts, document: ConfigDocument<'_>) -> Result<Base, Problem> {
     let source = match &base.found_in {
         Some(place) => format!("the base configuration ({place})"),
         None => "the base configuration".to_owned(),
     };
-    let opened = opened(&source, document);
-    let refused = |Refusal { reason, message, remedy }| {
-        findings.problem(&FieldPath::spec().key("distribution"), reason, message, remedy);
+    let unsupported = |message: String, remedy: &str| Problem {
+        path: FieldPath::spec().key("distribution"),
+        reason: Reason::UnsupportedBase,
+        message,
+        remedy: remedy.to_owned(),
     };
-    opened.map_err(refused).ok()
-}
-
-/// Why nothing can be built on a base.
-struct Refusal {
-    reason: Reason,
-    message: String,
-    remedy: &'static str,
-}
-
-fn opened(source: &str, document: ConfigDocument<'_>) -> Result<Base, Refusal> {
-    let unsupported =
-        |message, remedy| Refusal { reason: Reason::UnsupportedBase, message, remedy };
+    let releases = document.releases;
     let opened = document.open().map_err(|wrong| {
         let message = format!("{source} cannot be read: {}: {}", wrong.at, wrong.message);
         unsupported(message, OTHER_CONFIGURATION)
     })?;
     let version = version(&opened.value).map_err(|written| {
         let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
-        Refusal {
-            reason: Reason::UnsupportedConfigVersion,
-            message: format!(
-                "Unsupported config.yaml version {written}. Supported versions: {supported}"
-            ),
-            remedy: "use an image whose configuration has a supported version, or overrideConfig",
-        }
+        let message =
+            format!("Unsupported config.yaml version {written}. Supported versions: {supported}");
+        let remedy = "use an image whose configuration has a supported version, or overrideConfig";
+        Problem { reason: Reason::UnsupportedConfigVersion, ..unsupported(message, remedy) }
     })?;
     if let Some(wrong) = misshapen(&opened.value) {
         let message = format!("{source} is none that a server reads: {wrong}");
@@ -70,32 +55,42 @@ fn opened(source: &str, document: ConfigDocument<'_>) -> Result<Base, Refusal> {
     match &opened.profile {
         Ok(profile) => Ok(Base { profile: *profile, version, document: opened.into_node() }),
         Err(why) => {
-            let (message, remedy) = without_profile(source, why);
-            Err(unsupported(message, remedy))
+            let (message, remedy) = without_profile(&source, why, releases);
+            Err(unsupported(message, &remedy))
         }
     }
 }
 
 /// What is wrong with a base that is for no known server, and what to do about it.
-fn without_profile(source: &str, why: &NoProfile) -> (String, &'static str) {
+fn without_profile(
+    source: &str,
+    why: &NoProfile,
+    releases: &'static Releases,
+) -> (String, Cow<'static, str>) {
+    let other_image = || {
+        let first = releases.first_with(|release| release.server == ServerFamily::LlamaStack);
+        let last = releases.newest(ServerFamily::LlamaStack).minor_version();
+        format!("use an image of llama-stack {first} to {last}, or overrideConfig").into()
+    };
     match why {
-        NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
+        NoProfile::Foreign(what) => (format!("{source} is for {what}"), other_image()),
         NoProfile::Contradiction(marks) => (
             format!(
                 "{source} has the layout of no known release: these do not go together: {marks}"
             ),
-            OTHER_IMAGE,
+            other_image(),
         ),
         NoProfile::OtherServer(marks) => (
             format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
-            "correct the configuration that the image carries, or its labels",
+            "correct the configuration that the image carries, or its labels".into(),
         ),
         NoProfile::OtherRelease { layout, marks, stated } => (
             format!(
                 "{source} has the layout of {layout} ({marks}), but the image is of release {stated}"
             ),
             "give the image the configuration of its own release, or, where its tag is no release of \
-             the server, a version label that says which one it holds",
+             the server, a version label that says which one it holds"
+                .into(),
         ),
     }
 }

@@ -34,6 +34,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             continue;
         }
         if !draft.profile.layout.takes_external_packages {
+            // The first with it lies between two releases whose provider types are known.
             draft.findings.problem(
                 path,
                 Reason::Invalid,

@@ -2,7 +2,7 @@
 
 use crate::config::wiring::ExternalInstall;
 use crate::facts::Facts;
-use crate::problems::{FieldPath, Findings, Reason};
+use crate::problems::{FieldPath, Problem, Reason};
 use crate::releases::ConfigDocument;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use llsd_yaml::document::{self, Node};
@@ -31,14 +31,12 @@ pub fn merge(
     document: ConfigDocument<'_>,
 ) -> Drafted<Merged> {
     let refuse = |why: String| {
-        let mut findings = Findings::default();
-        findings.problem(
-            &FieldPath::spec().key("overrideConfig"),
-            Reason::UnsupportedBase,
-            format!("external providers cannot be added to the file: {why}"),
-            "correct the file, or remove externalProviders",
-        );
-        Drafted::refused(findings)
+        Drafted::refused(Problem {
+            path: FieldPath::spec().key("overrideConfig"),
+            reason: Reason::UnsupportedBase,
+            message: format!("external providers cannot be added to the file: {why}"),
+            remedy: "correct the file, or remove externalProviders".to_owned(),
+        })
     };
     let opened = match document.open() {
         Ok(opened) => opened,
@@ -50,7 +48,7 @@ pub fn merge(
     if let Some(wrong) = super::base::misshapen(&opened.value) {
         return refuse(wrong);
     }
-    let mut draft = Draft::new(spec, facts, profile, opened.into_node(), Findings::default());
+    let mut draft = Draft::new(spec, facts, profile, opened.into_node());
     external_providers::apply(&mut draft);
     let merged = Merged {
         text: document::text(&draft.document),

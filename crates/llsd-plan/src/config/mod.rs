@@ -82,7 +82,8 @@ pub struct Drafted<T> {
 }
 
 impl<T> Drafted<T> {
-    fn refused(findings: Findings) -> Self {
+    fn refused(problem: Problem) -> Self {
+        let findings = Findings { problems: vec![problem], warnings: Vec::new() };
         Self { file: None, findings, unavailable: Vec::new() }
     }
 
@@ -103,11 +104,11 @@ pub fn generate(
     base: &BaseFacts,
     document: ConfigDocument<'_>,
 ) -> Drafted<Generated> {
-    let mut findings = Findings::default();
-    let Some(base) = base::open(base, document, &mut findings) else {
-        return Drafted::refused(findings);
+    let base = match base::open(base, document) {
+        Ok(base) => base,
+        Err(problem) => return Drafted::refused(problem),
     };
-    let mut draft = Draft::new(spec, facts, base.profile, base.document, findings);
+    let mut draft = Draft::new(spec, facts, base.profile, base.document);
     providers::apply(&mut draft);
     telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);

@@ -6,11 +6,11 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use super::server::KnownServer;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Release, ServerFamily};
+use crate::releases::{Release, Releases, ServerFamily};
 
 /// Whether a configuration is generated only so that the server listens as the resource asks.
 pub(super) fn needs_file(spec: &LlamaStackDistributionSpec, layout: Option<&Release>) -> bool {
-    serves_tls(spec) && layout.is_some_and(Release::reads_tls_from_its_file)
+    serves_tls(spec) && layout.is_some_and(|layout| layout.reads_tls_from_its_file)
 }
 
 /// Remarks on what has no effect, or may have none.
@@ -25,7 +25,7 @@ pub(super) fn remark(
             &workers,
             Reason::Ignored,
             format!("{} runs in one process only", layout.layout),
-            "use replicas, or an image of 0.3 or later",
+            format!("use replicas, or an image of {} or later", with_workers(server.releases)),
         ),
         Some(_) => {}
         None if server.family == ServerFamily::Ogx => {}
@@ -36,14 +36,21 @@ pub(super) fn remark(
                     findings.warning(
                         path,
                         Reason::Unavailable,
-                        "the release of the image is not known: it has no effect where the image is \
-                         of one before 0.3, or its configuration is not where its kind has it",
+                        format!(
+                            "the release of the image is not known: it has no effect where the image \
+                             is of one before {}, or its configuration is not where its kind has it",
+                            with_workers(server.releases)
+                        ),
                         "the pod's log says what has none; a version label on the image settles it",
                     );
                 }
             }
         }
     }
+}
+
+fn with_workers(releases: &'static Releases) -> &'static str {
+    releases.first_with(|release| release.has_workers)
 }
 
 fn serves_tls(spec: &LlamaStackDistributionSpec) -> bool {

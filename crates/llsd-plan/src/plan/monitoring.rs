@@ -3,6 +3,7 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, MetricsSpec, OtlpSpec};
 
+use super::server::KnownServer;
 use crate::config::wiring::{Variable, VariableValue};
 use crate::objects::ConfigSource;
 use crate::problems::{FieldPath, Findings, Reason};
@@ -20,13 +21,13 @@ pub(super) fn needs_file(spec: &LlamaStackDistributionSpec, layout: Option<&Rele
 pub(super) fn add(
     (spec, name): (&LlamaStackDistributionSpec, &str),
     config: &ConfigSource,
-    layout: Option<&Release>,
+    server: &KnownServer<'_>,
     variables: &mut Vec<Variable>,
     findings: &mut Findings,
 ) {
     let path = FieldPath::spec().key("monitoring");
     if let Some(metrics) = metrics(spec) {
-        check_metrics(layout, &path.key("metrics").key("enabled"), findings);
+        check_metrics(server, &path.key("metrics").key("enabled"), findings);
         let port = metrics.port.unwrap_or(MetricsSpec::DEFAULT_PORT).to_string();
         for (name, value) in [
             ("OGX_METRICS_ENDPOINT_ENABLED", "1"),
@@ -39,7 +40,7 @@ pub(super) fn add(
     }
     if let Some(otlp) = otlp(spec) {
         let path = path.key("otlp").key("endpoint");
-        check_otlp(config, layout, &path, findings);
+        check_otlp(config, server, &path, findings);
         if variables.iter().any(|variable| variable.name == ENDPOINT) {
             let message = "replaces that of providers.telemetry";
             findings.warning(&path, Reason::Conflict, message, "keep one of the two");
@@ -52,31 +53,33 @@ pub(super) fn add(
     }
 }
 
-fn check_metrics(layout: Option<&Release>, path: &FieldPath, findings: &mut Findings) {
-    match layout {
+fn check_metrics(server: &KnownServer<'_>, path: &FieldPath, findings: &mut Findings) {
+    let first = server.releases.first_with(|release| release.serves_metrics);
+    match server.layout {
         Some(layout) if !layout.serves_metrics => findings.problem(
             path,
             Reason::Invalid,
-            format!("{} serves no metrics; OGX 1.2 and later do", title(layout)),
-            "run an image of OGX 1.2 or later, or send telemetry by monitoring.otlp",
+            format!("{} serves no metrics; {first} and later do", title(layout)),
+            format!("run an image of {first} or later, or send telemetry by monitoring.otlp"),
         ),
         Some(_) => {}
-        None => unknown(path, "OGX 1.2", findings),
+        None => unknown(path, first, findings),
     }
 }
 
 fn check_otlp(
     config: &ConfigSource,
-    layout: Option<&Release>,
+    server: &KnownServer<'_>,
     path: &FieldPath,
     findings: &mut Findings,
 ) {
-    match layout {
+    let first = server.releases.first_with(|release| release.reads_otlp_variables);
+    match server.layout {
         Some(layout) if !layout.reads_otlp_variables => findings.problem(
             path,
             Reason::Invalid,
             format!("{} sends telemetry by a provider of its own", title(layout)),
-            "configure providers.telemetry, or run an image of 0.3 or later",
+            format!("configure providers.telemetry, or run an image of {first} or later"),
         ),
         Some(layout) if layout.has_telemetry_section && is_own(config) => findings.warning(
             path,
@@ -85,7 +88,7 @@ fn check_otlp(
             "set telemetry.enabled in the ConfigMap of overrideConfig",
         ),
         Some(_) => {}
-        None => unknown(path, "llama-stack 0.3", findings),
+        None => unknown(path, &format!("llama-stack {first}"), findings),
     }
 }
 

@@ -174,7 +174,7 @@ fn surroundings(
     moved::remark(&resource.status, spec, server.family, findings);
     let mut environment = environment(generated, database.as_ref(), name);
     environment.extend(merged.iter().flat_map(|merged| bound(&merged.secrets)));
-    monitoring::add((spec, &**name), &config, server.layout, &mut environment, findings);
+    monitoring::add((spec, &**name), &config, server, &mut environment, findings);
     Some(Surroundings { config, references, database, environment, ca_bundle })
 }
 

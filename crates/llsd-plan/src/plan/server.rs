@@ -6,11 +6,12 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
 use crate::config::Generated;
 use crate::facts::Facts;
-use crate::releases::{ConfigDocument, Release, ServerFamily, row_of, server_of};
+use crate::releases::{ConfigDocument, Release, Releases, ServerFamily, row_of, server_of};
 use crate::resource::image::RequestedImage;
 
 /// What is known of the server inside an image.
 pub(super) struct KnownServer<'a> {
+    pub(super) releases: &'static Releases,
     /// As the release says, else as a file of the user's own shows.
     pub(super) family: ServerFamily,
     /// The release, or one of its layout, as far as either is known.
@@ -40,6 +41,7 @@ pub(super) fn server_profile<'a>(
     let family = stated.and_then(server_of).or_else(|| Some(shown_by(&own)?.server()));
     let row = stated.and_then(|stated| row_of(releases, stated));
     KnownServer {
+        releases,
         family: family.unwrap_or_default(),
         layout: row.or_else(|| Some(shown_by(&base)?.layout)),
         document: own.or(base),

@@ -14,7 +14,7 @@ use llsd_yaml::document::{self, Node, Origin};
 /// The text of a configuration, with the release that its image states.
 #[derive(Debug)]
 pub struct ConfigDocument<'a> {
-    releases: &'static Releases,
+    pub releases: &'static Releases,
     text: Cow<'a, str>,
     release: Option<String>,
     opened: OnceCell<Result<OpenedDocument, Fault>>,

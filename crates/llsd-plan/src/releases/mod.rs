@@ -1,4 +1,4 @@
-//! What is known of server releases, and nowhere else: `table.md` has a row for each release with its
+//! What is known of server releases, and nowhere else: `releases.yaml` has each release with its
 //! traits, `providers/` a row for each provider type with the releases that have it, `images.yaml` and
 //! `bases/` the distributions that a resource can name, `access.yaml` the parts of access. `README.md` says how to add one of each.
 
