@@ -167,42 +167,6 @@ mod tests {
     }
 
     #[test]
-    fn the_traits_are_what_the_table_in_markdown_says() {
-        const FIELDS: &str = "agents_api has_storage_section prompts connectors state_folder postgres \
-            default_sign name_key has_tool_groups takes_external_packages has_workers \
-            reads_tls_from_its_file must_allow_plain_http coerces_variables has_telemetry_section \
-            knows_rerank_models has_aliases has_provider_all lists_over_aliases \
-            serves_nothing_of_an_empty_list knows_unowned knows_regex escapes_dots \
-            takes_bare_callers guards_ids keeps_vector_stores_in_sql reads_otlp_variables \
-            serves_metrics";
-        let releases = parse(SHIPPED).unwrap();
-        let table: Table = serde_json::from_value(document::read(SHIPPED).unwrap()).unwrap();
-        assert_eq!(table.traits.len(), FIELDS.split_whitespace().count());
-        let rows = include_str!("table.md").lines().filter(|line| line.starts_with("| "));
-        let rows: Vec<Vec<&str>> = rows
-            .skip(1)
-            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-            .collect();
-        assert_eq!(rows.len(), releases.len());
-        for (row, release) in rows.iter().zip(&releases) {
-            let server = if release.server == ServerFamily::Ogx { "ogx" } else { "llama-stack" };
-            assert_eq!(row[..3], [release.name.as_str(), server, release.layout.as_str()]);
-            assert_eq!(row.len() - 3, table.traits.len());
-            for (field, cell) in FIELDS.split_whitespace().zip(&row[3..]) {
-                let expected: Value = match (field, *cell) {
-                    (_, "yes") | ("reads_tls_from_its_file", "file") => true.into(),
-                    ("serves_nothing_of_an_empty_list", cell) => (cell == "none").into(),
-                    (_, "no") | ("reads_tls_from_its_file", "flags") => false.into(),
-                    (_, "–") => Value::Null,
-                    (_, text) => text.into(),
-                };
-                let derived = Trait::parse(&table.traits[field]).unwrap().value_in(release.number);
-                assert_eq!(derived, expected, "{field} in {}", release.name);
-            }
-        }
-    }
-
-    #[test]
     fn a_trait_that_is_missing_or_unknown_is_an_error_that_names_it() {
         let misspelt = SHIPPED.replace("  has_workers:", "  has_wokers:");
         assert!(parse(&misspelt).unwrap_err().contains("has_wokers"));
