@@ -1,7 +1,7 @@
 //! What is known of server releases is data: a test adds a release, a provider type and a distribution
 //! as texts, and renders with them. The documentation's tables say what the data says.
 
-use std::fmt::Write;
+use std::path::Path;
 
 use llsd_cases::files::repository;
 use llsd_plan::facts::Facts;
@@ -13,20 +13,23 @@ use serde_json::{Value, json};
 /// in another folder, and has a distribution.
 fn with_a_release_to_come() -> &'static Releases {
     let mut texts = Texts::shipped();
-    let table = texts.table.to_mut();
-    let row = table.lines().last().unwrap().to_owned();
-    let row = row.replace("ogx-1.5.0", "ogx-1.6.0").replace("OGX 1.5 ", "OGX 1.6 ");
-    let _ = writeln!(table, "{}", row.replace("~/.ogx", "~/.new"));
+    let newest = &Releases::shipped().newest(ServerFamily::Ogx).name;
+    let table = texts.releases.to_mut();
+    *table = table.replace("\n\n# The traits", "\n  ogx-9.6.0: OGX 9.6\n\n# The traits");
+    *table = table.replace(
+        "~/.ogx since ogx-1.0.4",
+        &format!("~/.ogx since ogx-1.0.4 until {newest}, ~/.new since ogx-9.6.0"),
+    );
     texts.providers.get_mut("inference").unwrap().to_mut().push_str(
-        "remote::acme: {since: ogx-1.6.0, endpoint: address, path: {address: /v2}, key: token, \
+        "remote::acme: {since: ogx-9.6.0, endpoint: address, path: {address: /v2}, key: token, \
          required: [address], fields: [token, zone], region: zone}\n",
     );
     let vllm = texts.providers.get_mut("inference").unwrap().to_mut();
-    *vllm = vllm.replace("max_tokens, network", "max_tokens until ogx-1.5.0, network");
+    *vllm = vllm.replace("max_tokens, network", &format!("max_tokens until {newest}, network"));
     let starter = &Distribution::all()["ogx-starter"];
-    texts.bases.insert("ogx-starter/1.6.0", starter.base().to_owned().into());
+    texts.bases.insert("ogx-starter/9.6.0", starter.base().to_owned().into());
     texts.images.to_mut().push_str(
-        "next: {image: example.com/ogx/next:1.6.0, release: ogx-1.6.0, base: ogx-starter/1.6.0}\n",
+        "next: {image: example.com/ogx/next:9.6.0, release: ogx-9.6.0, base: ogx-starter/9.6.0}\n",
     );
     Releases::from_texts(texts).unwrap()
 }
@@ -66,8 +69,8 @@ fn a_release_and_a_provider_type_are_added_as_data_and_rendered_with() {
     let releases = with_a_release_to_come();
     let plan = planned(releases, &spec).unwrap();
     let generated = plan.generated.as_ref().unwrap();
-    assert_eq!((generated.release, generated.server), ("OGX 1.6.0", ServerFamily::Ogx));
-    assert_eq!(plan.server.as_deref(), Some("OGX 1.6.0"));
+    assert_eq!((generated.release, generated.server), ("OGX 9.6.0", ServerFamily::Ogx));
+    assert_eq!(plan.server.as_deref(), Some("OGX 9.6.0"));
     let config = generated.provider_config("inference", "acme").unwrap().to_value();
     let expected = json!({
         "address": "https://acme.example.com/v2", "token": "${env.LLSD_ACME_API_KEY}", "zone": "north",
@@ -86,7 +89,37 @@ fn a_release_and_a_provider_type_are_added_as_data_and_rendered_with() {
     assert!(planned(Releases::shipped(), &spec).unwrap_err().contains("no distribution `next`"));
     spec["distribution"]["name"] = json!("ogx-starter");
     let before = planned(releases, &spec).unwrap_err();
-    assert!(before.contains("releases OGX 1.6.0 to OGX 1.6.0 have it"), "{before}");
+    assert!(before.contains("releases OGX 9.6.0 to OGX 9.6.0 have it"), "{before}");
+}
+
+/// The files of a folder beside the data, as `Texts` names them.
+fn files_of(folder: &str) -> Vec<String> {
+    let root = repository("crates/llsd-plan/src/releases").join(folder);
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name: &Path = path.strip_prefix(&root).unwrap();
+                found.push(name.with_extension("").display().to_string());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_file_beside_the_data_is_part_of_it() {
+    let texts = Texts::shipped();
+    for (folder, listed) in [("providers", &texts.providers), ("bases", &texts.bases)] {
+        for file in files_of(folder) {
+            let is_listed = listed.contains_key(file.as_str());
+            assert!(is_listed, "{folder}/{file}.yaml is not listed in src/releases/set.rs");
+        }
+    }
 }
 
 #[test]
@@ -128,6 +161,23 @@ fn layouts(server: ServerFamily) -> Vec<&'static Release> {
         all.iter().rfind(|other| other.layout == row.layout).is_some_and(|new| new.name == row.name)
     };
     all.iter().filter(newest).filter(|row| row.server == server).collect()
+}
+
+#[test]
+fn the_supported_releases_are_those_of_the_data() {
+    let all = Releases::shipped().all();
+    let of_ogx = all.iter().find(|row| row.server == ServerFamily::Ogx).unwrap();
+    let newest = |server| Releases::shipped().newest(server);
+    let llama_stack = format!("{} to {}", all[0].name, newest(ServerFamily::LlamaStack).name);
+    let last = newest(ServerFamily::Ogx).minor_version().trim_start_matches("OGX ");
+    let ogx = format!("{} to {last}", of_ogx.minor_version());
+    let text = |page: &str| std::fs::read_to_string(repository(page)).unwrap();
+    let supported = format!("llama-stack {llama_stack}, and its successor {ogx}");
+    assert!(text("README.md").contains(&supported), "README.md: {supported}");
+    for row in [format!("| llama-stack | {llama_stack} |"), ogx.replace("OGX ", "| OGX | ") + " |"]
+    {
+        assert!(text("docs/releases.md").contains(&row), "docs/releases.md: {row}");
+    }
 }
 
 #[test]

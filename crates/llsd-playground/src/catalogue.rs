@@ -78,3 +78,20 @@ impl Catalogue {
         Self { version: env!("CARGO_PKG_VERSION"), distributions: distributions.collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn every_older_starter_can_be_chosen() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../llsd-plan/tests/bases");
+        let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+        let files = files.map(|name| name.into_string().unwrap());
+        for file in files.filter(|name| name.starts_with("starter-")) {
+            assert!(OLDER.iter().any(|base| base.file == file), "{file} is not in OLDER");
+        }
+    }
+}

@@ -1,19 +1,20 @@
-//! The base configuration, opened: read as the server reads it, its version checked, and the server
-//! that it is for detected.
+//! The base configuration, opened: its version and its shape are checked, and that it is for a known
+//! server.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use crate::facts::BaseFacts;
-use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{NoProfile, Releases, ServerProfile, detect};
-use llsd_yaml::document::{self, Node, Origin};
+use crate::problems::{FieldPath, Problem, Reason};
+use crate::releases::{ConfigDocument, NoProfile, Releases, ServerFamily, ServerProfile};
+use llsd_yaml::document::Node;
 
 /// The versions of config.yaml that are supported; every server there is says 2.
 const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
 
-const OTHER_IMAGE: &str = "use an image of llama-stack 0.2 to 0.7, or overrideConfig";
+const OTHER_CONFIGURATION: &str =
+    "correct the configuration that the image carries, or use overrideConfig";
 
 /// A base configuration that can be built on.
 #[derive(Clone, Debug)]
@@ -23,92 +24,74 @@ pub(super) struct Base {
     pub(super) version: u64,
 }
 
-pub(super) fn open(
-    base: &BaseFacts,
-    releases: &'static Releases,
-    release: Option<&str>,
-    findings: &mut Findings,
-) -> Option<Base> {
-    let path = FieldPath::spec().key("distribution");
+/// The base, or why nothing can be built on it.
+pub(super) fn open(base: &BaseFacts, document: ConfigDocument<'_>) -> Result<Base, Problem> {
     let source = match &base.found_in {
         Some(place) => format!("the base configuration ({place})"),
         None => "the base configuration".to_owned(),
     };
-    let known = releases.already_read(&base.text);
-    let read = match known {
-        Some((value, _)) => Ok(Cow::Borrowed(value)),
-        None => document::read(&base.text).map(Cow::Owned),
+    let unsupported = |message: String, remedy: &str| Problem {
+        path: FieldPath::spec().key("distribution"),
+        reason: Reason::UnsupportedBase,
+        message,
+        remedy: remedy.to_owned(),
     };
-    let value = match read {
-        Ok(value) => value,
-        Err(wrong) => {
-            findings.problem(
-                &path,
-                Reason::UnsupportedBase,
-                format!("{source} cannot be read: {}: {}", wrong.at, wrong.message),
-                "correct the configuration that the image carries, or use overrideConfig",
-            );
-            return None;
-        }
-    };
-    let version = match version(&value) {
-        Ok(version) => version,
-        Err(written) => {
-            let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
-            findings.problem(
-                &path,
-                Reason::UnsupportedConfigVersion,
-                format!(
-                    "Unsupported config.yaml version {written}. Supported versions: {supported}"
-                ),
-                "use an image whose configuration has a supported version, or overrideConfig",
-            );
-            return None;
-        }
-    };
-    if let Some(wrong) = misshapen(&value) {
-        findings.problem(
-            &path,
-            Reason::UnsupportedBase,
-            format!("{source} is none that a server reads: {wrong}"),
-            "correct the configuration that the image carries, or use overrideConfig",
-        );
-        return None;
+    let releases = document.releases;
+    let opened = document.open().map_err(|wrong| {
+        let message = format!("{source} cannot be read: {}: {}", wrong.at, wrong.message);
+        unsupported(message, OTHER_CONFIGURATION)
+    })?;
+    let version = version(&opened.value).map_err(|written| {
+        let supported = SUPPORTED_VERSIONS.map(|version| version.to_string()).join(", ");
+        let message =
+            format!("Unsupported config.yaml version {written}. Supported versions: {supported}");
+        let remedy = "use an image whose configuration has a supported version, or overrideConfig";
+        Problem { reason: Reason::UnsupportedConfigVersion, ..unsupported(message, remedy) }
+    })?;
+    if let Some(wrong) = misshapen(&opened.value) {
+        let message = format!("{source} is none that a server reads: {wrong}");
+        return Err(unsupported(message, OTHER_CONFIGURATION));
     }
-    match detect(releases, &value, release) {
-        Ok(era) => {
-            let document = match known {
-                Some((_, document)) => document.clone(),
-                None => Node::from_value(value.into_owned(), &Origin::Base),
-            };
-            Some(Base { document, profile: era, version })
+    match &opened.profile {
+        Ok(profile) => Ok(Base { profile: *profile, version, document: opened.into_node() }),
+        Err(why) => {
+            let (message, remedy) = without_profile(&source, why, releases);
+            Err(unsupported(message, &remedy))
         }
-        Err(no_era) => {
-            let (message, remedy) = match no_era {
-                NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
-                NoProfile::Contradiction(marks) => (
-                    format!(
-                        "{source} has the layout of no known release: these do not go together: \
-                         {marks}"
-                    ),
-                    OTHER_IMAGE,
-                ),
-                NoProfile::OtherServer(marks) => (
-                    format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
-                    "correct the configuration that the image carries, or its labels",
-                ),
-                NoProfile::OtherRelease { layout, marks, stated } => (
-                    format!(
-                        "{source} has the layout of {layout} ({marks}), but the image is of \
-                         release {stated}"
-                    ),
-                    "give the image the configuration of its own release, or, where its tag is no \
-                     release of the server, a version label that says which one it holds",
-                ),
-            };
-            findings.problem(&path, Reason::UnsupportedBase, message, remedy);
-            None
-        }
+    }
+}
+
+/// What is wrong with a base that is for no known server, and what to do about it.
+fn without_profile(
+    source: &str,
+    why: &NoProfile,
+    releases: &'static Releases,
+) -> (String, Cow<'static, str>) {
+    let other_image = || {
+        let first = releases.first_with(|release| release.server == ServerFamily::LlamaStack);
+        let last = releases.newest(ServerFamily::LlamaStack).minor_version();
+        format!("use an image of llama-stack {first} to {last}, or overrideConfig").into()
+    };
+    match why {
+        NoProfile::Foreign(what) => (format!("{source} is for {what}"), other_image()),
+        NoProfile::Contradiction(marks) => (
+            format!(
+                "{source} has the layout of no known release: these do not go together: {marks}"
+            ),
+            other_image(),
+        ),
+        NoProfile::OtherServer(marks) => (
+            format!("{source} is for llama-stack ({marks}), but the image holds OGX"),
+            "correct the configuration that the image carries, or its labels".into(),
+        ),
+        NoProfile::OtherRelease { layout, marks, stated } => (
+            format!(
+                "{source} has the layout of {layout} ({marks}), but the image is of release {stated}"
+            ),
+            "give the image the configuration of its own release, or, where its tag is no release of \
+             the server, a version label that says which one it holds"
+                .into(),
+        ),
     }
 }
 

@@ -87,17 +87,16 @@ impl<'a> Draft<'a> {
     pub(super) fn new(
         spec: &'a LlamaStackDistributionSpec,
         facts: &'a Facts,
-        era: ServerProfile,
+        profile: ServerProfile,
         document: Node,
-        findings: Findings,
     ) -> Self {
-        let disabled = SwitchedOff::new(spec, &era);
+        let disabled = SwitchedOff::new(spec, &profile);
         Self {
             spec,
             facts,
-            profile: era,
+            profile,
             document,
-            users: UserProvider::all(spec, &era, &disabled),
+            users: UserProvider::all(spec, &profile, &disabled),
             disabled,
             variables: set_variables(spec, facts),
             environment: Environment::default(),
@@ -105,7 +104,7 @@ impl<'a> Draft<'a> {
             redis: None,
             external: Vec::new(),
             database: None,
-            findings,
+            findings: Findings::default(),
             unavailable: Vec::new(),
         }
     }

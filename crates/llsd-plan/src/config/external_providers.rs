@@ -34,6 +34,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
             continue;
         }
         if !draft.profile.layout.takes_external_packages {
+            // The first with it lies between two releases whose provider types are known.
             draft.findings.problem(
                 path,
                 Reason::Invalid,
@@ -139,19 +140,55 @@ fn install(draft: &mut Draft<'_>, listed: &Listed<'_>, provided: &Provided) {
 fn provided(draft: &mut Draft<'_>, listed: &Listed<'_>, api: &str) -> Option<Provided> {
     let Listed { api: field, path, provider, .. } = listed;
     let image = &provider.image;
-    let at = path.key("image");
-    let facts = draft.facts;
-    let known = facts.external_providers.get(image);
+    let facts = usable(draft, image, &path.key("image"))?;
+    let profile = draft.profile;
+    let is_api = |provided: &str| api_name::in_config(&profile, provided) == api;
+    let id = provider.provider_id.as_str();
+    let (provided, found) = packages(draft, facts, (image, id), &path.key("image"), is_api)?;
+    if !provided.iter().any(|provided| is_api(provided)) {
+        let fields: Vec<String> = provided
+            .iter()
+            .map(|api| api_name::in_resource(&api_name::in_snake_case(api)))
+            .collect();
+        draft.findings.problem(
+            path,
+            Reason::Conflict,
+            format!("the image provides the API {}, not {field}", provided.join(", ")),
+            format!(
+                "move the provider to externalProviders.{}",
+                fields.join(" or externalProviders.")
+            ),
+        );
+        return None;
+    }
+    if found.is_none() {
+        draft.findings.problem(
+            &path.key("providerId"),
+            Reason::NotFound,
+            format!("the image {image} has several providers of {field}, none of this name"),
+            "take the name of one of them, or its type without `remote::`, for the id",
+        );
+    }
+    found
+}
+
+/// What is known of an image that can be used.
+fn usable<'a>(
+    draft: &mut Draft<'a>,
+    image: &str,
+    at: &FieldPath,
+) -> Option<&'a ExternalProviderFacts> {
+    let known = draft.facts.external_providers.get(image);
     let unavailable = known.and_then(|facts| facts.unavailable.as_ref());
     let Some(facts) = known.filter(|_| unavailable.is_none()) else {
-        let remedy = if facts.complete {
+        let remedy = if draft.facts.complete {
             "it is tried again; check the registry and the pull secrets"
         } else {
             "ask the registry with --registry, or give what the image says of itself with --facts, \
              under externalProviders"
         };
         draft.unavailable.push(Problem {
-            path: at,
+            path: at.clone(),
             reason: Reason::Unavailable,
             message: match unavailable {
                 Some(why) => format!("the image {image} cannot be read: {why}"),
@@ -164,69 +201,49 @@ fn provided(draft: &mut Draft<'_>, listed: &Listed<'_>, api: &str) -> Option<Pro
     if let Some(why) = &facts.unusable {
         let remedy = "make the image with llsd provider package";
         let message = format!("the image {image} cannot be used: {why}");
-        draft.findings.problem(&at, Reason::Invalid, message, remedy);
+        draft.findings.problem(at, Reason::Invalid, message, remedy);
         return None;
     }
     if !facts.differing_platforms.is_empty() {
         let others = facts.differing_platforms.join(", ");
         draft.findings.warning(
-            &at,
+            at,
             Reason::Conflict,
             format!("the image says something else of itself for {others}"),
             "make all platforms of the image from the same wheels",
         );
     }
-    let era = draft.profile;
-    let is_api = |provided: &str| api_name::in_config(&era, provided) == api;
-    let (provided, found) = match &facts.package_file {
-        None => match by_labels(facts) {
-            Ok(provided) => (vec![facts.api.clone()], Some(provided)),
+    Some(facts)
+}
+
+/// The APIs that an image says it provides, and what it has for this id.
+fn packages(
+    draft: &mut Draft<'_>,
+    facts: &ExternalProviderFacts,
+    (image, id): (&str, &str),
+    at: &FieldPath,
+    is_api: impl Fn(&str) -> bool,
+) -> Option<(Vec<String>, Option<Provided>)> {
+    let Some(text) = &facts.package_file else {
+        return match by_labels(facts) {
+            Ok(provided) => Some((vec![facts.api.clone()], Some(provided))),
             Err(missing) => {
                 let message = layout::missing_file(image);
-                draft.findings.problem(&at, Reason::NotFound, message, missing);
-                return None;
+                draft.findings.problem(at, Reason::NotFound, message, missing);
+                None
             }
-        },
-        Some(text) => match PackageFile::parse(text) {
-            Ok(file) => {
-                let all = file.packages.iter().map(|package| package.api.clone()).collect();
-                (all, by_file(&file, is_api, provider.provider_id.as_str()))
-            }
-            Err(faults) => {
-                for fault in faults {
-                    let message = format!("{image}: {fault}");
-                    draft.findings.problem(&at, Reason::Invalid, message, fault.remedy);
-                }
-                return None;
-            }
-        },
+        };
     };
-    let belongs = provided.iter().any(|provided| is_api(provided));
-    match found.filter(|_| belongs) {
-        Some(found) => Some(found),
-        None if belongs => {
-            draft.findings.problem(
-                &path.key("providerId"),
-                Reason::NotFound,
-                format!("the image {image} has several providers of {field}, none of this name"),
-                "take the name of one of them, or its type without `remote::`, for the id",
-            );
-            None
+    match PackageFile::parse(text) {
+        Ok(file) => {
+            let apis = file.packages.iter().map(|package| package.api.clone()).collect();
+            Some((apis, by_file(&file, is_api, id)))
         }
-        None => {
-            let fields: Vec<String> = provided
-                .iter()
-                .map(|api| api_name::in_resource(&api_name::in_snake_case(api)))
-                .collect();
-            draft.findings.problem(
-                path,
-                Reason::Conflict,
-                format!("the image provides the API {}, not {field}", provided.join(", ")),
-                format!(
-                    "move the provider to externalProviders.{}",
-                    fields.join(" or externalProviders.")
-                ),
-            );
+        Err(faults) => {
+            for fault in faults {
+                let message = format!("{image}: {fault}");
+                draft.findings.problem(at, Reason::Invalid, message, fault.remedy);
+            }
             None
         }
     }

@@ -2,10 +2,10 @@
 
 use crate::config::wiring::ExternalInstall;
 use crate::facts::Facts;
-use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::detect;
+use crate::problems::{FieldPath, Problem, Reason};
+use crate::releases::ConfigDocument;
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
-use llsd_yaml::document::{self, Node, Origin};
+use llsd_yaml::document::{self, Node};
 
 use super::draft::Draft;
 use super::environment::Bound;
@@ -24,35 +24,31 @@ pub struct Merged {
     pub external: Vec<ExternalInstall>,
 }
 
-/// Merges external providers into the text of the user's own file.
+/// Merges external providers into the user's own file.
 pub fn merge(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
-    text: &str,
-    release: Option<&str>,
+    document: ConfigDocument<'_>,
 ) -> Drafted<Merged> {
     let refuse = |why: String| {
-        let mut findings = Findings::default();
-        findings.problem(
-            &FieldPath::spec().key("overrideConfig"),
-            Reason::UnsupportedBase,
-            format!("external providers cannot be added to the file: {why}"),
-            "correct the file, or remove externalProviders",
-        );
-        Drafted::refused(findings)
+        Drafted::refused(Problem {
+            path: FieldPath::spec().key("overrideConfig"),
+            reason: Reason::UnsupportedBase,
+            message: format!("external providers cannot be added to the file: {why}"),
+            remedy: "correct the file, or remove externalProviders".to_owned(),
+        })
     };
-    let value = match document::read(text) {
-        Ok(value) => value,
+    let opened = match document.open() {
+        Ok(opened) => opened,
         Err(wrong) => return refuse(format!("{}: {}", wrong.at, wrong.message)),
     };
-    let Ok(era) = detect(facts.operator.releases, &value, release) else {
+    let Ok(profile) = opened.profile else {
         return refuse("it has the layout of no known release".to_owned());
     };
-    if let Some(wrong) = super::base::misshapen(&value) {
+    if let Some(wrong) = super::base::misshapen(&opened.value) {
         return refuse(wrong);
     }
-    let document = Node::from_value(value, &Origin::Base);
-    let mut draft = Draft::new(spec, facts, era, document, Findings::default());
+    let mut draft = Draft::new(spec, facts, profile, opened.into_node());
     external_providers::apply(&mut draft);
     let merged = Merged {
         text: document::text(&draft.document),

@@ -26,7 +26,7 @@ use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{BaseFacts, Facts};
 use crate::problems::{Findings, Problem};
-use crate::releases::{Release, ServerFamily};
+use crate::releases::{ConfigDocument, Release, ServerFamily};
 use crate::values::connection::Form;
 use llsd_yaml::document::{self, Node};
 
@@ -82,7 +82,8 @@ pub struct Drafted<T> {
 }
 
 impl<T> Drafted<T> {
-    fn refused(findings: Findings) -> Self {
+    fn refused(problem: Problem) -> Self {
+        let findings = Findings { problems: vec![problem], warnings: Vec::new() };
         Self { file: None, findings, unavailable: Vec::new() }
     }
 
@@ -95,18 +96,19 @@ impl<T> Drafted<T> {
     }
 }
 
-/// Generates the configuration of a resource whose form validation has accepted.
+/// Generates the configuration of a resource whose form validation has accepted. `document` is that of
+/// the base.
 pub fn generate(
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
     base: &BaseFacts,
-    release: Option<&str>,
+    document: ConfigDocument<'_>,
 ) -> Drafted<Generated> {
-    let mut findings = Findings::default();
-    let Some(base) = base::open(base, facts.operator.releases, release, &mut findings) else {
-        return Drafted::refused(findings);
+    let base = match base::open(base, document) {
+        Ok(base) => base,
+        Err(problem) => return Drafted::refused(problem),
     };
-    let mut draft = Draft::new(spec, facts, base.profile, base.document, findings);
+    let mut draft = Draft::new(spec, facts, base.profile, base.document);
     providers::apply(&mut draft);
     telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);

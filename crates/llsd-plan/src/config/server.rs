@@ -43,11 +43,12 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         let server = draft.document.entry_map("server", &rule);
         server.set("workers", Node::scalar(workers, Origin::Field(path)));
     } else {
+        let first = draft.profile.releases.first_with(|release| release.has_workers);
         draft.findings.warning(
             &path,
             Reason::Ignored,
             format!("{} runs in one process only", draft.profile.name()),
-            "use replicas, or an image of 0.3 or later",
+            format!("use replicas, or an image of {first} or later"),
         );
     }
 }

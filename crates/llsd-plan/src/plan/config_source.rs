@@ -5,19 +5,57 @@ use llsd_api::v1alpha2::{
     ExternalProvidersSpec, LlamaStackDistributionSpec, ProvidersSpec, ResourcesSpec,
 };
 
+use super::server::{KnownServer, own_file};
 use super::{listening, monitoring};
-use crate::config::{self, Merged};
+use crate::config::{self, Generated, Merged};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{ConfigCopy, ConfigSource};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
+use crate::releases::ConfigDocument;
 use crate::resource::image::RequestedImage;
 use crate::values::sha256;
 
-/// Whether the configuration is the user's own, generated, or the image's. Only a generated one
-/// needs a base; without one nothing is chosen.
-pub(super) fn choose(
+/// The configuration of a resource, and what it was made from.
+pub(super) struct Configured {
+    /// Nothing where there could be none.
+    pub(super) source: Option<ConfigSource>,
+    /// Where the base of a generated configuration was found.
+    pub(super) base: Option<BaseFacts>,
+    pub(super) generated: Option<Generated>,
+    /// The user's own file with external providers, where the resource has both.
+    pub(super) merged: Option<Merged>,
+}
+
+/// Chooses the configuration and makes it, from the document that the server was found by.
+pub(super) fn configure(
     spec: &LlamaStackDistributionSpec,
     image: &RequestedImage,
+    server: &mut KnownServer<'_>,
+    facts: &Facts,
+    findings: &mut Findings,
+    unavailable: &mut Vec<Problem>,
+) -> Configured {
+    let (mut source, base) = choose(spec, image, server, facts, findings, unavailable);
+    let (generated, merged) = match (&base, server.document.take()) {
+        (Some(base), Some(document)) => {
+            let drafted = config::generate(spec, facts, base, document);
+            (drafted.file(findings, unavailable), None)
+        }
+        (_, document) => (None, merged(spec, &mut source, facts, document, findings, unavailable)),
+    };
+    if let Some(generated) = &generated {
+        server.settle(generated);
+        source = Some(ConfigSource::generated(generated.text.clone()));
+    }
+    Configured { source, base, generated, merged }
+}
+
+/// Whether the configuration is the user's own, generated, or the image's. Only a generated one
+/// needs a base; without one nothing is chosen.
+fn choose(
+    spec: &LlamaStackDistributionSpec,
+    image: &RequestedImage,
+    server: &KnownServer<'_>,
     facts: &Facts,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,
@@ -27,13 +65,17 @@ pub(super) fn choose(
         return (override_config(spec, facts, findings), None);
     }
     let needs_file =
-        listening::needs_file(spec, image, facts) || monitoring::needs_file(spec, image, facts);
+        listening::needs_file(spec, server.layout) || monitoring::needs_file(spec, server.layout);
     if !needs_generation(spec) && !needs_file {
         warn_of_unpinned_image(facts, findings);
-        listening::remark(spec, image, facts, findings);
+        listening::remark(spec, server, findings);
         return (Some(ConfigSource::Default), None);
     }
-    (None, base(image, facts, findings, unavailable))
+    let base = base(image, facts, findings);
+    if base.is_none() {
+        report_missing_base(image, facts, findings, unavailable);
+    }
+    (None, base)
 }
 
 /// Without a base a registry that fails blocks nothing.
@@ -102,9 +144,7 @@ fn override_config(
         let key = "config.yaml".to_owned();
         return Some(ConfigSource::Override { config_map: name, key, hash: None, copy: None });
     };
-    let Some(key) =
-        ["config.yaml", "run.yaml"].into_iter().find(|key| found.data.contains_key(*key))
-    else {
+    let Some((key, text)) = own_file(spec, facts) else {
         findings.problem(
             &path,
             Reason::ConfigMapNotFound,
@@ -114,7 +154,7 @@ fn override_config(
         return None;
     };
     Some(ConfigSource::Override {
-        hash: Some(sha256::hex(&found.data[key])),
+        hash: Some(sha256::hex(text)),
         copy: Some(ConfigCopy::from_facts(found)),
         config_map: name,
         key: key.to_owned(),
@@ -122,12 +162,7 @@ fn override_config(
 }
 
 /// The base configuration: the image's own, else the one embedded for the table's own images.
-fn base(
-    image: &RequestedImage,
-    facts: &Facts,
-    findings: &mut Findings,
-    unavailable: &mut Vec<Problem>,
-) -> Option<BaseFacts> {
+fn base(image: &RequestedImage, facts: &Facts, findings: &mut Findings) -> Option<BaseFacts> {
     let path = FieldPath::spec().key("distribution");
     if let Some(base) = &facts.image.base {
         if !facts.image.differing_platforms.is_empty() {
@@ -143,17 +178,25 @@ fn base(
         }
         return Some(base.clone());
     }
-    if let Some(base) = image.embedded_base().filter(|_| !facts.image.carries_base) {
-        if let Some(why) = &facts.image.unavailable {
-            findings.warning(
-                &path,
-                Reason::Unavailable,
-                format!("the registry cannot be asked ({why}); the embedded configuration is used"),
-                "nothing needs to be done if the image is the release's own",
-            );
-        }
-        return Some(base);
+    let base = image.embedded_base().filter(|_| !facts.image.carries_base)?;
+    if let Some(why) = &facts.image.unavailable {
+        findings.warning(
+            &path,
+            Reason::Unavailable,
+            format!("the registry cannot be asked ({why}); the embedded configuration is used"),
+            "nothing needs to be done if the image is the release's own",
+        );
     }
+    Some(base)
+}
+
+fn report_missing_base(
+    image: &RequestedImage,
+    facts: &Facts,
+    findings: &mut Findings,
+    unavailable: &mut Vec<Problem>,
+) {
+    let path = FieldPath::spec().key("distribution");
     let name = &image.image;
     let field = path.key(if image.name.is_some() { "name" } else { "image" });
     match &facts.image.unavailable {
@@ -184,21 +227,20 @@ fn base(
             remedy: "give it with --base, --image-config or --facts".to_owned(),
         }),
     }
-    None
 }
 
 /// Whether the resource names external providers.
-pub(super) fn has_external_providers(spec: &LlamaStackDistributionSpec) -> bool {
+fn has_external_providers(spec: &LlamaStackDistributionSpec) -> bool {
     let mut external = spec.external_providers.iter().flat_map(ExternalProvidersSpec::by_api);
     external.any(|(_, providers)| providers.as_ref().is_some_and(|listed| !listed.is_empty()))
 }
 
 /// The user's own file with external providers, where the resource has both.
-pub(super) fn merged(
+fn merged(
     spec: &LlamaStackDistributionSpec,
     source: &mut Option<ConfigSource>,
     facts: &Facts,
-    release: Option<&str>,
+    document: Option<ConfigDocument<'_>>,
     findings: &mut Findings,
     unavailable: &mut Vec<Problem>,
 ) -> Option<Merged> {
@@ -220,8 +262,7 @@ pub(super) fn merged(
         });
         return None;
     };
-    let drafted = config::merge(spec, facts, copy.data.get(key)?, release);
-    let merged = drafted.file(findings, unavailable)?;
+    let merged = config::merge(spec, facts, document?).file(findings, unavailable)?;
     *hash = Some(sha256::hex(&merged.text));
     *copy = copy.with(key, &merged.text);
     Some(merged)

@@ -4,38 +4,31 @@
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use crate::facts::Facts;
+use super::server::KnownServer;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Release, ServerFamily, detect, row_of, server_of};
-use crate::resource::image::RequestedImage;
-use llsd_yaml::document;
+use crate::releases::{Release, Releases, ServerFamily};
 
 /// Whether a configuration is generated only so that the server listens as the resource asks.
-pub(super) fn needs_file(
-    spec: &LlamaStackDistributionSpec,
-    image: &RequestedImage,
-    facts: &Facts,
-) -> bool {
-    serves_tls(spec) && layout(image, facts).is_some_and(Release::reads_tls_from_its_file)
+pub(super) fn needs_file(spec: &LlamaStackDistributionSpec, layout: Option<&Release>) -> bool {
+    serves_tls(spec) && layout.is_some_and(|layout| layout.reads_tls_from_its_file)
 }
 
 /// Remarks on what has no effect, or may have none.
 pub(super) fn remark(
     spec: &LlamaStackDistributionSpec,
-    image: &RequestedImage,
-    facts: &Facts,
+    server: &KnownServer<'_>,
     findings: &mut Findings,
 ) {
     let workers = FieldPath::spec().key("workload").key("workers");
-    match layout(image, facts) {
+    match server.layout {
         Some(layout) if runs_several(spec) && !layout.has_workers => findings.warning(
             &workers,
             Reason::Ignored,
             format!("{} runs in one process only", layout.layout),
-            "use replicas, or an image of 0.3 or later",
+            format!("use replicas, or an image of {} or later", with_workers(server.releases)),
         ),
         Some(_) => {}
-        None if is_ogx(image, facts) => {}
+        None if server.family == ServerFamily::Ogx => {}
         None => {
             let tls = FieldPath::spec().key("networking").key("tls");
             for (asked, path) in [(runs_several(spec), &workers), (serves_tls(spec), &tls)] {
@@ -43,14 +36,21 @@ pub(super) fn remark(
                     findings.warning(
                         path,
                         Reason::Unavailable,
-                        "the release of the image is not known: it has no effect where the image is \
-                         of one before 0.3, or its configuration is not where its kind has it",
+                        format!(
+                            "the release of the image is not known: it has no effect where the image \
+                             is of one before {}, or its configuration is not where its kind has it",
+                            with_workers(server.releases)
+                        ),
                         "the pod's log says what has none; a version label on the image settles it",
                     );
                 }
             }
         }
     }
+}
+
+fn with_workers(releases: &'static Releases) -> &'static str {
+    releases.first_with(|release| release.has_workers)
 }
 
 fn serves_tls(spec: &LlamaStackDistributionSpec) -> bool {
@@ -60,21 +60,4 @@ fn serves_tls(spec: &LlamaStackDistributionSpec) -> bool {
 
 fn runs_several(spec: &LlamaStackDistributionSpec) -> bool {
     spec.workload.as_ref().and_then(|workload| workload.workers).is_some_and(|workers| workers > 1)
-}
-
-fn is_ogx(image: &RequestedImage, facts: &Facts) -> bool {
-    let release = image.release(facts.image.release.as_deref());
-    release.as_deref().and_then(server_of) == Some(ServerFamily::Ogx)
-}
-
-/// The release inside the image, or one of its layout, as far as either is known.
-pub(super) fn layout(image: &RequestedImage, facts: &Facts) -> Option<&'static Release> {
-    let releases = facts.operator.releases;
-    let stated = image.release(facts.image.release.as_deref());
-    let by_base = || {
-        let base = facts.image.base.clone().or_else(|| image.embedded_base())?;
-        let document = document::read(&base.text).ok()?;
-        Some(detect(releases, &document, stated.as_deref()).ok()?.layout)
-    };
-    stated.as_deref().and_then(|stated| row_of(releases, stated)).or_else(by_base)
 }

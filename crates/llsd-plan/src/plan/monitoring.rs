@@ -3,48 +3,31 @@
 
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, MetricsSpec, OtlpSpec};
 
+use super::server::KnownServer;
 use crate::config::wiring::{Variable, VariableValue};
-use crate::facts::Facts;
 use crate::objects::ConfigSource;
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Release;
-use crate::resource::image::RequestedImage;
-
-use super::listening::layout;
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const SERVICE: &str = "OTEL_SERVICE_NAME";
 
 /// Whether a configuration is generated only so that telemetry is sent.
-pub(super) fn needs_file(
-    spec: &LlamaStackDistributionSpec,
-    image: &RequestedImage,
-    facts: &Facts,
-) -> bool {
-    otlp(spec).is_some() && layout(image, facts).is_some_and(|layout| layout.has_telemetry_section)
+pub(super) fn needs_file(spec: &LlamaStackDistributionSpec, layout: Option<&Release>) -> bool {
+    otlp(spec).is_some() && layout.is_some_and(|layout| layout.has_telemetry_section)
 }
 
 /// Adds the variables to those that generation gives the server, and says what its release cannot do.
 pub(super) fn add(
     (spec, name): (&LlamaStackDistributionSpec, &str),
     config: &ConfigSource,
-    layout: Option<&Release>,
+    server: &KnownServer<'_>,
     variables: &mut Vec<Variable>,
     findings: &mut Findings,
 ) {
     let path = FieldPath::spec().key("monitoring");
     if let Some(metrics) = metrics(spec) {
-        let path = path.key("metrics").key("enabled");
-        match layout {
-            Some(layout) if !layout.serves_metrics => findings.problem(
-                &path,
-                Reason::Invalid,
-                format!("{} serves no metrics; OGX 1.2 and later do", title(layout)),
-                "run an image of OGX 1.2 or later, or send telemetry by monitoring.otlp",
-            ),
-            Some(_) => {}
-            None => unknown(&path, "OGX 1.2", findings),
-        }
+        check_metrics(server, &path.key("metrics").key("enabled"), findings);
         let port = metrics.port.unwrap_or(MetricsSpec::DEFAULT_PORT).to_string();
         for (name, value) in [
             ("OGX_METRICS_ENDPOINT_ENABLED", "1"),
@@ -57,36 +40,55 @@ pub(super) fn add(
     }
     if let Some(otlp) = otlp(spec) {
         let path = path.key("otlp").key("endpoint");
-        match layout {
-            Some(layout) if !layout.reads_otlp_variables => findings.problem(
-                &path,
-                Reason::Invalid,
-                format!("{} sends telemetry by a provider of its own", title(layout)),
-                "configure providers.telemetry, or run an image of 0.3 or later",
-            ),
-            Some(layout) if layout.has_telemetry_section && is_own(config) => findings.warning(
-                &path,
-                Reason::Conflict,
-                format!("{} sends nothing until its file switches telemetry on", title(layout)),
-                "set telemetry.enabled in the ConfigMap of overrideConfig",
-            ),
-            Some(_) => {}
-            None => unknown(&path, "llama-stack 0.3", findings),
-        }
+        check_otlp(config, server, &path, findings);
         if variables.iter().any(|variable| variable.name == ENDPOINT) {
-            let remedy = "keep one of the two";
-            findings.warning(
-                &path,
-                Reason::Conflict,
-                "replaces that of providers.telemetry",
-                remedy,
-            );
+            let message = "replaces that of providers.telemetry";
+            findings.warning(&path, Reason::Conflict, message, "keep one of the two");
         }
         variables.retain(|variable| variable.name != ENDPOINT);
         variables.push(literal(ENDPOINT, otlp.endpoint.trim_end_matches('/')));
         if !variables.iter().any(|variable| variable.name == SERVICE) {
             variables.push(literal(SERVICE, name));
         }
+    }
+}
+
+fn check_metrics(server: &KnownServer<'_>, path: &FieldPath, findings: &mut Findings) {
+    let first = server.releases.first_with(|release| release.serves_metrics);
+    match server.layout {
+        Some(layout) if !layout.serves_metrics => findings.problem(
+            path,
+            Reason::Invalid,
+            format!("{} serves no metrics; {first} and later do", title(layout)),
+            format!("run an image of {first} or later, or send telemetry by monitoring.otlp"),
+        ),
+        Some(_) => {}
+        None => unknown(path, first, findings),
+    }
+}
+
+fn check_otlp(
+    config: &ConfigSource,
+    server: &KnownServer<'_>,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let first = server.releases.first_with(|release| release.reads_otlp_variables);
+    match server.layout {
+        Some(layout) if !layout.reads_otlp_variables => findings.problem(
+            path,
+            Reason::Invalid,
+            format!("{} sends telemetry by a provider of its own", title(layout)),
+            format!("configure providers.telemetry, or run an image of {first} or later"),
+        ),
+        Some(layout) if layout.has_telemetry_section && is_own(config) => findings.warning(
+            path,
+            Reason::Conflict,
+            format!("{} sends nothing until its file switches telemetry on", title(layout)),
+            "set telemetry.enabled in the ConfigMap of overrideConfig",
+        ),
+        Some(_) => {}
+        None => unknown(path, &format!("llama-stack {first}"), findings),
     }
 }
 

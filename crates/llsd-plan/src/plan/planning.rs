@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use llsd_api::secret_ref::SecretKey;
-use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, PreflightPolicy, RollbackPolicy};
 use serde_json::Value;
 
-use super::secret_check;
-use super::{
-    config_source, listening, monitoring, moved, own_inputs, secret_references, server,
-    user_variables,
-};
+use super::config_source::{Configured, configure};
+use super::secret_check::{self, SecretUse};
+use super::server::{KnownServer, server_profile};
+use super::{monitoring, moved, own_inputs, secret_references, user_variables};
 use crate::config::wiring::{Database, ExternalInstall, Variable, VariableValue};
-use crate::config::{self, Bound, Generated, Merged};
+use crate::config::{Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::objects::preflight_job::Shapes;
 use crate::objects::{
     Blueprint, ConfigSource, Objects, ca_bundle, objects, service, storage_secret, withheld,
 };
 use crate::problems::{FieldPath, Findings, Problem, Reason};
+use crate::releases::ServerFamily;
 use crate::resource::image::{self, RequestedImage};
 use crate::resource::{Key, Resource};
 use crate::values::image_name::pinned;
@@ -100,85 +100,33 @@ impl Planning {
 /// v0.9's name of the server's container.
 const CONTAINER_NAME: &str = "llama-stack";
 
+/// What a configuration needs around it: its secrets, its variables and what they refer to.
+struct Surroundings {
+    config: ConfigSource,
+    references: Vec<SecretUse>,
+    database: Option<Database>,
+    environment: Vec<Variable>,
+    ca_bundle: Option<String>,
+}
+
 /// Plans a resource.
 pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let mut findings = resource.findings.clone();
     let Some(spec) = &resource.spec else { return refuse(findings) };
-    let Key { namespace, name } = &resource.key;
     let mut unavailable: Vec<Problem> = unknown_security(facts).into_iter().collect();
     let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
-    let (mut source, base) =
-        config_source::choose(spec, &image, facts, &mut findings, &mut unavailable);
-
-    let release = image.release(facts.image.release.as_deref());
-    let generated = base.as_ref().and_then(|base| {
-        config::generate(spec, facts, base, release.as_deref())
-            .file(&mut findings, &mut unavailable)
-    });
-    let merged = config_source::merged(
-        spec,
-        &mut source,
-        facts,
-        release.as_deref(),
-        &mut findings,
-        &mut unavailable,
-    );
-    let references =
-        secret_references::secret_references(spec, generated.as_ref(), merged.as_ref());
-    secret_check::check(&references, facts, namespace, &mut findings);
-    user_variables::check(spec, facts, namespace, &mut findings);
-    let database = generated
-        .as_ref()
-        .and_then(|generated| generated.database)
-        .and_then(|form| secret_references::database(spec, facts, form, &mut findings));
-    let (ca_bundle, remarks) = ca_bundle::text(spec, namespace, facts);
-    findings.extend(remarks);
-    let config = match (&generated, source) {
-        (Some(generated), _) => Some(ConfigSource::generated(generated.text.clone())),
-        (None, source) => source,
+    let mut server = server_profile(spec, &image, facts);
+    let mut made = configure(spec, &image, &mut server, facts, &mut findings, &mut unavailable);
+    let Some(around) = surroundings(resource, spec, facts, &server, &mut made, &mut findings)
+    else {
+        return stop(findings, unavailable);
     };
-    let Some(config) = config else { return stop(findings, unavailable) };
-
-    let server = match &generated {
-        Some(generated) => generated.server,
-        None => server::inside(&config, facts, release.as_deref()),
-    };
-    moved::remark(&resource.status, spec, server, &mut findings);
-    let mut environment = environment(generated.as_ref(), database.as_ref(), name);
-    environment.extend(merged.iter().flat_map(|merged| bound(&merged.secrets)));
-    let layout = generated.as_ref().map(|file| file.layout);
-    let layout = layout.or_else(|| listening::layout(&image, facts));
-    monitoring::add((spec, &**name), &config, layout, &mut environment, &mut findings);
-    let external = external(generated.as_ref(), merged.as_ref());
-    let inputs = resource.generation.map(|_| {
-        own_inputs::own_inputs(resource, spec, &image, &references, ca_bundle.as_deref(), facts)
-            .text()
-    });
-    let blueprint = Blueprint {
-        name,
-        namespace,
-        spec,
-        facts,
-        image: pinned(&image.image, facts.image.digest.as_deref()),
-        container_name: resource.container_name.as_deref().unwrap_or(CONTAINER_NAME).to_owned(),
-        config,
-        server,
-        environment: environment.clone(),
-        redis: generated.as_ref().and_then(|generated| generated.redis.clone()),
-        database,
-        secret_hash: secret_check::hash(&references, facts),
-        variables_hash: user_variables::hash(spec, facts),
-        ca_bundle,
-        external_providers: external.clone(),
-        planned_for: resource.state().or_else(|| facts.planned_for.clone()),
-        inputs: inputs.or_else(|| facts.inputs.clone()),
-    };
+    let secret_references = secret_references::fields(&around.references);
+    let blueprint = blueprint(resource, (spec, facts), &image, server.family, &made, around);
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);
-    let withheld = withheld(&blueprint);
-    let generated_name = generated.as_ref().map(|generated| generated.release);
     if !findings.problems.is_empty() || !unavailable.is_empty() {
         return stop(findings, unavailable);
     }
@@ -187,20 +135,82 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     Planning::Planned(Box::new(Plan {
         objects,
         image,
-        generated,
-        merged,
-        external,
-        base,
-        environment,
-        server: server::named(generated_name, server, release.as_deref()),
-        secret_references: secret_references::fields(&references),
+        generated: made.generated,
+        merged: made.merged,
+        base: made.base,
+        server: server.name(),
+        secret_references,
         url: service::url(&blueprint),
-        withheld,
+        withheld: withheld(&blueprint),
+        external: blueprint.external_providers,
+        environment: blueprint.environment,
         rollback: workload.and_then(|it| it.rollback).unwrap_or(facts.operator.rollback),
         preflight: workload.and_then(|it| it.preflight).unwrap_or(facts.operator.preflight),
         preflight_inputs: PreflightInputs::from_facts(facts),
         warnings: findings.warnings,
     }))
+}
+
+/// Finds and checks what the configuration refers to; nothing where there is no configuration.
+fn surroundings(
+    resource: &Resource,
+    spec: &LlamaStackDistributionSpec,
+    facts: &Facts,
+    server: &KnownServer<'_>,
+    made: &mut Configured,
+    findings: &mut Findings,
+) -> Option<Surroundings> {
+    let Key { namespace, name } = &resource.key;
+    let (generated, merged) = (made.generated.as_ref(), made.merged.as_ref());
+    let references = secret_references::secret_references(spec, generated, merged);
+    secret_check::check(&references, facts, namespace, findings);
+    user_variables::check(spec, facts, namespace, findings);
+    let database = generated
+        .and_then(|generated| generated.database)
+        .and_then(|form| secret_references::database(spec, facts, form, findings));
+    let (ca_bundle, remarks) = ca_bundle::text(spec, namespace, facts);
+    findings.extend(remarks);
+    let config = made.source.take()?;
+    moved::remark(&resource.status, spec, server.family, findings);
+    let mut environment = environment(generated, database.as_ref(), name);
+    environment.extend(merged.iter().flat_map(|merged| bound(&merged.secrets)));
+    monitoring::add((spec, &**name), &config, server, &mut environment, findings);
+    Some(Surroundings { config, references, database, environment, ca_bundle })
+}
+
+fn blueprint<'a>(
+    resource: &'a Resource,
+    (spec, facts): (&'a LlamaStackDistributionSpec, &'a Facts),
+    image: &RequestedImage,
+    server: ServerFamily,
+    made: &Configured,
+    around: Surroundings,
+) -> Blueprint<'a> {
+    let Surroundings { config, references, database, environment, ca_bundle } = around;
+    let inputs = resource.generation.map(|_| {
+        own_inputs::own_inputs(resource, spec, image, &references, ca_bundle.as_deref(), facts)
+            .text()
+    });
+    let generated = made.generated.as_ref();
+    Blueprint {
+        name: &resource.key.name,
+        namespace: &resource.key.namespace,
+        spec,
+        facts,
+        image: pinned(&image.image, facts.image.digest.as_deref()),
+        container_name: resource.container_name.as_deref().unwrap_or(CONTAINER_NAME).to_owned(),
+        config,
+        server,
+        environment,
+        redis: generated.and_then(|generated| generated.redis.clone()),
+        database,
+        secret_hash: secret_check::hash(&references, facts),
+        variables_hash: user_variables::hash(spec, facts),
+        ca_bundle,
+        external_providers: external(generated, made.merged.as_ref()),
+        planned_for: resource.state().or_else(|| facts.planned_for.clone()),
+        inputs: inputs.or_else(|| facts.inputs.clone()),
+    }
 }
 
 /// Plans a resource that nothing else is to be done with.

@@ -1,4 +1,4 @@
-//! What is known of server releases, and nowhere else: `table.md` has a row for each release with its
+//! What is known of server releases, and nowhere else: `releases.yaml` has each release with its
 //! traits, `providers/` a row for each provider type with the releases that have it, `images.yaml` and
 //! `bases/` the distributions that a resource can name, `access.yaml` the parts of access. `README.md` says how to add one of each.
 
@@ -7,6 +7,7 @@ mod access_parts;
 mod catalogue;
 mod detection;
 mod distributions;
+mod document;
 mod marks;
 mod number;
 mod provider_type;
@@ -17,6 +18,7 @@ mod table;
 pub use catalogue::Catalogue;
 pub use detection::{NoProfile, ServerProfile, detect};
 pub use distributions::Distribution;
+pub use document::{ConfigDocument, OpenedDocument};
 pub use number::{Number, ServerFamily};
 pub use provider_type::{Awaited, ProviderType};
 pub use set::{Releases, Texts};

@@ -18,8 +18,8 @@ use llsd_yaml::document::{self, Node};
 /// The texts that hold what is known, by file.
 #[derive(Clone, Debug)]
 pub struct Texts {
-    /// `table.md`.
-    pub table: Cow<'static, str>,
+    /// `releases.yaml`.
+    pub releases: Cow<'static, str>,
     /// `providers/<api>.yaml`, by API.
     pub providers: BTreeMap<&'static str, Cow<'static, str>>,
     /// `access.yaml`.
@@ -39,7 +39,7 @@ macro_rules! files {
 impl Texts {
     pub fn shipped() -> Self {
         Self {
-            table: include_str!("table.md").into(),
+            releases: include_str!("releases.yaml").into(),
             providers: files!("providers":
                 "agents" "batches" "datasetio" "eval" "file_processors" "files" "inference"
                 "interactions" "messages" "post_training" "responses" "safety" "scoring" "skills"
@@ -89,7 +89,7 @@ impl Releases {
     }
 
     fn build(texts: Texts) -> Result<Self, String> {
-        let rows = table::parse(&texts.table)?;
+        let rows = table::parse(&texts.releases)?;
         if rows.is_empty() {
             return Err("no release is known".to_owned());
         }
@@ -108,7 +108,10 @@ impl Releases {
     }
 
     /// A configuration of the operator's own as the server reads it, which is done once.
-    pub(crate) fn already_read(&self, text: &str) -> Option<(&Value, &Node)> {
+    pub(super) fn already_read(
+        &'static self,
+        text: &str,
+    ) -> Option<(&'static Value, &'static Node)> {
         let mut distributions = self.distributions.values();
         distributions.find(|known| known.base() == text).map(Distribution::document)
     }
@@ -116,6 +119,12 @@ impl Releases {
     /// The release that messages name so: by its title, or as the newest of a layout.
     pub fn by_title(&'static self, name: &str) -> Option<&'static Release> {
         self.rows.iter().rfind(|row| row.title == name || row.layout == name)
+    }
+
+    /// The minor version that is the first with a trait, as messages name it: `0.3`, `OGX 1.2`.
+    pub fn first_with(&'static self, has: impl Fn(&Release) -> bool) -> &'static str {
+        let newest = &self.rows[self.rows.len() - 1];
+        self.rows.iter().find(|row| has(row)).unwrap_or(newest).minor_version()
     }
 
     /// The newest release of a server.

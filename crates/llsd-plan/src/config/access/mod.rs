@@ -17,40 +17,10 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     let Some(access) = &draft.spec.access else { return };
     let path = FieldPath::spec().key("access");
     let parts = Part::parts_of(access, &path);
-    let missing: Vec<&Part> =
-        parts.iter().filter(|part| !draft.profile.has_access(part.name)).collect();
-    for part in &missing {
-        draft.findings.problem(
-            &part.path,
-            Reason::Invalid,
-            format!("{} does not have this", draft.profile.name()),
-            match draft.profile.releases.named_with_access(part.name).as_str() {
-                "" => "remove it".to_owned(),
-                named => format!("use an image of {named}"),
-            },
-        );
-    }
-    if !missing.is_empty() {
+    if !has_all(draft, &parts) {
         return;
     }
-    tenants(access, &path, &mut draft.findings);
-    for candidate in draft.profile.candidates() {
-        match crate::policy::parse_policies(access, candidate.release) {
-            Ok(policies) => vain(policies.vain_create(), &path, &mut draft.findings),
-            Err(problems) => draft.findings.problems.extend(problems),
-        }
-    }
-    if !access.rules.is_empty() && !draft.profile.layout.guards_ids {
-        draft.findings.warning(
-            &path.key("rules"),
-            Reason::Conflict,
-            format!(
-                "{} tells everybody of a vector store whose id they know",
-                draft.profile.name()
-            ),
-            "use an image of a later release where that matters",
-        );
-    }
+    check(draft, access, &path);
     let mut auth = Node::map(Origin::Field(path.clone()));
     let way = path.key("authentication");
     auth.set(
@@ -79,6 +49,45 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
     keep_vector_stores(draft, access);
     know(draft, &parts);
     keep_variables(draft);
+}
+
+/// Whether the server has every part; one that it lacks is a problem.
+fn has_all(draft: &mut Draft<'_>, parts: &[Part]) -> bool {
+    let profile = draft.profile;
+    let mut missing = parts.iter().filter(|part| !profile.has_access(part.name)).peekable();
+    let has_all = missing.peek().is_none();
+    for part in missing {
+        draft.findings.problem(
+            &part.path,
+            Reason::Invalid,
+            format!("{} does not have this", profile.name()),
+            match profile.releases.named_with_access(part.name).as_str() {
+                "" => "remove it".to_owned(),
+                named => format!("use an image of {named}"),
+            },
+        );
+    }
+    has_all
+}
+
+/// What the server would refuse or not do as it is written.
+fn check(draft: &mut Draft<'_>, access: &AccessSpec, path: &FieldPath) {
+    tenants(access, path, &mut draft.findings);
+    for candidate in draft.profile.candidates() {
+        match crate::policy::parse_policies(access, candidate.release) {
+            Ok(policies) => vain(policies.vain_create(), path, &mut draft.findings),
+            Err(problems) => draft.findings.problems.extend(problems),
+        }
+    }
+    if !access.rules.is_empty() && !draft.profile.layout.guards_ids {
+        let name = draft.profile.name();
+        draft.findings.warning(
+            &path.key("rules"),
+            Reason::Conflict,
+            format!("{name} tells everybody of a vector store whose id they know"),
+            "use an image of a later release where that matters",
+        );
+    }
 }
 
 /// Where a store of its own says whose vector stores are, the server does not start without one.

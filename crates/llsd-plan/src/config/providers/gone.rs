@@ -5,7 +5,7 @@ use crate::config::api_name;
 use crate::config::draft::Draft;
 use crate::config::storage::companion;
 use crate::problems::{FieldPath, Reason};
-use crate::releases::ServerFamily;
+use crate::releases::{Releases, ServerFamily};
 use llsd_yaml::document::{Node, Origin};
 
 /// Looks at the base, once everything that the resource switches off is out of it.
@@ -35,21 +35,27 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
 /// A problem that names an API which is gone.
 pub(super) fn problem(draft: &mut Draft<'_>, api: &str, path: &FieldPath, remedy: &str) {
     let message = format!(
-        "{} has no API `{api}`, which ended with llama-stack 0.7, and does not start with it",
-        draft.profile.name()
+        "{} has no API `{api}`, which ended with {}, and does not start with it",
+        draft.profile.name(),
+        last_of_llama_stack(draft.profile.releases)
     );
     draft.findings.problem(path, Reason::NotFound, message, remedy);
 }
 
 /// What a user of a gone API can do.
-pub(in crate::config) fn instead_of(api: &str) -> &'static str {
-    match api {
+pub(in crate::config) fn instead_of(releases: &'static Releases, api: &str) -> String {
+    let also = match api {
         "safety" => {
-            ", or use an image of llama-stack 0.7; OGX asks a judge of its own, \
-             settings.moderation_endpoint of providers.responses"
+            "; OGX asks a judge of its own, settings.moderation_endpoint of providers.responses"
         }
-        _ => ", or use an image of llama-stack 0.7",
-    }
+        _ => "",
+    };
+    format!(", or use an image of {}{also}", last_of_llama_stack(releases))
+}
+
+/// `llama-stack 0.7`
+pub(in crate::config) fn last_of_llama_stack(releases: &'static Releases) -> String {
+    format!("llama-stack {}", releases.newest(ServerFamily::LlamaStack).minor_version())
 }
 
 /// Stores that a provider of the base cannot do without, such as `sqlstore` of batches, which is

@@ -8,5 +8,5 @@ mod overlay;
 mod telemetry;
 mod type_of;
 
-pub(super) use gone::instead_of;
+pub(super) use gone::{instead_of, last_of_llama_stack};
 pub(super) use overlay::{apply, place, serve};

@@ -22,12 +22,8 @@ fn known_api(draft: &mut Draft<'_>, provider: &UserProvider<'_>) -> bool {
     let known = draft.profile.candidates().any(|catalogue| catalogue.has_api(&provider.api));
     let (path, api) = (&provider.path, provider.api.as_str());
     if draft.profile.lacks_api(api) {
-        gone::problem(
-            draft,
-            api,
-            path,
-            &format!("remove these providers{}", gone::instead_of(api)),
-        );
+        let instead = gone::instead_of(draft.profile.releases, api);
+        gone::problem(draft, api, path, &format!("remove these providers{instead}"));
     } else if !known {
         draft.findings.problem(
             path,
@@ -109,7 +105,7 @@ pub(in crate::config) fn serve(draft: &mut Draft<'_>, api: &str) {
     let apis = draft.document.get("apis").map(Node::items).unwrap_or_default();
     let all = apis.is_empty()
         && !(draft.document.get("apis").is_some_and(|apis| !apis.is_null())
-            && draft.profile.layout.serves_nothing_of_an_empty_list());
+            && draft.profile.layout.serves_nothing_of_an_empty_list);
     if !all && !apis.iter().any(|name| name.as_str() == Some(api)) {
         let origin = Origin::Rule("an API with providers is served");
         draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));

@@ -17,88 +17,84 @@ pub(super) struct ResolvedType {
 /// The type behind `written`, or nothing where the release has no such type, which is then a
 /// problem at `path`. Of a type that no release has, the base itself may know.
 pub(super) fn resolve(
-    era: &ServerProfile,
+    profile: &ServerProfile,
     api: &str,
     written: &str,
     in_base: impl Fn(&str) -> bool,
     path: &FieldPath,
     findings: &mut Findings,
 ) -> Option<ResolvedType> {
-    let full = |catalogue: Catalogue| catalogue.full_type(api, written);
-    if let Some((catalogue, name)) =
-        era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
-    {
+    let full = |catalogue: &Catalogue| catalogue.full_type(api, written);
+    let mut candidates = profile.candidates();
+    if let Some((catalogue, name)) = candidates.find_map(|it| full(&it).map(|name| (it, name))) {
         let known = catalogue.get(api, name);
-        let title = &catalogue.release.title;
-        if let Some(without) = era.candidates().find(|other| other.get(api, name).is_none()) {
-            findings.warning(
-                path,
-                Reason::NotFound,
-                format!("`{name}` exists in {title} but not in {}", without.release.title),
-                "make sure that the image has it; a version label on the image settles it",
-            );
-        }
-        if let Some(instead) = known.and_then(ProviderType::instead) {
-            findings.warning(
-                path,
-                Reason::Deprecated,
-                format!("`{name}` is deprecated in {title}"),
-                format!("use {instead}"),
-            );
-        }
+        remark(profile, catalogue, api, name, path, findings);
         return Some(ResolvedType { name: name.to_owned(), known });
     }
-    if let Some(new) = era.catalogue.renamed(api, short_name(written)).map(short_name) {
-        findings.problem(
-            path,
-            Reason::NotFound,
-            format!("{} has no {api} provider `{written}`; there it is called `{new}`", era.name()),
-            format!("use {new}"),
-        );
-        return None;
+    let mut missing = |instead: &str, remedy: String| {
+        let message = format!("{} has no {api} provider `{written}`; {instead}", profile.name());
+        findings.problem(path, Reason::NotFound, message, remedy);
+        None
+    };
+    if let Some(new) = profile.catalogue.renamed(api, short_name(written)).map(short_name) {
+        return missing(&format!("there it is called `{new}`"), format!("use {new}"));
     }
-    let elsewhere: Vec<&str> = era
-        .releases
-        .catalogues()
-        .filter(|catalogue| full(*catalogue).is_some())
-        .map(|catalogue| catalogue.release.title.as_str())
-        .collect();
-    if let (Some(first), Some(last)) = (elsewhere.first(), elsewhere.last()) {
-        findings.problem(
-            path,
-            Reason::NotFound,
-            format!(
-                "{} has no {api} provider `{written}`; releases {first} to {last} have it",
-                era.name()
-            ),
-            format!("use one of {}", known_names(era, api)),
-        );
-        return None;
+    let mut elsewhere = profile.releases.catalogues().filter(|it| full(it).is_some());
+    if let Some(first) = elsewhere.next() {
+        let last = elsewhere.next_back().unwrap_or(first);
+        let [first, last] = [first, last].map(|catalogue| &catalogue.release.title);
+        let remedy = format!("use one of {}", known_names(profile, api));
+        return missing(&format!("releases {first} to {last} have it"), remedy);
     }
     let name =
         if written.contains("::") { written.to_owned() } else { format!("remote::{written}") };
-    if in_base(&name) {
-        return Some(ResolvedType { name, known: None });
+    if !in_base(&name) {
+        let shorts = profile.catalogue.types(api).map(|(name, _)| short_name(name));
+        // In the message, because a status has no room for remedies of warnings.
+        let meant = nearest(short_name(written), shorts)
+            .map(|meant| format!(" (did you mean {meant}?)"))
+            .unwrap_or_default();
+        let (release, names) = (profile.name(), known_names(profile, api));
+        let message = format!(
+            "no {api} provider `{written}` is known in {release}{meant}; `{name}` is passed on"
+        );
+        let remedy = format!("make sure that the image has it; known are {names}");
+        findings.warning(path, Reason::NotFound, message, remedy);
     }
-    let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
-    // In the message, because a status has no room for remedies of warnings.
-    let meant = nearest(short_name(written), shorts)
-        .map(|meant| format!(" (did you mean {meant}?)"))
-        .unwrap_or_default();
-    findings.warning(
-        path,
-        Reason::NotFound,
-        format!(
-            "no {api} provider `{written}` is known in {}{meant}; `{name}` is passed on",
-            era.name()
-        ),
-        format!("make sure that the image has it; known are {}", known_names(era, api)),
-    );
     Some(ResolvedType { name, known: None })
 }
 
-fn known_names(era: &ServerProfile, api: &str) -> String {
-    let mut names: Vec<&str> = era.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
+/// Remarks on a type that not every release has which the image may hold, or that is deprecated.
+fn remark(
+    profile: &ServerProfile,
+    catalogue: Catalogue,
+    api: &str,
+    name: &str,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let title = &catalogue.release.title;
+    if let Some(without) = profile.candidates().find(|other| other.get(api, name).is_none()) {
+        findings.warning(
+            path,
+            Reason::NotFound,
+            format!("`{name}` exists in {title} but not in {}", without.release.title),
+            "make sure that the image has it; a version label on the image settles it",
+        );
+    }
+    if let Some(instead) = catalogue.get(api, name).and_then(ProviderType::instead) {
+        findings.warning(
+            path,
+            Reason::Deprecated,
+            format!("`{name}` is deprecated in {title}"),
+            format!("use {instead}"),
+        );
+    }
+}
+
+fn known_names(profile: &ServerProfile, api: &str) -> String {
+    let mut names: Vec<&str> =
+        profile.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")

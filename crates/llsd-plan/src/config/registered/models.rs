@@ -97,11 +97,12 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
         None => (ModelType::Llm, Origin::Rule("a model is an llm unless it says otherwise")),
     };
     if kind == ModelType::Rerank && !draft.profile.layout.knows_rerank_models {
+        let first = draft.profile.releases.first_with(|release| release.knows_rerank_models);
         draft.findings.problem(
             &path.key("modelType"),
             Reason::Invalid,
             format!("{} knows no rerank models", draft.profile.name()),
-            "use an image of 0.4 or later",
+            format!("use an image of {first} or later"),
         );
     }
     node.set("model_type", Node::scalar(type_name(kind), origin));

@@ -5,7 +5,7 @@ use llsd_api::v1alpha2::ShieldEntry;
 
 use super::assignment;
 use crate::config::draft::{Draft, entry_id};
-use crate::config::providers::instead_of;
+use crate::config::providers::{instead_of, last_of_llama_stack};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
 use crate::server::substitution::EffectiveId;
@@ -28,10 +28,12 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
             continue;
         }
         if draft.profile.lacks_api("safety") {
-            let remedy = format!("remove the shield{}", instead_of("safety"));
+            let remedy =
+                format!("remove the shield{}", instead_of(draft.profile.releases, "safety"));
             let message = format!(
-                "{} has no shields, which ended with llama-stack 0.7",
-                draft.profile.name()
+                "{} has no shields, which ended with {}",
+                draft.profile.name(),
+                last_of_llama_stack(draft.profile.releases)
             );
             draft.findings.problem(&path, Reason::NotFound, message, remedy);
             continue;
