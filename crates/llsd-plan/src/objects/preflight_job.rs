@@ -18,13 +18,13 @@ use super::planned::{PlannedObject, planned};
 use super::{labels, names, start_program};
 use crate::facts::shape::Shape;
 use crate::resource::Resource;
-use crate::server::paths::{JUDGE_PROGRAM, START_DIR};
+use crate::server::paths::{PREFLIGHT_PROGRAM, START_DIR};
 use crate::values::quantity::nanos;
 
 /// What a pod of such a Job is for, in its labels.
 pub const COMPONENT: &str = "preflight";
 /// Tells the program that nothing is started.
-const JUDGING: &str = "LLS_JUDGE";
+const PREFLIGHT: &str = "LLS_PREFLIGHT";
 const START: &str = "start-program";
 /// Kubernetes forgets a Job that nobody asked about for so long.
 const FORGOTTEN_AFTER: i32 = 3600;
@@ -153,7 +153,7 @@ impl PreflightJob<'_> {
             name: server.name.clone(),
             image: server.image.clone(),
             image_pull_policy: server.image_pull_policy.clone(),
-            command: Some(vec!["python3".to_owned(), JUDGE_PROGRAM.to_owned()]),
+            command: Some(vec!["python3".to_owned(), PREFLIGHT_PROGRAM.to_owned()]),
             env: Some(self.variables(server)),
             env_from: Some(variables_from).filter(|sources| !sources.is_empty()),
             volume_mounts: Some(mounts),
@@ -177,7 +177,7 @@ impl PreflightJob<'_> {
             }
         }
         variables.extend(own);
-        variables.push(literal(JUDGING, "1"));
+        variables.push(literal(PREFLIGHT, "1"));
         // Kubernetes takes the last of several, and server-side apply refuses them.
         let mut last: Vec<EnvVar> = Vec::with_capacity(variables.len());
         for variable in variables {
@@ -363,7 +363,7 @@ mod tests {
             (&json!("Never"), &json!(0))
         );
         let judge = &pod["containers"][0];
-        assert_eq!(judge["command"], json!(["python3", JUDGE_PROGRAM]));
+        assert_eq!(judge["command"], json!(["python3", PREFLIGHT_PROGRAM]));
         for field in ["ports", "readinessProbe", "lifecycle", "envFrom"] {
             assert!(judge.get(field).is_none(), "{field}");
         }
@@ -373,7 +373,7 @@ mod tests {
         };
         assert_eq!(value("URL"), "https://placeholder.invalid");
         assert_eq!((value("PORT"), value("A")), (json!("1"), json!("1")));
-        assert_eq!((value("P_TOKEN"), value("LLS_JUDGE")), (json!("placeholder"), json!("1")));
+        assert_eq!((value("P_TOKEN"), value("LLS_PREFLIGHT")), (json!("placeholder"), json!("1")));
         let limits = &judge["resources"]["limits"];
         assert_eq!(limits, &json!({"cpu": "1", "memory": "8Gi"}), "no device");
         let mounts = judge["volumeMounts"].as_array().unwrap();

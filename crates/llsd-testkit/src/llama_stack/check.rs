@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use llsd_plan::objects::start_program::JUDGEMENT;
+use llsd_plan::objects::start_program::PREFLIGHT_CHECKS;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ use super::Release;
 /// In Python, because only there are the release's own models.
 const PROGRAMS: [(&str, &str); 4] = [
     ("check.py", include_str!("check.py")),
-    // The rules are those of the operator's own judge, so that every test of a configuration tests it.
-    ("judgement.py", JUDGEMENT),
+    // The rules are those of the operator's own preflight, so that every test of a configuration tests it.
+    ("preflight_checks.py", PREFLIGHT_CHECKS),
     ("policies.py", include_str!("policies.py")),
     ("read_yaml.py", include_str!("read_yaml.py")),
 ];
@@ -65,9 +65,9 @@ pub struct CheckResult {
     pub dropped: Vec<String>,
     /// What the server warns of.
     pub deprecated: Vec<String>,
-    /// Providers whose own configuration could not be judged, because their code needs packages
+    /// Providers whose own configuration could not be checked, because their code needs packages
     /// that are not installed here.
-    pub unjudged: Vec<String>,
+    pub unchecked: Vec<String>,
 }
 
 impl CheckResult {
@@ -84,7 +84,7 @@ impl fmt::Display for CheckResult {
             ("error", &self.errors),
             ("dropped", &self.dropped),
             ("deprecated", &self.deprecated),
-            ("unjudged", &self.unjudged),
+            ("unchecked", &self.unchecked),
         ];
         for (kind, lines) in parts {
             for line in lines {

@@ -194,31 +194,31 @@ def route_allowed(route, user, rule):
     return auth.RouteAuthorizationMiddleware(None, [rule])._is_route_allowed(route, user)
 
 
-async def judge(chain, case):
+async def decide(chain, case):
     config = datatypes.AuthenticationConfig(**case["auth"])
     tenancy = datatypes.TenancyConfig(**case["tenancy"]) if case["tenancy"] else None
     middleware = chain.build(config, tenancy)
     is_gateway = case["auth"]["provider_config"]["type"] == "upstream_header"
     status, user = await chain.call(middleware, case["request"], is_gateway)
-    verdict = {"status": status, "route": None, "allowed": None, "rule": None}
+    decision = {"status": status, "route": None, "allowed": None, "rule": None}
     if status in (401, 500):
-        return verdict
+        return decision
     if getattr(config, "route_policy", None):
         path = case["request"]["path"]
         path = path if path == "/" else path.rstrip("/")
-        verdict["route"] = deciding(config.route_policy, lambda rule: route_allowed(path, user, rule))
+        decision["route"] = deciding(config.route_policy, lambda rule: route_allowed(path, user, rule))
     deed = case["deed"]
     if status == 200 and deed is not None:
         kind, name = deed["resource"].split("::", 1)
         resource = SimpleNamespace(type=kind, identifier=name, owner=owner_of(deed["owner"]))
         action = rules.Action(deed["action"])
-        verdict["allowed"] = control.is_action_allowed(config.access_policy, action, resource, user)
+        decision["allowed"] = control.is_action_allowed(config.access_policy, action, resource, user)
         if user is not None:
-            verdict["rule"] = deciding(
+            decision["rule"] = deciding(
                 config.access_policy,
                 lambda rule: control.is_action_allowed([rule], action, resource, user),
             )
-    return verdict
+    return decision
 
 
 def is_understood(text):
@@ -235,7 +235,7 @@ async def main():
     chain = Chain()
     answer = {
         "conditions": [is_understood(text) for text in question["conditions"]],
-        "cases": [await judge(chain, case) for case in question["cases"]],
+        "cases": [await decide(chain, case) for case in question["cases"]],
     }
     json.dump(answer, answer_to)
 

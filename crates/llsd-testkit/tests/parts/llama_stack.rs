@@ -101,7 +101,7 @@ fn a_release_says_what_it_refuses_and_what_it_ignores() {
         }
         let dropped: Vec<&str> = dropped.iter().copied().collect();
         assert_eq!(judgement.dropped, dropped, "{judgement}");
-        assert!(judgement.unjudged.is_empty(), "{judgement}");
+        assert!(judgement.unchecked.is_empty(), "{judgement}");
     }
     assert!(judgements[0].is_clean() && judgements[0].deprecated.is_empty(), "{}", judgements[0]);
     assert!(judgements[2].deprecated[0].contains("tool_groups"), "{}", judgements[2]);

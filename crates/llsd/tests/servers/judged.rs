@@ -33,7 +33,7 @@ impl Image {
         fs::write(file("config.yaml"), text).unwrap();
         fs::create_dir_all(file("home")).unwrap();
         let done = as_anybody(&self.venv.python())
-            .arg(file("judge.py"))
+            .arg(file("preflight.py"))
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", file("home"))
@@ -151,7 +151,7 @@ fn what_cannot_be_judged_is_not_refused() {
         return;
     }
     let image = Image::of(release);
-    let verdict = image.judge(&good(release), &[("LLS_JUDGE_SECONDS", "0.2")]);
+    let verdict = image.judge(&good(release), &[("LLS_PREFLIGHT_SECONDS", "0.2")]);
     assert_eq!(verdict["verdict"], "unjudged");
     assert_eq!(verdict["why"], "no verdict after 0.2 s");
     // A file of which nobody knows where it is.

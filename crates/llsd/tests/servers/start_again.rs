@@ -23,7 +23,7 @@ fn a_start_that_failed_is_judged_before_the_next_and_a_first_one_is_not() {
     let record = image.path().join("record").display().to_string();
     let log = words.display().to_string();
     let env = [("LLS_START_RECORD", record.as_str()), ("LLS_TERMINATION_LOG", &log)];
-    image.write("judge.py", REFUSES);
+    image.write("preflight.py", REFUSES);
     let first = image.start("version: 2", &env);
     assert!(first.status.success() && !stderr(&first).contains("error"), "{}", stderr(&first));
     assert!(!words.exists());
@@ -45,7 +45,7 @@ fn a_judge_that_fails_or_finds_nothing_leaves_the_last_words_to_the_server() {
     let env = [("LLS_START_RECORD", record.as_str()), ("LLS_TERMINATION_LOG", &log)];
     let good = "print('{\"verdict\": \"good\", \"problems\": []}')";
     for judge in ["raise SystemExit(3)", good] {
-        image.write("judge.py", judge);
+        image.write("preflight.py", judge);
         for _ in 0..2 {
             let done = image.start("version: 2", &env);
             assert!(done.status.success(), "{}", stderr(&done));
