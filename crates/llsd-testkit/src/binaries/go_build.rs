@@ -60,7 +60,7 @@ fn run_go_build(
         .current_dir(binary.go_module_dir(kubernetes))
         .args(["build", "-trimpath", "-buildvcs=false", "-ldflags"])
         // Without its version a kube-apiserver calls itself v0.0.0-master and clients that look
-        // at it misjudge what it can do.
+        // at it do not see what it can do.
         .arg(format!(
             "-s -w -X k8s.io/component-base/version.gitVersion=v{}",
             binary.version(kubernetes)

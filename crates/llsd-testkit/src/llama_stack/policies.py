@@ -1,13 +1,13 @@
 """Asks the installed release whom it lets in: its own middleware and its own access control, with the
 services that they would ask replaced by their answers.
 
-Standard input: {"conditions": [text, …], "cases": [{"auth", "tenancy", "request", "deed"}, …]}.
+Standard input: {"conditions": [text, …], "cases": [{"auth", "tenancy", "request", "resource_request"}, …]}.
 Standard output: {"conditions": [bool, …], "cases": [{"status", "route", "allowed", "rule"}, …]}.
 
 conditions  whether the release understands the sentence
 status      200, 401, 403 or 500, before any resource is looked at
 route       the index of the rule for paths that decides; null where none does
-allowed     whether the deed is; null where the status is not 200 or there is no deed
+allowed     whether the resource request is; null where the status is not 200 or there is none
 rule        the index of the rule for resources that decides; null where none does
 """
 
@@ -207,11 +207,11 @@ async def decide(chain, case):
         path = case["request"]["path"]
         path = path if path == "/" else path.rstrip("/")
         decision["route"] = deciding(config.route_policy, lambda rule: route_allowed(path, user, rule))
-    deed = case["deed"]
-    if status == 200 and deed is not None:
-        kind, name = deed["resource"].split("::", 1)
-        resource = SimpleNamespace(type=kind, identifier=name, owner=owner_of(deed["owner"]))
-        action = rules.Action(deed["action"])
+    asked = case["resource_request"]
+    if status == 200 and asked is not None:
+        kind, name = asked["resource"].split("::", 1)
+        resource = SimpleNamespace(type=kind, identifier=name, owner=owner_of(asked["owner"]))
+        action = rules.Action(asked["action"])
         decision["allowed"] = control.is_action_allowed(config.access_policy, action, resource, user)
         if user is not None:
             decision["rule"] = deciding(
