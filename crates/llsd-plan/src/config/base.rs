@@ -76,15 +76,15 @@ pub(super) fn open(
         return None;
     }
     match detect(releases, &value, release) {
-        Ok(era) => {
+        Ok(profile) => {
             let document = match known {
                 Some((_, document)) => document.clone(),
                 None => Node::from_value(value.into_owned(), &Origin::Base),
             };
-            Some(Base { document, profile: era, version })
+            Some(Base { document, profile, version })
         }
-        Err(no_era) => {
-            let (message, remedy) = match no_era {
+        Err(no_profile) => {
+            let (message, remedy) = match no_profile {
                 NoProfile::Foreign(what) => (format!("{source} is for {what}"), OTHER_IMAGE),
                 NoProfile::Contradiction(marks) => (
                     format!(

@@ -55,14 +55,14 @@ impl<'a> UserProvider<'a> {
     /// are validation's to report.
     pub(super) fn all(
         spec: &'a LlamaStackDistributionSpec,
-        era: &ServerProfile,
+        profile: &ServerProfile,
         disabled: &SwitchedOff,
     ) -> Rc<[Self]> {
         let mut found = Vec::new();
         let Some(providers) = &spec.providers else { return found.into() };
         for (field, entries) in providers.by_api() {
             let Some(entries) = entries else { continue };
-            let api = api_name::in_config(era, field);
+            let api = api_name::in_config(profile, field);
             if disabled.directly(&api) {
                 continue;
             }
@@ -87,17 +87,17 @@ impl<'a> Draft<'a> {
     pub(super) fn new(
         spec: &'a LlamaStackDistributionSpec,
         facts: &'a Facts,
-        era: ServerProfile,
+        profile: ServerProfile,
         document: Node,
         findings: Findings,
     ) -> Self {
-        let disabled = SwitchedOff::new(spec, &era);
+        let disabled = SwitchedOff::new(spec, &profile);
         Self {
             spec,
             facts,
-            profile: era,
+            profile,
             document,
-            users: UserProvider::all(spec, &era, &disabled),
+            users: UserProvider::all(spec, &profile, &disabled),
             disabled,
             variables: set_variables(spec, facts),
             environment: Environment::default(),

@@ -176,8 +176,8 @@ fn provided(draft: &mut Draft<'_>, listed: &Listed<'_>, api: &str) -> Option<Pro
             "make all platforms of the image from the same wheels",
         );
     }
-    let era = draft.profile;
-    let is_api = |provided: &str| api_name::in_config(&era, provided) == api;
+    let profile = draft.profile;
+    let is_api = |provided: &str| api_name::in_config(&profile, provided) == api;
     let (provided, found) = match &facts.package_file {
         None => match by_labels(facts) {
             Ok(provided) => (vec![facts.api.clone()], Some(provided)),

@@ -45,14 +45,14 @@ pub fn merge(
         Ok(value) => value,
         Err(wrong) => return refuse(format!("{}: {}", wrong.at, wrong.message)),
     };
-    let Ok(era) = detect(facts.operator.releases, &value, release) else {
+    let Ok(profile) = detect(facts.operator.releases, &value, release) else {
         return refuse("it has the layout of no known release".to_owned());
     };
     if let Some(wrong) = super::base::misshapen(&value) {
         return refuse(wrong);
     }
     let document = Node::from_value(value, &Origin::Base);
-    let mut draft = Draft::new(spec, facts, era, document, Findings::default());
+    let mut draft = Draft::new(spec, facts, profile, document, Findings::default());
     external_providers::apply(&mut draft);
     let merged = Merged {
         text: document::text(&draft.document),

@@ -33,8 +33,8 @@ pub(super) fn inside(config: &ConfigSource, facts: &Facts, release: Option<&str>
     let by_file = || {
         let ConfigSource::Override { config_map, key, .. } = config else { return None };
         let text = facts.config_maps.get(config_map)?.data.get(key)?;
-        let era = detect(facts.operator.releases, &document::read(text).ok()?, release).ok()?;
-        Some(era.server())
+        let profile = detect(facts.operator.releases, &document::read(text).ok()?, release).ok()?;
+        Some(profile.server())
     };
     by_release.or_else(by_file).unwrap_or_default()
 }

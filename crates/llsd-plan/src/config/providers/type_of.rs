@@ -17,7 +17,7 @@ pub(super) struct ResolvedType {
 /// The type behind `written`, or nothing where the release has no such type, which is then a
 /// problem at `path`. Of a type that no release has, the base itself may know.
 pub(super) fn resolve(
-    era: &ServerProfile,
+    profile: &ServerProfile,
     api: &str,
     written: &str,
     in_base: impl Fn(&str) -> bool,
@@ -26,11 +26,11 @@ pub(super) fn resolve(
 ) -> Option<ResolvedType> {
     let full = |catalogue: Catalogue| catalogue.full_type(api, written);
     if let Some((catalogue, name)) =
-        era.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
+        profile.candidates().find_map(|catalogue| full(catalogue).map(|name| (catalogue, name)))
     {
         let known = catalogue.get(api, name);
         let title = &catalogue.release.title;
-        if let Some(without) = era.candidates().find(|other| other.get(api, name).is_none()) {
+        if let Some(without) = profile.candidates().find(|other| other.get(api, name).is_none()) {
             findings.warning(
                 path,
                 Reason::NotFound,
@@ -48,16 +48,19 @@ pub(super) fn resolve(
         }
         return Some(ResolvedType { name: name.to_owned(), known });
     }
-    if let Some(new) = era.catalogue.renamed(api, short_name(written)).map(short_name) {
+    if let Some(new) = profile.catalogue.renamed(api, short_name(written)).map(short_name) {
         findings.problem(
             path,
             Reason::NotFound,
-            format!("{} has no {api} provider `{written}`; there it is called `{new}`", era.name()),
+            format!(
+                "{} has no {api} provider `{written}`; there it is called `{new}`",
+                profile.name()
+            ),
             format!("use {new}"),
         );
         return None;
     }
-    let elsewhere: Vec<&str> = era
+    let elsewhere: Vec<&str> = profile
         .releases
         .catalogues()
         .filter(|catalogue| full(*catalogue).is_some())
@@ -69,9 +72,9 @@ pub(super) fn resolve(
             Reason::NotFound,
             format!(
                 "{} has no {api} provider `{written}`; releases {first} to {last} have it",
-                era.name()
+                profile.name()
             ),
-            format!("use one of {}", known_names(era, api)),
+            format!("use one of {}", known_names(profile, api)),
         );
         return None;
     }
@@ -80,7 +83,7 @@ pub(super) fn resolve(
     if in_base(&name) {
         return Some(ResolvedType { name, known: None });
     }
-    let shorts = era.catalogue.types(api).map(|(name, _)| short_name(name));
+    let shorts = profile.catalogue.types(api).map(|(name, _)| short_name(name));
     // In the message, because a status has no room for remedies of warnings.
     let meant = nearest(short_name(written), shorts)
         .map(|meant| format!(" (did you mean {meant}?)"))
@@ -90,15 +93,16 @@ pub(super) fn resolve(
         Reason::NotFound,
         format!(
             "no {api} provider `{written}` is known in {}{meant}; `{name}` is passed on",
-            era.name()
+            profile.name()
         ),
-        format!("make sure that the image has it; known are {}", known_names(era, api)),
+        format!("make sure that the image has it; known are {}", known_names(profile, api)),
     );
     Some(ResolvedType { name, known: None })
 }
 
-fn known_names(era: &ServerProfile, api: &str) -> String {
-    let mut names: Vec<&str> = era.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
+fn known_names(profile: &ServerProfile, api: &str) -> String {
+    let mut names: Vec<&str> =
+        profile.catalogue.types(api).map(|(name, _)| short_name(name)).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")
