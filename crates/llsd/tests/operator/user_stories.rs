@@ -21,7 +21,9 @@ pub async fn world() -> Option<InUse<World>> {
         let operator = TestOperator::start(&[]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let registries = allowed(&[&registry]);
-        operator.configure(json!({"ingressDomain": "apps.example.com", "registries": registries})).await;
+        operator
+            .configure(json!({"ingressDomain": "apps.example.com", "registries": registries}))
+            .await;
         Some(World { operator, registry })
     };
     WORLD.get(start).await
