@@ -31,7 +31,7 @@ test-kubernetes: ## The control-plane tests on every supported Kubernetes minor
 	@scripts/test-kubernetes $(KUBERNETES_MINORS)
 
 .PHONY: test-servers
-test-servers: ## Every release of the real server judges and boots what is generated; half an hour
+test-servers: ## Every release of the real server checks and boots what is generated; half an hour
 	@scripts/test-servers
 
 .PHONY: test-replacing

@@ -1,4 +1,4 @@
-"""Runs every command and judges every YAML and JSON block of the documentation: docs_test.py REPOSITORY PAGE…
+"""Runs every command and checks every YAML and JSON block of the documentation: docs_test.py REPOSITORY PAGE…
 
 Of a page, blocks run in order in one scratch folder and one namespace of a real API server, which `deploy`, `charts` and
 `crates` of the repository are visible in. What a block may need is said in comments in front of it:
@@ -8,7 +8,7 @@ Of a page, blocks run in order in one scratch folder and one namespace of a real
   <!-- file: NAME -->           the block is kept under this name, for commands behind it
 
 `sh` blocks must succeed. Of `console` blocks each `$ command` must print what stands below it; a line `…` stands for any.
-YAML that is a resource of ours, or a part of its spec, is judged by `llsd validate`, another object by the API server where
+YAML that is a resource of ours, or a part of its spec, is checked by `llsd validate`, another object by the API server where
 it serves the kind, and everything else must at least be YAML.
 """
 import json
@@ -71,7 +71,7 @@ def console(scratch, block):
 
 
 def part_of_a_spec(document):
-    """The spec that a fragment belongs to, where it is one. A part that is left out cannot be judged."""
+    """The spec that a fragment belongs to, where it is one. A part that is left out cannot be checked."""
     if not isinstance(document, dict) or "…" in json.dumps(document, ensure_ascii=False, default=str):
         return None
     spec = document.get("spec", document) if set(document) <= PARTS | {"spec"} else None
@@ -91,7 +91,7 @@ def fragment(scratch, spec):
     raise Failed("\n".join(said))
 
 
-def judged(scratch, block):
+def check(scratch, block):
     for document in yaml.safe_load_all(block):
         kind = document.get("kind") if isinstance(document, dict) else None
         text = json.dumps(document, default=str)
@@ -111,7 +111,7 @@ def run(scratch, language, block, notes):
     elif language == "console":
         console(scratch, block)
     elif language == "yaml":
-        judged(scratch, block)
+        check(scratch, block)
     else:
         json.loads(block)
     for kind, name in notes:

@@ -27,7 +27,7 @@ const GROUPS: [(&str, &[&str]); 17] = [
     ("User story 7: migration", &["us7-"]),
     ("Edge cases", &["ec-"]),
     ("Requirements", &["fr-"]),
-    ("Releases and their layouts", &["era-", "layout-", "telemetry-", "workers-"]),
+    ("Releases and their layouts", &["release-", "layout-", "telemetry-", "workers-"]),
     ("OGX", &["ogx-"]),
     ("Bases", &["base-", "distribution-", "hostile-", "merge-"]),
     ("Providers", &["azure-", "companions-", "disabled-", "external-", "needed-"]),

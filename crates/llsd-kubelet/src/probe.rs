@@ -51,7 +51,7 @@ impl Prober<'_> {
     pub(crate) async fn watch(&self, record: impl Fn(ProbeResult)) -> String {
         let Container { startup_probe, readiness_probe, liveness_probe, .. } = self.container;
         if let Some(probe) = startup_probe
-            && !self.next_verdict(probe, &mut Tally::default(), true).await
+            && !self.next_result(probe, &mut Tally::default(), true).await
         {
             return "Container failed startup probe, will be restarted".into();
         }
@@ -64,7 +64,7 @@ impl Prober<'_> {
             let mut tally = Tally::default();
             let mut first = true;
             loop {
-                record(ProbeResult::Ready(self.next_verdict(probe, &mut tally, first).await));
+                record(ProbeResult::Ready(self.next_result(probe, &mut tally, first).await));
                 first = false;
             }
         };
@@ -72,7 +72,7 @@ impl Prober<'_> {
             let Some(probe) = liveness_probe else { return pending().await };
             let mut tally = Tally::default();
             let mut first = true;
-            while self.next_verdict(probe, &mut tally, first).await {
+            while self.next_result(probe, &mut tally, first).await {
                 first = false;
             }
         };
@@ -83,15 +83,15 @@ impl Prober<'_> {
     }
 
     /// Asks until one of the thresholds is reached.
-    async fn next_verdict(&self, probe: &Probe, tally: &mut Tally, first: bool) -> bool {
+    async fn next_result(&self, probe: &Probe, tally: &mut Tally, first: bool) -> bool {
         let period = seconds(probe.period_seconds, 10);
         let delay = seconds(probe.initial_delay_seconds, 0);
         sleep(if first { delay } else { period }).await;
         loop {
             let patience = seconds(probe.timeout_seconds, 1);
             let answered = timeout(patience, self.ask(probe)).await.unwrap_or(false);
-            if let Some(verdict) = tally.note(answered, probe) {
-                return verdict;
+            if let Some(result) = tally.note(answered, probe) {
+                return result;
             }
             sleep(period).await;
         }
@@ -196,8 +196,8 @@ mod tests {
             Probe { failure_threshold: Some(2), success_threshold: Some(1), ..Probe::default() };
         let mut tally = Tally::default();
         let answers = [false, true, false, false, false, true];
-        let verdicts = answers.map(|answer| tally.note(answer, &probe));
+        let results = answers.map(|answer| tally.note(answer, &probe));
         let expected = [None, Some(true), None, Some(false), Some(false), Some(true)];
-        assert_eq!(verdicts, expected);
+        assert_eq!(results, expected);
     }
 }

@@ -19,7 +19,7 @@ pub struct Question {
     pub method: String,
     /// As a client writes it, with a query or without.
     pub path: String,
-    /// What the way in is told of the caller; nothing without a token.
+    /// What the authentication is told of the caller; nothing without a token.
     pub caller: Option<Map<String, Value>>,
     pub resource_request: Option<ResourceRequest>,
 }
@@ -30,7 +30,7 @@ pub struct ResourceRequest {
     pub action: Action,
     /// `vector_store::vs_1`.
     pub resource: String,
-    /// What the way in is told of the owner; nothing where there is none.
+    /// What the authentication is told of the owner; nothing where there is none.
     pub owner: Option<Map<String, Value>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Reply {
     /// Whom the server takes the caller for; nobody on open paths.
     pub caller: Option<KnownCaller>,
     pub path: Step,
-    /// Only where the path is allowed and a deed is asked about.
+    /// Only where the path is allowed and a resource request is asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Step>,
 }
@@ -166,33 +166,45 @@ impl Evaluator<'_> {
             Answer::Failed(why) => {
                 (None, step(request, Some(false), 500, format!("the server fails: {why}")))
             }
-            Answer::Unjudged(what) => (None, unjudged(request, &what)),
-            Answer::Decided { caller, verdict } => {
-                (caller, self.step(request, verdict, "routes", 403))
+            Answer::Undecided(what) => (None, undecided(request, &what)),
+            Answer::Decided { caller, decision } => {
+                (caller, self.step(request, decision, "routes", 403))
             }
         };
-        let deed = question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
-        let resource = deed.map(|deed| self.deed(deed, caller.as_ref()));
+        let resource_request =
+            question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
+        let resource = resource_request
+            .map(|resource_request| self.resource_request(resource_request, caller.as_ref()));
         let caller = caller.as_ref().map(KnownCaller::from);
         Reply { release: self.release.title.clone(), caller, path, resource }
     }
 
-    fn deed(&self, deed: &ResourceRequest, caller: Option<&Caller>) -> Step {
-        let action = serde_json::to_value(deed.action).unwrap_or_default();
-        let request = format!("{} {}", action.as_str().unwrap_or_default(), deed.resource);
-        let owner = deed.owner.as_ref();
+    fn resource_request(
+        &self,
+        resource_request: &ResourceRequest,
+        caller: Option<&Caller>,
+    ) -> Step {
+        let action = serde_json::to_value(resource_request.action).unwrap_or_default();
+        let request =
+            format!("{} {}", action.as_str().unwrap_or_default(), resource_request.resource);
+        let owner = resource_request.owner.as_ref();
         let owner = owner.map(|told| policy::caller(&self.spec.authentication, self.release, told));
         let owner = match owner.transpose() {
             Ok(owner) => owner.map(|owner| self.with_tenant(owner)),
-            Err(Stranger::Refused(why) | Stranger::Failed(why) | Stranger::Unjudged(why)) => {
-                return unjudged(request, &format!("the owner: {why}"));
+            Err(Stranger::Refused(why) | Stranger::Failed(why) | Stranger::Undecided(why)) => {
+                return undecided(request, &format!("the owner: {why}"));
             }
         };
-        let verdict =
-            decide_resource(self.policies, caller, deed.action, &deed.resource, owner.as_ref());
+        let decision = decide_resource(
+            self.policies,
+            caller,
+            resource_request.action,
+            &resource_request.resource,
+            owner.as_ref(),
+        );
         // Whoever may not read something is not told that it exists.
-        let denied = if deed.action == Action::Read { 404 } else { 403 };
-        self.step(request, verdict, "rules", denied)
+        let denied = if resource_request.action == Action::Read { 404 } else { 403 };
+        self.step(request, decision, "rules", denied)
     }
 
     /// An owner was once a caller, and so of the tenant of all.
@@ -203,14 +215,14 @@ impl Evaluator<'_> {
         owner
     }
 
-    fn step(&self, request: String, verdict: RuleDecision, list: &str, denied: u16) -> Step {
+    fn step(&self, request: String, decision: RuleDecision, list: &str, denied: u16) -> Step {
         let path = FieldPath::spec().key("access").key(list);
-        let field = match verdict.by {
+        let field = match decision.by {
             DecidedBy::Rule(index) => Some(path.index(index)),
             _ => None,
         };
         let field = field.map(|field| self.examined.own_path(&field).to_string());
-        let what = match verdict.by {
+        let what = match decision.by {
             DecidedBy::Rule(index) => {
                 format!(
                     " by {}{}",
@@ -230,7 +242,7 @@ impl Evaluator<'_> {
             DecidedBy::Nobody => ": the caller is nobody, and no rule binds nobody".to_owned(),
             DecidedBy::OtherTenant => ": the owner belongs to another tenant".to_owned(),
         };
-        let (allowed, status, word) = match verdict.outcome {
+        let (allowed, status, word) = match decision.outcome {
             Outcome::Allowed => (Some(true), Some(200), "allowed"),
             Outcome::Denied => (Some(false), Some(denied), "denied"),
             Outcome::Unsure => (None, None, "a pattern that only the server can read decides,"),
@@ -252,7 +264,7 @@ fn step(request: String, allowed: Option<bool>, status: u16, reason: String) -> 
     Step { request, allowed, status: Some(status), field: None, reason }
 }
 
-fn unjudged(request: String, what: &str) -> Step {
+fn undecided(request: String, what: &str) -> Step {
     let reason = format!("not known: {what}");
     Step { request, allowed: None, status: None, field: None, reason }
 }

@@ -45,20 +45,20 @@ struct Proposal {
     fields: Vec<FieldPath>,
 }
 
-/// The change that ends a finding of the text's document of this number. `judge` is asked whether
+/// The change that ends a finding of the text's document of this number. `check` is asked whether
 /// it does: it may uncover what the finding hid, but its own fields must be sound.
 pub fn healing(
     text: &str,
     document: usize,
     finding: &Finding,
-    judge: impl Fn(&str) -> Report,
+    check: impl Fn(&str) -> Report,
 ) -> Option<Change> {
     let proposal = renamed(text, finding)
         .or_else(|| written(text, finding))
         .or_else(|| removed(text, document, finding))?;
     let before = documents(text).len();
     let after = proposal.change.apply(text);
-    let found = judge(&after);
+    let found = check(&after);
     let sound = |at: &FieldPath| !found.all().any(|other| other.problem.path == *at);
     let healed = documents(&after).len() == before
         && !found.resources.is_empty()

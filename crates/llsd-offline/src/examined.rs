@@ -1,4 +1,4 @@
-//! One resource examined from all sides: judged by itself, then planned with the facts, and every
+//! One resource examined from all sides: checked by itself, then planned with the facts, and every
 //! finding at its line of the file and in the fields of its version.
 
 use llsd_api::conversion::{Version, convert};
@@ -41,12 +41,12 @@ impl Examined {
             resource,
         };
         if let Some(version) = examined.resource.version {
-            examined.judge(version, facts);
+            examined.check(version, facts);
         }
         examined
     }
 
-    fn judge(&mut self, version: Version, facts: Option<&Facts>) {
+    fn check(&mut self, version: Version, facts: Option<&Facts>) {
         let written = self.resource.to_json();
         let mut findings = validate(&written);
         // A v1alpha1 resource whose form is wrong becomes nothing that is worth planning.
@@ -87,7 +87,7 @@ impl Examined {
         findings
     }
 
-    /// Planning judges by itself too, so most findings come twice.
+    /// Planning checks by itself too, so most findings come twice.
     fn take(&mut self, mut findings: Findings) {
         findings.sort();
         let (problems, warnings) =
@@ -121,7 +121,7 @@ impl Examined {
 
     /// `NAMESPACE/NAME`, or as much of it as the file says.
     pub fn title(&self) -> String {
-        self.verdict().title()
+        self.summary().title()
     }
 
     /// The path of a finding or an origin in the fields that the file's author wrote.
@@ -143,7 +143,7 @@ impl Examined {
             .collect()
     }
 
-    pub(crate) fn verdict(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         let Resource { file, document, namespace, name, api_version, .. } = self.resource.clone();
         let mut problems = self.problems.clone();
         problems.extend(self.missing.iter().cloned());

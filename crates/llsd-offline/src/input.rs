@@ -42,7 +42,7 @@ impl Input {
         self.remarks.extend(contents.remarks);
     }
 
-    /// The resources, each judged and planned as far as the facts go.
+    /// The resources, each checked and planned as far as the facts go.
     pub fn examine(&mut self) -> Vec<Examined> {
         let resources = std::mem::take(&mut self.resources);
         let facts = self.facts.as_ref();
@@ -59,7 +59,7 @@ impl Input {
     pub fn report(&self, examined: &[Examined]) -> Report {
         Report {
             files: self.files.clone(),
-            resources: examined.iter().map(Examined::verdict).collect(),
+            resources: examined.iter().map(Examined::summary).collect(),
             remarks: self.remarks.clone(),
         }
     }

@@ -1,5 +1,5 @@
 //! Picks the resources out of the documents of a file: lists are unwrapped, other kinds are passed
-//! over with a remark, and the group and version of ours are judged.
+//! over with a remark, and the group and version of ours are checked.
 
 use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
@@ -148,7 +148,7 @@ fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Reso
         problems: Vec::new(),
         warnings: Vec::new(),
     };
-    judge_version(&mut resource);
+    check_version(&mut resource);
     for duplicate in tree.duplicates() {
         let message = format!("already set on line {}", duplicate.first.line);
         // kubectl keeps the last one without a word, which is hardly what anybody meant.
@@ -164,7 +164,7 @@ fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Reso
     resource
 }
 
-fn judge_version(resource: &mut Resource) {
+fn check_version(resource: &mut Resource) {
     let path = FieldPath::root().key("apiVersion");
     let at = resource.tree.position(&path);
     let (group, version) =

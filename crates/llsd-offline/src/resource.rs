@@ -17,7 +17,7 @@ pub struct Resource {
     pub name: Option<String>,
     /// As it is written in the file.
     pub api_version: String,
-    /// None for a version that nobody can judge; `problems` then says so.
+    /// None for a version that cannot be checked; `problems` then says so.
     pub version: Option<Version>,
     pub tree: Tree,
     /// What reading alone found.

@@ -10,7 +10,7 @@ pub fn validate(mut input: Input) -> Report {
     input.report(&examined)
 }
 
-/// The resource by itself was judged; that the rest could not be is worth a warning, not a failure.
+/// The resource by itself was checked; that the rest could not be is worth a warning, not a failure.
 fn unchecked(mut examined: Examined) -> Examined {
     for mut finding in std::mem::take(&mut examined.missing) {
         let problem = &mut finding.problem;

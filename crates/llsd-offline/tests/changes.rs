@@ -16,7 +16,7 @@ spec:
       endpoint: 'http://vllm:8000'
 ";
 
-fn judge(text: &str) -> Report {
+fn check(text: &str) -> Report {
     let mut input = Input { facts: Some(Facts::default()), ..Input::default() };
     input.add(&Source::new("stack.yaml", text.into()));
     validate(input)
@@ -24,8 +24,8 @@ fn judge(text: &str) -> Report {
 
 /// The text with the first finding healed that offers it, and the words on the button.
 fn healed(text: &str) -> (String, String) {
-    let report = judge(text);
-    let change = report.all().find_map(|finding| healing(text, 1, finding, judge));
+    let report = check(text);
+    let change = report.all().find_map(|finding| healing(text, 1, finding, check));
     let change = change.unwrap_or_else(|| panic!("no change for {report:?}"));
     (change.apply(text), change.label)
 }
@@ -47,7 +47,7 @@ fn a_misspelt_field_is_renamed_and_keeps_its_value() {
 #[test]
 fn a_line_that_is_missing_or_wrong_is_written() {
     let (text, label) = healed(&STACK.replace("kind: LlamaStackDistribution\n", ""));
-    assert!(judge(&text).all().next().is_none(), "{text}");
+    assert!(check(&text).all().next().is_none(), "{text}");
     assert_eq!(label, "Write kind: LlamaStackDistribution");
     let (text, _) = healed(&STACK.replace("llamastack.io/", "llamastack.ai/"));
     assert_eq!(text, STACK);
@@ -69,12 +69,12 @@ fn a_change_that_hides_another_mistake_still_heals_its_own() {
 #[test]
 fn a_finding_that_needs_a_decision_offers_no_change() {
     let text = STACK.replace("  providers:", "  networking: {port: 80}\n  providers:");
-    let report = judge(&text);
+    let report = check(&text);
     let finding = report.all().next().expect("a finding");
-    assert_eq!(healing(&text, 1, finding, judge), None);
+    assert_eq!(healing(&text, 1, finding, check), None);
     // The name that was meant is taken already.
     let text = STACK.replace("endpoint:", "endpont: http://a\n      endpoint:");
-    let report = judge(&text);
+    let report = check(&text);
     let finding = report.all().next().expect("a finding");
-    assert_eq!(healing(&text, 1, finding, judge), None);
+    assert_eq!(healing(&text, 1, finding, check), None);
 }

@@ -1,4 +1,4 @@
-//! The tables of resources with their verdicts, judged by the Rust validation alone. The same
+//! The tables of resources with their verdicts, checked by the Rust validation alone. The same
 //! tables go through a real API server in the tests of `llsd`.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 fn refused() -> impl Iterator<Item = (Verdict, Findings)> {
     let refused = Verdict::refused().into_iter();
-    let judged_by_spec = refused.filter(|case| case.refused_by != Some(RefusedBy::Operator));
-    judged_by_spec.map(|case| {
+    let checked_by_spec = refused.filter(|case| case.refused_by != Some(RefusedBy::Operator));
+    checked_by_spec.map(|case| {
         let findings = validate(&case.resource());
         (case, findings)
     })
@@ -56,7 +56,7 @@ fn every_rule_of_the_crd_and_the_policy_is_broken_by_some_resource_of_the_table(
         let text = validation["message"].as_str().unwrap();
         rules.push(text.split_once(": ").unwrap().1.to_owned());
     }
-    // It judges a change, which no single resource is.
+    // It checks a change, which no single resource is.
     rules.retain(|rule| !rule.starts_with(llsd_api::rules::ACCESS_IS_CARRIED.message));
     assert!(rules.len() > 30, "{} rules", rules.len());
     for rule in rules {
@@ -141,14 +141,14 @@ fn paths(findings: &Findings) -> Vec<String> {
 }
 
 #[test]
-fn a_v1alpha1_resource_is_judged_by_its_own_schema() {
+fn a_v1alpha1_resource_is_checked_by_its_own_schema() {
     let spec =
         json!({"replicas": "two", "server": {"distribution": {"name": "starter"}, "prot": 1}});
     assert_eq!(paths(&validate(&v1alpha1(&spec))), ["spec.replicas", "spec.server.prot"]);
 }
 
 #[test]
-fn what_a_v1alpha1_resource_becomes_is_judged_in_the_fields_of_its_author() {
+fn what_a_v1alpha1_resource_becomes_is_checked_in_the_fields_of_its_author() {
     let spec = json!({"server": {
         "distribution": {},
         "containerSpec": {"port": 70000, "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]},

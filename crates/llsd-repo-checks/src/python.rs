@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::arrows::Arrow;
 
-/// All arrows between files in Python below a crate's `src`, as paths below the crate's folder.
+/// All arrows between files in Python of a crate, as paths below the crate's folder.
 pub fn python_arrows(of: &Path) -> Arrow {
     let mut found = Arrow::new();
-    collect(of, &of.join("src"), &mut found);
+    collect(of, of, &mut found);
     found
 }
 

@@ -25,7 +25,7 @@ struct Metadata {
     name: String,
 }
 
-/// Judges a write. What was wrong before and is left as it was is only warned of, so that one key can
+/// Checks a write. What was wrong before and is left as it was is only warned of, so that one key can
 /// be mended while another is still broken.
 pub fn decide(request: &AdmissionRequest<'_>) -> Findings {
     let mut findings = Findings::default();
@@ -47,9 +47,9 @@ pub fn decide(request: &AdmissionRequest<'_>) -> Findings {
             // A key of a later release may come before its operator; a misspelt one never helps.
             None => (vec![ConfigKey::unknown(name)], ConfigKey::meant(name).is_some()),
         };
-        let judged =
+        let checked =
             if refuses && is_new(name) { &mut findings.problems } else { &mut findings.warnings };
-        judged.extend(found.iter().map(|problem| at_key(name, problem)));
+        checked.extend(found.iter().map(|problem| at_key(name, problem)));
     }
     findings
 }

@@ -1,4 +1,4 @@
-//! What is said of a ConfigMap that was judged: events on it, where something changed.
+//! What is said of a ConfigMap that was checked: events on it, where something changed.
 
 use llsd_image::settings::ConfigProblem;
 use llsd_plan::status::{Event, EventKind};
@@ -68,19 +68,19 @@ mod tests {
 
     #[test]
     fn a_change_is_told_once_and_so_is_its_end() {
-        let judge = |before: &CheckedTexts, text: &str| {
+        let check = |before: &CheckedTexts, text: &str| {
             let data: BTreeMap<String, String> = [("ingressDomain".into(), text.into())].into();
             before.in_use.check(&data)
         };
-        let fine = judge(&CheckedTexts::default(), "apps.example.com");
+        let fine = check(&CheckedTexts::default(), "apps.example.com");
         assert_eq!(fine.events(&CheckedTexts::default()), []);
-        let broken = judge(&fine, "*.example.com");
+        let broken = check(&fine, "*.example.com");
         let [told] = &broken.events(&fine)[..] else { panic!("{:?}", broken.events(&fine)) };
         assert_eq!((told.kind, told.reason), (EventKind::Warning, "ConfigurationBroken"));
         let said = "ingressDomain is broken, and the value that it had before stays in use: ";
         assert!(told.note.starts_with(said), "{}", told.note);
         assert_eq!(broken.events(&broken), []);
-        let mended = judge(&broken, "");
+        let mended = check(&broken, "");
         assert_eq!(mended.events(&broken)[0].reason, "ConfigurationUsed");
         let unknown = TextsInUse::default().check(&[("other".into(), String::new())].into());
         assert_eq!(unknown.events(&CheckedTexts::default())[0].reason, "ConfigurationIgnored");

@@ -50,27 +50,27 @@ impl TextsInUse {
     /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds.
     #[must_use]
     pub fn check(&self, data: &BTreeMap<String, String>) -> CheckedTexts {
-        let mut judged = CheckedTexts { in_use: self.clone(), ..CheckedTexts::default() };
+        let mut checked = CheckedTexts { in_use: self.clone(), ..CheckedTexts::default() };
         for name in data.keys().filter(|name| ConfigKey::from_name(name).is_none()) {
-            judged.unknown.push(ConfigKey::unknown(name));
+            checked.unknown.push(ConfigKey::unknown(name));
             // Under its misspelt name the key seems to be absent, which would mean its default.
             if let Some(meant) = ConfigKey::meant(name).filter(|key| !data.contains_key(key.name()))
             {
-                judged.broken.entry(meant).or_default().problems.push(ConfigKey::unknown(name));
+                checked.broken.entry(meant).or_default().problems.push(ConfigKey::unknown(name));
             }
         }
         for key in ConfigKey::ALL {
             let text = data.get(key.name()).map(String::as_str).unwrap_or_default();
             let problems = problems(key, text);
             if !problems.is_empty() {
-                judged.broken.entry(key).or_default().problems.extend(problems);
+                checked.broken.entry(key).or_default().problems.extend(problems);
             }
-            match judged.broken.get_mut(&key) {
+            match checked.broken.get_mut(&key) {
                 Some(broken) if self.0.contains_key(&key) => broken.last_good_stays = true,
-                _ => drop(judged.in_use.0.insert(key, text.to_owned())),
+                _ => drop(checked.in_use.0.insert(key, text.to_owned())),
             }
         }
-        judged
+        checked
     }
 }
 
@@ -103,9 +103,9 @@ mod tests {
             "7",
         ] {
             let flags = ("featureFlags", "enableNetworkPolicy: {enabled: true}");
-            let judged = texts(&[GOOD]).check(&data(&[("image-overrides", broken), flags]));
-            assert_eq!(judged.in_use, texts(&[GOOD, flags]), "{broken}");
-            let keys: Vec<ConfigKey> = judged.broken.keys().copied().collect();
+            let checked = texts(&[GOOD]).check(&data(&[("image-overrides", broken), flags]));
+            assert_eq!(checked.in_use, texts(&[GOOD, flags]), "{broken}");
+            let keys: Vec<ConfigKey> = checked.broken.keys().copied().collect();
             assert_eq!(keys, [ConfigKey::ImageOverrides], "{broken}");
         }
     }
@@ -115,36 +115,36 @@ mod tests {
         for emptied in
             [data(&[]), data(&[("image-overrides", "")]), data(&[("image-overrides", "\n")])]
         {
-            let judged = texts(&[GOOD]).check(&emptied);
-            assert_eq!(judged.broken, BTreeMap::new());
-            let (config, _) = OperatorConfig::parse(&judged.in_use.by_name(), [].into_iter());
+            let checked = texts(&[GOOD]).check(&emptied);
+            assert_eq!(checked.broken, BTreeMap::new());
+            let (config, _) = OperatorConfig::parse(&checked.in_use.by_name(), [].into_iter());
             assert_eq!(config, OperatorConfig::default(), "{emptied:?}");
         }
     }
 
     #[test]
     fn a_misspelt_key_is_not_an_absent_one() {
-        let judged = texts(&[GOOD]).check(&data(&[("imageOverrides", "starter: a")]));
-        assert_eq!(judged.in_use, texts(&[GOOD]));
-        let said = judged.broken[&ConfigKey::ImageOverrides].problems[0].to_string();
+        let checked = texts(&[GOOD]).check(&data(&[("imageOverrides", "starter: a")]));
+        assert_eq!(checked.in_use, texts(&[GOOD]));
+        let said = checked.broken[&ConfigKey::ImageOverrides].problems[0].to_string();
         assert!(said.starts_with("imageOverrides: unknown key; did you mean image-overrides?"));
         // Beside the key itself it is only unknown.
-        let judged = texts(&[]).check(&data(&[("imageOverrides", "x"), GOOD]));
-        assert_eq!((judged.in_use, judged.broken), (texts(&[GOOD]), BTreeMap::new()));
-        assert_eq!(judged.unknown.len(), 1);
-        let judged = texts(&[GOOD]).check(&data(&[("preferences", "x"), GOOD]));
-        assert_eq!((judged.broken, judged.unknown.len()), (BTreeMap::new(), 1));
+        let checked = texts(&[]).check(&data(&[("imageOverrides", "x"), GOOD]));
+        assert_eq!((checked.in_use, checked.broken), (texts(&[GOOD]), BTreeMap::new()));
+        assert_eq!(checked.unknown.len(), 1);
+        let checked = texts(&[GOOD]).check(&data(&[("preferences", "x"), GOOD]));
+        assert_eq!((checked.broken, checked.unknown.len()), (BTreeMap::new(), 1));
     }
 
     #[test]
     fn what_v0_9_left_holds_as_far_as_it_can_be_read_and_stays_when_it_gets_worse() {
         let left = ("image-overrides", "{starter: mirror.internal/starter:1, other: a}");
-        let judged = TextsInUse::default().check(&data(&[left]));
-        assert_eq!(judged.in_use, texts(&[left]));
-        assert!(judged.broken.contains_key(&ConfigKey::ImageOverrides));
-        let (config, _) = OperatorConfig::parse(&judged.in_use.by_name(), [].into_iter());
+        let checked = TextsInUse::default().check(&data(&[left]));
+        assert_eq!(checked.in_use, texts(&[left]));
+        assert!(checked.broken.contains_key(&ConfigKey::ImageOverrides));
+        let (config, _) = OperatorConfig::parse(&checked.in_use.by_name(), [].into_iter());
         assert_eq!(config.image_overrides["starter"], "mirror.internal/starter:1");
-        let worse = judged.in_use.check(&data(&[("image-overrides", "starter: [")]));
+        let worse = checked.in_use.check(&data(&[("image-overrides", "starter: [")]));
         assert_eq!(worse.in_use, texts(&[left]));
     }
 

@@ -32,7 +32,7 @@ pub struct OperatorConfig {
     pub ca_bundle_namespaces: BTreeSet<String>,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
-    /// Whether changes are judged before they are rolled out, where the resource does not say it.
+    /// Whether changes are checked before they are rolled out, where the resource does not say it.
     pub preflight: PreflightPolicy,
     /// Mirrors, certificate authorities and what else is special about registries.
     pub registries: Registries,
@@ -42,7 +42,7 @@ impl OperatorConfig {
     /// Reads texts by key, and the environment. All that was wrong or unknown is in the second part,
     /// each with its path: the key and what lies below, or the variable. A wrong entry is left out, a
     /// key that cannot be read counts as not set, and of `registries` all or nothing holds. Whether a
-    /// text with mistakes is to be used at all is decided before, by `TextsInUse::judge`.
+    /// text with mistakes is to be used at all is decided before, by `TextsInUse::check`.
     pub fn parse(
         data: &BTreeMap<String, String>,
         environment: impl Iterator<Item = (String, String)>,

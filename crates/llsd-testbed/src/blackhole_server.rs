@@ -1,4 +1,4 @@
-//! An address at which nobody answers: a server behind a policy that drops packets, a registry that
+//! An address that never answers: a server behind a policy that drops packets, a registry that
 //! hangs.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -31,11 +31,11 @@ pub async fn install(cluster: &ControlPlane) {
         let args = ["apply", "--server-side", "-f", path.to_str().unwrap()];
         cluster.kubectl(&args, None).await.unwrap().expect_success();
     }
-    wait_until_judged(&cluster.client()).await;
+    wait_for_policy(&cluster.client()).await;
 }
 
 /// The API server compiles a policy some time after it was created; until then everything passes.
-async fn wait_until_judged(client: &Client) {
+async fn wait_for_policy(client: &Client) {
     let against_the_policy = resource(
         "probe",
         &json!({

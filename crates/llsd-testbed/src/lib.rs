@@ -3,17 +3,17 @@
 //!
 //! | module | what it gives |
 //! |---|---|
-//! | [`bed`] | a control plane, pods that become ready, and the operator |
+//! | [`test_operator`] | a control plane, pods that become ready, and the operator |
 //! | [`namespace`] | making, reading and awaiting objects in one namespace |
 //! | [`operator`] | the operator as a process, alone or as one of several replicas |
 //! | [`cluster`], [`install`] | the install files on a control plane, without the operator |
-//! | [`ground`] | the same for one test after the other |
+//! | [`cluster_pool`] | the same for one test after the other |
 //! | [`webhooks`] | operators that serve webhooks, and calls through both versions |
 //! | [`webhook_client`] | the certificate by which webhooks know the API server |
 //! | [`v0_9`] | what operator v0.9 leaves behind |
 //! | [`gate`], [`relay`] | ways to the API server and to servers that a test can shut |
 //! | [`stub_server`], [`registry`], [`authority`] | what stands in for servers, registries and authorities |
-//! | [`deaf`] | an address at which nobody answers |
+//! | [`blackhole_server`] | an address that accepts connections and never answers |
 //! | [`story`], [`everything`], [`running`] | resources, and what runs for them |
 //! | [`neighbour`] | somebody else's resource, which a fault must not delay |
 //! | [`access`], [`rights`], [`granted`], [`definitions`] | what users may do, and the kinds of other projects |

@@ -13,7 +13,7 @@ use crate::operator::Operator;
 /// A control plane, pods that become ready, and the operator.
 #[derive(Debug)]
 pub struct TestOperator {
-    pub operator: Operator,
+    pub process: Operator,
     pub kubelet: Kubelet,
     pub user: String,
     pub cluster: ClusterPool,
@@ -34,8 +34,8 @@ impl TestOperator {
     async fn on(cluster: ClusterPool, arguments: &[&str]) -> Self {
         let user = cluster.user.clone();
         let kubelet = cluster.kubelet(|_| PodState::Ready).await.unwrap();
-        let operator = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
-        Self { operator, kubelet, user, cluster }
+        let process = Operator::start(&cluster, &user, names::NAMESPACE, arguments);
+        Self { process, kubelet, user, cluster }
     }
 
     /// The one that the tests of a program share.
@@ -52,8 +52,8 @@ impl TestOperator {
 
     /// Ends the operator as a crash would, and starts it again.
     pub fn restart(&mut self, arguments: &[&str]) {
-        self.operator.kill();
-        self.operator = Operator::start(&self.cluster, &self.user, names::NAMESPACE, arguments);
+        self.process.kill();
+        self.process = Operator::start(&self.cluster, &self.user, names::NAMESPACE, arguments);
     }
 
     /// Writes the operator's own ConfigMap.

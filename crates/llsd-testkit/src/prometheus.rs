@@ -1,4 +1,4 @@
-//! A real Prometheus on loopback, Debian's: it reads the figures of what it is told to, judges rules and answers
+//! A real Prometheus on loopback, Debian's: it reads the figures of what it is told to, evaluates rules and answers
 //! queries. Gone without leftovers when dropped.
 
 use std::{fs, process::Command};
@@ -49,7 +49,7 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Reads the figures of `targets` every second as those of pods in `namespace`, and judges the groups of
+    /// Reads the figures of `targets` every second as those of pods in `namespace`, and evaluates the groups of
     /// rules. `None`, said loudly, where Prometheus cannot be had.
     pub async fn start_or_skip(
         namespace: &str,
@@ -118,7 +118,7 @@ impl Prometheus {
         Ok(answer["result"].as_array().cloned().unwrap_or_default())
     }
 
-    /// Every rule as it is judged now: its `name`, `health`, `state` and `lastError`.
+    /// Every rule as it is evaluated now: its `name`, `health`, `state` and `lastError`.
     pub async fn rules(&self) -> anyhow::Result<Vec<Value>> {
         let answer = self.get("rules", &[]).await?;
         let groups = answer["groups"].as_array().cloned().unwrap_or_default();

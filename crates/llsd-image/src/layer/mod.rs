@@ -13,7 +13,7 @@ use crate::{Error, Limits};
 
 pub use bounds::Bounds;
 pub use paths::plain_path;
-pub use watch::{Below, Pass, Verdict, Watch};
+pub use watch::{Below, Outcome, Pass, Watch};
 
 /// Reads the whole layer once and notes what it holds of the watched paths.
 pub fn scan(layer: impl Read, watch: &mut Watch, bounds: &Bounds) -> Result<(), Error> {

@@ -48,7 +48,7 @@ pub enum Pass<T> {
 
 /// What a pass came to, for a file that other layers may hold.
 #[derive(Debug)]
-pub enum Verdict {
+pub enum Outcome {
     Found(Vec<u8>),
     Again(Watch),
     /// Not here. The path is the wanted one after all links of this layer.
@@ -146,21 +146,21 @@ impl Watch {
     /// The content of the file, for a layer that must hold it itself.
     pub fn required(self, limit: u64) -> Result<Pass<Vec<u8>>, Error> {
         let wanted = self.wanted.clone();
-        match self.verdict(limit)? {
-            Verdict::Found(content) => Ok(Pass::Done(content)),
-            Verdict::Again(watch) => Ok(Pass::Again(watch)),
-            Verdict::Absent { below: Below::Deleted, .. } => {
+        match self.outcome(limit)? {
+            Outcome::Found(content) => Ok(Pass::Done(content)),
+            Outcome::Again(watch) => Ok(Pass::Again(watch)),
+            Outcome::Absent { below: Below::Deleted, .. } => {
                 Err(Error::DeletedInLayer { path: wanted })
             }
-            Verdict::Absent { path, .. } if path == wanted => {
+            Outcome::Absent { path, .. } if path == wanted => {
                 Err(Error::NotInLayer { path: wanted })
             }
-            Verdict::Absent { .. } => Err(Error::BadLink { path: wanted }),
+            Outcome::Absent { .. } => Err(Error::BadLink { path: wanted }),
         }
     }
 
     /// Follows what was seen, from the wanted path to its file.
-    pub fn verdict(mut self, limit: u64) -> Result<Verdict, Error> {
+    pub fn outcome(mut self, limit: u64) -> Result<Outcome, Error> {
         let wanted = self.wanted.clone();
         let bad_link = || Error::BadLink { path: wanted.clone() };
         let mut path = wanted.clone();
@@ -175,7 +175,7 @@ impl Watch {
                 None => {}
             }
             return match self.seen.remove(&path) {
-                Some(Seen::File(content)) => Ok(Verdict::Found(content)),
+                Some(Seen::File(content)) => Ok(Outcome::Found(content)),
                 Some(Seen::TooLarge) => Err(Error::TooLarge { what: wanted, limit }),
                 Some(_) => Err(Error::NotAFile { path: wanted }),
                 None if !self.from_start.contains(&path) => {
@@ -184,9 +184,9 @@ impl Watch {
                     if watched.len() > PATHS {
                         return Err(bad_link());
                     }
-                    Ok(Verdict::Again(Self::with(wanted, watched)))
+                    Ok(Outcome::Again(Self::with(wanted, watched)))
                 }
-                None => Ok(Verdict::Absent { below: self.below(&path), path }),
+                None => Ok(Outcome::Absent { below: self.below(&path), path }),
             };
         }
         Err(bad_link())

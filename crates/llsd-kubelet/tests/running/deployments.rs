@@ -13,7 +13,7 @@ use kube::{
 use llsd_testkit::OpenAiStub;
 use serde_json::{Value, json};
 
-use crate::bed::{SERVER, bare_pod, create, get, is_ready, pods, ready, running, until, web};
+use crate::setup::{SERVER, bare_pod, create, get, is_ready, pods, ready, running, until, web};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_runs_with_its_files_and_variables_and_rolls_to_others() {

@@ -11,7 +11,7 @@ use llsd_kubelet::RunningKubelet;
 use llsd_testkit::ControlPlane;
 use serde_json::json;
 
-use crate::bed::{
+use crate::setup::{
     SERVER, all_processes, bare_pod, commands, container, create, images, mounts, ready, running,
     until,
 };

@@ -1,5 +1,5 @@
 //! Pods really run.
 
-mod bed;
 mod deployments;
 mod lifecycle;
+mod setup;

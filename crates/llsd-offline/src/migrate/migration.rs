@@ -1,4 +1,4 @@
-//! One resource of a file: migrated, verdict before and after, and what there is to say about it in
+//! One resource of a file: migrated, validated before and after, and what there is to say about it in
 //! the fields and lines of the file.
 
 use std::fmt::Write;
@@ -24,7 +24,7 @@ pub(super) struct Migration {
     /// The new object; nothing where the old one stays.
     pub(super) object: Option<Value>,
     pub(super) moves: Vec<Move>,
-    pub(super) verdict: Summary,
+    pub(super) summary: Summary,
     decisions: Vec<(Position, FieldDecision)>,
 }
 
@@ -42,7 +42,7 @@ impl Migration {
                     Some(target) => migrate_to(&migrated.object, facts, target),
                     None => migrate_with(&migrated.object, facts),
                 };
-                let found = judge(&migrated.object, facts, to);
+                let found = check(&migrated.object, facts, to);
                 findings.extend(in_fields_of_the_source(found, &migrated, version));
             }
             regrouped(&resource, &mut migrated);
@@ -66,14 +66,14 @@ impl Migration {
         Self {
             object: changed.then_some(migrated.object),
             moves: migrated.moves,
-            verdict: Summary { file, document, namespace, name, api_version, problems, warnings },
+            summary: Summary { file, document, namespace, name, api_version, problems, warnings },
             decisions,
         }
     }
 }
 
-/// The verdict of `llsd validate`; what only a cluster or a registry knows is not asked.
-fn judge(object: &Value, facts: &Facts, to: Option<OgxTarget>) -> Findings {
+/// The result of `llsd validate`; what only a cluster or a registry knows is not asked.
+fn check(object: &Value, facts: &Facts, to: Option<OgxTarget>) -> Findings {
     let mut findings = validate(object);
     let mut facts = facts.clone();
     if let Some(target) = to {
@@ -121,8 +121,8 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
         decisions.sort_by_key(|(at, _)| *at);
         for (Position { line, column }, FieldDecision { path, kind, message }) in decisions {
             let title =
-                if several { format!("{}: ", migration.verdict.title()) } else { String::new() };
-            let file = &migration.verdict.file;
+                if several { format!("{}: ", migration.summary.title()) } else { String::new() };
+            let file = &migration.summary.file;
             let word = kind.word();
             let _ = writeln!(text, "{file}:{line}:{column}: {word}: {title}{path}: {message}");
         }

@@ -1,4 +1,4 @@
-//! Every resource of the given texts migrated and judged, and the texts put together again. One
+//! Every resource of the given texts migrated and checked, and the texts put together again. One
 //! problem stops all output, because half of it could be taken for the whole.
 
 use llsd_api::KIND;
@@ -40,7 +40,7 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
             .into_iter()
             .map(|resource| Migration::migrate(resource, &facts, to))
             .collect();
-        report.resources.extend(migrations.iter().map(|migration| migration.verdict.clone()));
+        report.resources.extend(migrations.iter().map(|migration| migration.summary.clone()));
         if let Ok(text) = &source.text
             && report.problem_count() == 0
         {

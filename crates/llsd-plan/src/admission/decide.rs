@@ -290,7 +290,7 @@ mod tests {
 
     /// Ten times as many fit into one request, and whoever sends them must not stop the operator.
     #[test]
-    fn a_mountain_of_mistakes_is_judged_in_time() {
+    fn a_mountain_of_mistakes_is_checked_in_time() {
         let many = |mistake: Value| vec![mistake; 5_000];
         let hostile = with(&json!({
             "distribution": {"name": "starter"},

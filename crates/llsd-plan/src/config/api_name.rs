@@ -3,11 +3,11 @@
 
 use crate::releases::ServerProfile;
 
-/// The name that config.yaml of this era has for an API, however the resource spells it.
-pub(super) fn in_config(era: &ServerProfile, written: &str) -> String {
+/// The name that config.yaml of this release has for an API, however the resource spells it.
+pub(super) fn in_config(profile: &ServerProfile, written: &str) -> String {
     let name = in_snake_case(written);
     if matches!(name.as_str(), "agents" | "responses") {
-        era.layout.agents_api.clone()
+        profile.layout.agents_api.clone()
     } else {
         name
     }

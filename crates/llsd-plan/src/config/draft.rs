@@ -55,14 +55,14 @@ impl<'a> UserProvider<'a> {
     /// are validation's to report.
     pub(super) fn all(
         spec: &'a LlamaStackDistributionSpec,
-        era: &ServerProfile,
+        profile: &ServerProfile,
         disabled: &SwitchedOff,
     ) -> Rc<[Self]> {
         let mut found = Vec::new();
         let Some(providers) = &spec.providers else { return found.into() };
         for (field, entries) in providers.by_api() {
             let Some(entries) = entries else { continue };
-            let api = api_name::in_config(era, field);
+            let api = api_name::in_config(profile, field);
             if disabled.directly(&api) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The `server` section: port, TLS and workers, where the era's server reads them. The start
+//! The `server` section: port, TLS and workers, where the release's server reads them. The start
 //! program passes them on as flags too, because not every way of starting looks into the file.
 
 use super::draft::Draft;

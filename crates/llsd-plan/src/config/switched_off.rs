@@ -28,9 +28,10 @@ pub(super) struct Fallen {
 }
 
 impl SwitchedOff {
-    pub(super) fn new(spec: &LlamaStackDistributionSpec, era: &ServerProfile) -> Self {
+    pub(super) fn new(spec: &LlamaStackDistributionSpec, profile: &ServerProfile) -> Self {
         let names = spec.disabled.iter().flatten();
-        let direct: BTreeSet<String> = names.map(|name| api_name::in_config(era, name)).collect();
+        let direct: BTreeSet<String> =
+            names.map(|name| api_name::in_config(profile, name)).collect();
         let gone = direct.iter().map(|api| (api.clone(), api.clone())).collect();
         Self { direct, gone, fallen: Vec::new() }
     }

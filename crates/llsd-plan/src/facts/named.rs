@@ -30,7 +30,7 @@ pub struct SecretKeyFacts {
     pub empty: bool,
     /// The server would read the value as a number or boolean, and refuse to start.
     pub coerced: bool,
-    /// What the value looks like, for the one that stands in for it where a change is judged.
+    /// What the value looks like, for the one that stands in for it where a change is checked.
     #[serde(skip_serializing_if = "Shape::is_text")]
     pub shape: Shape,
     /// The value read as a database's connection string; it never leaves the process.

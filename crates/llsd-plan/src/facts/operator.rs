@@ -29,7 +29,7 @@ pub struct OperatorFacts {
     pub ca_bundle_namespaces: Option<BTreeSet<String>>,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
-    /// Whether changes are judged before they are rolled out, where the resource does not say it.
+    /// Whether changes are checked before they are rolled out, where the resource does not say it.
     pub preflight: PreflightPolicy,
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]

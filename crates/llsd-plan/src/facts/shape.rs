@@ -1,4 +1,4 @@
-//! What a secret value looks like, and a value of the same look that tells nothing: a server judges a
+//! What a secret value looks like, and a value of the same look that tells nothing: a server checks a
 //! configuration by the form of its values, and no secret leaves its Secret for that.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What is known of the Job in which an image judges a change: how old it is, and whether it has ended.
+//! What is known of the Job in which an image checks a change: how old it is, and whether it has ended.
 
 use serde_json::Value;
 

@@ -27,7 +27,7 @@ pub(super) fn field(
     key: &str,
     given: Given<'_>,
 ) -> Result<Field, String> {
-    let known = base.era.catalogue.get(&provider.api, &provider.kind);
+    let known = base.profile.catalogue.get(&provider.api, &provider.kind);
     let alone = provider.config.get(key).and_then(Value::as_str).is_some_and(|text| {
         whole(text)
             .is_some_and(|reference| !matches!(reference.form, ReferenceForm::Alternative(_)))
@@ -61,7 +61,7 @@ fn plain_field(
 ) -> Field {
     let endpoint = config_key(base, provider, ProviderType::endpoint, &["url", "base_url"]);
     // A number where text belongs stops the server either way; as a setting it does so unchanged.
-    if !alone || (base.era.layout.coerces_variables && coerced(text)) {
+    if !alone || (base.profile.layout.coerces_variables && coerced(text)) {
         return Field::Setting(key.to_owned());
     }
     if key == "host" && known.is_some_and(|known| known.knows("host")) {
@@ -82,7 +82,7 @@ fn config_key(
     of: impl Fn(ProviderType) -> Option<&'static str>,
     usual: &[&'static str],
 ) -> Option<&'static str> {
-    let names = base.era.releases.field_names(&provider.api, &provider.kind, of);
+    let names = base.profile.releases.field_names(&provider.api, &provider.kind, of);
     names.chain(usual.iter().copied()).find(|name| provider.config.get(name).is_some())
 }
 
@@ -107,7 +107,7 @@ fn in_a_secret(provider: &BaseProvider<'_>, is_key: bool, key: &str) -> String {
 /// The provider as the resource names it: short where that means the same.
 pub(super) fn type_name(base: &BaseConfiguration<'_>, provider: &BaseProvider<'_>) -> String {
     let short = short_name(&provider.kind);
-    match base.era.catalogue.full_type(&provider.api, short) {
+    match base.profile.catalogue.full_type(&provider.api, short) {
         Some(full) if full == provider.kind => short.to_owned(),
         _ => provider.kind.clone(),
     }
@@ -159,7 +159,8 @@ impl Entry {
                 let settings = self.fields.get("settings").and_then(|settings| settings.get(key));
                 let before = settings.unwrap_or(&provider.config[key.as_str()]);
                 let text = value.as_str().unwrap_or_default();
-                let value = substituted(before, variable, text, base.era.layout.coerces_variables);
+                let value =
+                    substituted(before, variable, text, base.profile.layout.coerces_variables);
                 ("settings", value, Some(key))
             }
         };

@@ -12,7 +12,7 @@ use crate::server::substitution::{EffectiveId, references};
 pub(super) struct BaseConfiguration<'d> {
     /// `starter 0.7.3`, or the file.
     pub(super) title: String,
-    pub(super) era: ServerProfile,
+    pub(super) profile: ServerProfile,
     document: &'d Value,
     pub(super) providers: Vec<BaseProvider<'d>>,
 }
@@ -49,9 +49,9 @@ impl<'d> BaseConfiguration<'d> {
     /// A configuration that was given, for an image of which this release is known; nothing where no
     /// server reads it.
     pub(super) fn given(title: &str, document: &'d Value, release: Option<&str>) -> Option<Self> {
-        let era = detect(Releases::shipped(), document, release).ok()?;
+        let profile = detect(Releases::shipped(), document, release).ok()?;
         let providers = providers(document);
-        Some(Self { title: title.to_owned(), era, document, providers })
+        Some(Self { title: title.to_owned(), profile, document, providers })
     }
 
     /// The configuration behind a name; nothing for a name that is not known.
@@ -59,9 +59,9 @@ impl<'d> BaseConfiguration<'d> {
         let releases = Releases::shipped();
         let distribution = releases.distributions.get(name)?;
         let (document, _) = distribution.document();
-        let era = detect(releases, document, Some(&distribution.release)).ok()?;
+        let profile = detect(releases, document, Some(&distribution.release)).ok()?;
         let title = format!("{name} {}", distribution.release);
-        Some(Self { title, era, document, providers: providers(document) })
+        Some(Self { title, profile, document, providers: providers(document) })
     }
 
     /// Every variable with all the places that read it.

@@ -63,7 +63,7 @@ pub enum ConfigSource {
         key: String,
         hash: Option<String>,
         /// What the pods mount in its place, so that one that starts again by itself never picks up an
-        /// edit that nobody has judged. Without it, where its content is not known, the ConfigMap itself.
+        /// edit that was not checked. Without it, where its content is not known, the ConfigMap itself.
         copy: Option<ConfigCopy>,
     },
     /// The file inside the image.

@@ -49,7 +49,7 @@ pub fn storage_secret(resource: &str, hash: Option<&str>) -> String {
     hash.map_or_else(|| format!("{resource}-storage"), |hash| format!("{resource}-storage-{hash}"))
 }
 
-/// The Job in which an image judges a change; its pods carry the name as a label, which holds 63 bytes.
+/// The Job in which an image checks a change; its pods carry the name as a label, which holds 63 bytes.
 pub fn preflight(resource: &str, hash: &str) -> String {
     let rest = format!("-preflight-{hash}");
     let room = LABEL_BYTES.saturating_sub(rest.len()).min(resource.len());

@@ -1,5 +1,5 @@
-//! What an image judges of a pod template: the image itself, the file, the packages and the variables.
-//! Two templates that agree in these are judged alike.
+//! What an image checks of a pod template: the image itself, the file, the packages and the variables.
+//! Two templates that agree in these are checked alike.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::labels;
 use crate::values::sha256;
 
 /// Variables that change nothing in how a file is read.
-const NOT_JUDGED: [&str; 4] = ["LLS_WORKERS", "LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];
-/// A volume whose content no judgement looks at.
+const NOT_CHECKED: [&str; 4] = ["LLS_WORKERS", "LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];
+/// A volume whose content no preflight looks at.
 const CA_BUNDLE: &str = "ca-bundle";
 
-/// Stands for everything that is judged of a template. ConfigMaps of ours are named by their content, so
+/// Stands for everything that is checked of a template. ConfigMaps of ours are named by their content, so
 /// their names stand for it.
 pub fn combination(template: &Value) -> String {
     let spec = &template["spec"];
@@ -20,7 +20,7 @@ pub fn combination(template: &Value) -> String {
     let installs: Vec<Value> = list(&spec["initContainers"])
         .iter()
         .filter(|container| container["restartPolicy"].is_null())
-        // The operator's own image is no part of what is judged.
+        // The operator's own image is no part of what is checked.
         .filter(|container| container["name"] != labels::PREPARE_INSTALLER)
         .map(|container| json!([container["name"], container["image"]]))
         .collect();
@@ -37,7 +37,7 @@ pub fn combination(template: &Value) -> String {
     let refers = |value: &Value| value.to_string().contains("\"configMap");
     let content = (refers(&server["env"]) || refers(&server["envFrom"]))
         .then(|| template["metadata"]["annotations"][labels::VARIABLES_HASH].clone());
-    let mut judged = json!({
+    let mut inputs = json!({
         "image": server["image"],
         "command": list(&server["command"]),
         "args": list(&server["args"]),
@@ -47,13 +47,13 @@ pub fn combination(template: &Value) -> String {
         "variablesFrom": list(&server["envFrom"]),
         "content": content,
     });
-    judged.sort_all_objects();
-    sha256::hex(&judged.to_string())
+    inputs.sort_all_objects();
+    sha256::hex(&inputs.to_string())
 }
 
 /// A variable by its name, and by its value where that is no secret.
 fn variable(variable: &Value) -> Option<Value> {
-    let name = variable["name"].as_str().filter(|name| !NOT_JUDGED.contains(name))?;
+    let name = variable["name"].as_str().filter(|name| !NOT_CHECKED.contains(name))?;
     let from = &variable["valueFrom"];
     let value = variable["value"].as_str().unwrap_or_default();
     let is_secret = from["secretKeyRef"].is_object();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_image_judges_counts() {
+    fn only_what_an_image_checks_counts() {
         let before = template(|_| {});
         let server = |template: &mut Value, field: &str, value: Value| {
             template["spec"]["containers"][0][field] = value;
@@ -96,7 +96,7 @@ mod tests {
             let from = &mut it["spec"]["containers"][0]["env"][0]["valueFrom"];
             from["secretKeyRef"]["key"] = json!("two");
         };
-        assert_eq!(before, template(key), "a secret is not judged");
+        assert_eq!(before, template(key), "a secret is not checked");
         assert_ne!(before, template(|it| server(it, "image", json!("server:2"))));
         assert_ne!(
             before,

@@ -1,4 +1,4 @@
-//! The Job in which an image judges a change: the very pod that would be rolled out, with the judge in the
+//! The Job in which an image checks a change: the very pod that would be rolled out, with the preflight in the
 //! server's place. It serves nothing, is selected by nothing, holds no secret and asks for little.
 
 use std::collections::BTreeMap;
@@ -18,13 +18,13 @@ use super::planned::{PlannedObject, planned};
 use super::{labels, names, start_program};
 use crate::facts::shape::Shape;
 use crate::resource::Resource;
-use crate::server::paths::{JUDGE_PROGRAM, START_DIR};
+use crate::server::paths::{PREFLIGHT_PROGRAM, START_DIR};
 use crate::values::quantity::nanos;
 
 /// What a pod of such a Job is for, in its labels.
 pub const COMPONENT: &str = "preflight";
 /// Tells the program that nothing is started.
-const JUDGING: &str = "LLS_JUDGE";
+const PREFLIGHT: &str = "LLS_PREFLIGHT";
 const START: &str = "start-program";
 /// Kubernetes forgets a Job that nobody asked about for so long.
 const FORGOTTEN_AFTER: i32 = 3600;
@@ -53,7 +53,7 @@ pub struct PreflightJob<'a> {
     pub resource: &'a Resource,
     /// As it would be rolled out.
     pub template: &'a PodTemplateSpec,
-    /// Stands for what is judged.
+    /// Stands for what is checked.
     pub hash: &'a str,
     pub shapes: &'a Shapes,
     pub claims: &'a BTreeMap<String, ClaimUse>,
@@ -64,7 +64,7 @@ pub struct PreflightJob<'a> {
 }
 
 impl PreflightJob<'_> {
-    /// The program of the judge, and the Job.
+    /// The program of the preflight, and the Job.
     pub fn objects(&self) -> Vec<PlannedObject> {
         let program = start_program::owned_by(&self.owner());
         let objects = [
@@ -124,7 +124,7 @@ impl PreflightJob<'_> {
             image_pull_secrets: server.image_pull_secrets.clone(),
             security_context: server.security_context.clone(),
             init_containers: Some(installs).filter(|installs| !installs.is_empty()),
-            containers: server.containers.iter().take(1).map(|it| self.judge(it)).collect(),
+            containers: server.containers.iter().take(1).map(|it| self.container(it)).collect(),
             volumes: Some(volumes),
             restart_policy: Some("Never".to_owned()),
             termination_grace_period_seconds: Some(0),
@@ -136,7 +136,7 @@ impl PreflightJob<'_> {
         }
     }
 
-    fn judge(&self, server: &Container) -> Container {
+    fn container(&self, server: &Container) -> Container {
         let mut mounts = server.volume_mounts.clone().unwrap_or_default();
         if mounts.iter().all(|mount| mount.name != START) {
             mounts.push(VolumeMount {
@@ -153,7 +153,7 @@ impl PreflightJob<'_> {
             name: server.name.clone(),
             image: server.image.clone(),
             image_pull_policy: server.image_pull_policy.clone(),
-            command: Some(vec!["python3".to_owned(), JUDGE_PROGRAM.to_owned()]),
+            command: Some(vec!["python3".to_owned(), PREFLIGHT_PROGRAM.to_owned()]),
             env: Some(self.variables(server)),
             env_from: Some(variables_from).filter(|sources| !sources.is_empty()),
             volume_mounts: Some(mounts),
@@ -177,7 +177,7 @@ impl PreflightJob<'_> {
             }
         }
         variables.extend(own);
-        variables.push(literal(JUDGING, "1"));
+        variables.push(literal(PREFLIGHT, "1"));
         // Kubernetes takes the last of several, and server-side apply refuses them.
         let mut last: Vec<EnvVar> = Vec::with_capacity(variables.len());
         for variable in variables {
@@ -335,7 +335,7 @@ mod tests {
             ("more".to_owned(), [("TOKEN".to_owned(), Shape::Text)].into()),
         ]);
         let claims = claims.iter().map(|(name, claim)| ((*name).to_owned(), *claim)).collect();
-        let judging = PreflightJob {
+        let preflight = PreflightJob {
             resource: &resource,
             template: &template,
             hash: "0a1b2c3d",
@@ -344,10 +344,10 @@ mod tests {
             node,
             seconds: 60,
         };
-        let mut objects = judging.objects();
+        let mut objects = preflight.objects();
         let job = objects.pop().unwrap();
         assert_eq!((job.kind, job.name.as_str()), (ObjectKind::Job, "llama-preflight-0a1b2c3d"));
-        assert_eq!(objects[0].kind, ObjectKind::ConfigMap, "the judge comes before it");
+        assert_eq!(objects[0].kind, ObjectKind::ConfigMap, "its program comes before it");
         job.json
     }
 
@@ -362,21 +362,21 @@ mod tests {
             (&pod["restartPolicy"], &job["spec"]["backoffLimit"]),
             (&json!("Never"), &json!(0))
         );
-        let judge = &pod["containers"][0];
-        assert_eq!(judge["command"], json!(["python3", JUDGE_PROGRAM]));
+        let container = &pod["containers"][0];
+        assert_eq!(container["command"], json!(["python3", PREFLIGHT_PROGRAM]));
         for field in ["ports", "readinessProbe", "lifecycle", "envFrom"] {
-            assert!(judge.get(field).is_none(), "{field}");
+            assert!(container.get(field).is_none(), "{field}");
         }
         let value = |name: &str| {
-            let mut all = judge["env"].as_array().unwrap().iter();
+            let mut all = container["env"].as_array().unwrap().iter();
             all.find(|variable| variable["name"] == name).unwrap()["value"].clone()
         };
         assert_eq!(value("URL"), "https://placeholder.invalid");
         assert_eq!((value("PORT"), value("A")), (json!("1"), json!("1")));
-        assert_eq!((value("P_TOKEN"), value("LLS_JUDGE")), (json!("placeholder"), json!("1")));
-        let limits = &judge["resources"]["limits"];
+        assert_eq!((value("P_TOKEN"), value("LLS_PREFLIGHT")), (json!("placeholder"), json!("1")));
+        let limits = &container["resources"]["limits"];
         assert_eq!(limits, &json!({"cpu": "1", "memory": "8Gi"}), "no device");
-        let mounts = judge["volumeMounts"].as_array().unwrap();
+        let mounts = container["volumeMounts"].as_array().unwrap();
         assert!(mounts.iter().any(|mount| mount["mountPath"] == START_DIR));
     }
 

@@ -1,6 +1,6 @@
-//! The ConfigMap with the program that starts the server, and with the judge of its configuration. Its
-//! name carries a hash of them, and it never changes: pods that were made with another one can still
-//! start.
+//! The ConfigMap with the programs of `pod-programs` that start the server and check its configuration.
+//! Its name carries a hash of them, and it never changes: pods that were made with another one can
+//! still start.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -15,20 +15,20 @@ use crate::releases::ServerFamily;
 use crate::values::sha256;
 
 /// The keys, and so the names of the files. `launch.py` starts the server, and where a start has failed
-/// calls `judge.py`, which also judges what is to be rolled out; `models.py` waits for models.
+/// calls `preflight.py`, which also checks what is to be rolled out; `models.py` waits for models.
 pub const FILES: [(&str, &str); 8] = [
-    ("launch.py", include_str!("start/launch.py")),
-    ("installed.py", include_str!("start/installed.py")),
-    ("registrations.py", include_str!("start/registrations.py")),
-    ("workers.py", include_str!("start/workers.py")),
-    ("access.py", include_str!("start/access.py")),
-    ("judge.py", include_str!("start/judge.py")),
-    ("judgement.py", JUDGEMENT),
-    ("models.py", include_str!("start/models.py")),
+    ("launch.py", include_str!("../../pod-programs/launch.py")),
+    ("installed.py", include_str!("../../pod-programs/installed.py")),
+    ("registrations.py", include_str!("../../pod-programs/registrations.py")),
+    ("workers.py", include_str!("../../pod-programs/workers.py")),
+    ("access.py", include_str!("../../pod-programs/access.py")),
+    ("preflight.py", include_str!("../../pod-programs/preflight.py")),
+    ("preflight_checks.py", PREFLIGHT_CHECKS),
+    ("models.py", include_str!("../../pod-programs/models.py")),
 ];
 
 /// What a release says of a file, without the program around it.
-pub const JUDGEMENT: &str = include_str!("start/judgement.py");
+pub const PREFLIGHT_CHECKS: &str = include_str!("../../pod-programs/preflight_checks.py");
 
 static HASH: LazyLock<String> =
     LazyLock::new(|| sha256::hex(&FILES.map(|(_, text)| text).concat()));
@@ -67,7 +67,7 @@ pub(super) fn start_program(blueprint: &Blueprint) -> Option<StartProgram> {
     is_used(blueprint).then(|| owned_by(&blueprint.owner()))
 }
 
-/// The ConfigMap itself, also for who only judges.
+/// The ConfigMap itself, also where nothing but the preflight needs it.
 pub(super) fn owned_by(owner: &Owner<'_>) -> StartProgram {
     let mut metadata = owner.owned(name(owner.name));
     metadata.labels = Some(labels::of_component(owner.name, "start"));

@@ -49,13 +49,13 @@ pub struct Plan {
     pub withheld: Vec<Problem>,
     /// What becomes of it if its pods do not become available.
     pub rollback: RollbackPolicy,
-    /// Whether it is judged before pods are replaced, and what is known for that.
+    /// Whether it is checked before pods are replaced, and what is known for that.
     pub preflight: PreflightPolicy,
     pub preflight_inputs: PreflightInputs,
     pub warnings: Vec<Problem>,
 }
 
-/// What a judgement needs to know beyond the objects.
+/// What a preflight needs to know beyond the objects.
 #[derive(Clone, Debug, Default)]
 pub struct PreflightInputs {
     pub shapes: Shapes,

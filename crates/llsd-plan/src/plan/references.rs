@@ -1,6 +1,6 @@
 //! What a resource points to outside itself: Secrets, ConfigMaps, images, a ServiceAccount. One walk
 //! finds them all with their field paths. The controller gathers them before it plans and watches them
-//! afterwards, planning judges what is known of them, and admission warns of those that do not exist.
+//! afterwards, planning checks what is known of them, and admission warns of those that do not exist.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Judges the referenced secrets by what the facts say of them, before anything is rolled out: a
+//! Checks the referenced secrets by what the facts say of them, before anything is rolled out: a
 //! server that starts with a missing or unusable secret dies.
 
 use llsd_api::secret_ref::SecretKey;

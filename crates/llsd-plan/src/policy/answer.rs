@@ -17,7 +17,7 @@ pub struct Request {
     pub method: String,
     /// As the server has it: decoded, and without a query.
     pub path: String,
-    /// What the way in is told of the caller; nothing without a token.
+    /// What the authentication is told of the caller; nothing without a token.
     pub told: Option<Map<String, Value>>,
 }
 
@@ -29,12 +29,12 @@ pub enum Answer {
     /// 500, and why.
     Failed(String),
     /// What the server makes of the caller is not known here.
-    Unjudged(String),
+    Undecided(String),
     /// The caller is known, or needs not be, and the rules for paths have decided.
     Decided {
         /// Nobody on open paths, even with a token.
         caller: Option<Caller>,
-        verdict: RuleDecision,
+        decision: RuleDecision,
     },
 }
 
@@ -48,11 +48,11 @@ pub fn answer(spec: &AccessSpec, policies: &Policies, request: &Request) -> Answ
             Ok(caller) => caller,
             Err(Stranger::Refused(why)) => return Answer::Unknown(why),
             Err(Stranger::Failed(why)) => return Answer::Failed(why),
-            Err(Stranger::Unjudged(why)) => return Answer::Unjudged(why),
+            Err(Stranger::Undecided(why)) => return Answer::Undecided(why),
         }
     };
-    let verdict = decide_route(policies, caller.as_ref(), &request.path);
-    Answer::Decided { caller, verdict }
+    let decision = decide_route(policies, caller.as_ref(), &request.path);
+    Answer::Decided { caller, decision }
 }
 
 fn is_open(request: &Request) -> bool {

@@ -1,4 +1,4 @@
-//! What each way in makes of what it is told about a caller.
+//! What each kind of authentication makes of what it is told about a caller.
 
 use llsd_api::v1alpha2::{Authentication, GitHubSpec, KubernetesSpec, OidcSpec};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::releases::{Release, ServerFamily};
 /// What a service, a token or a gateway says.
 type Told = Map<String, Value>;
 
-/// The caller that a way in makes of what it is told: the claims of a token, the answer of an
+/// The caller that an authentication makes of what it is told: the claims of a token, the answer of an
 /// introspection or of a service of one's own, the cluster's or GitHub's words on a user, the headers of a
 /// gateway, or with API keys `{"principal": KEY}`.
 pub fn caller(
@@ -37,7 +37,7 @@ pub fn caller(
     } else if let Some(gateway) = gateway {
         gateway::caller(gateway, told)
     } else {
-        // Exactly one way in is given, so it is that of keys.
+        // Exactly one kind is given, so it is that of keys.
         Ok(by_key(text(told, "principal")?))
     }
 }

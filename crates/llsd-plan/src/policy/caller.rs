@@ -22,7 +22,7 @@ pub enum Stranger {
     /// The server fails, and answers 500.
     Failed(String),
     /// What the server makes of this is not known here.
-    Unjudged(String),
+    Undecided(String),
 }
 
 impl Caller {

@@ -62,7 +62,7 @@ fn as_python_writes(value: &Value) -> Result<Vec<String>, Stranger> {
         Value::Bool(false) => Ok("False".to_owned()),
         Value::Null => Ok("None".to_owned()),
         Value::Number(number) if number.is_i64() || number.is_u64() => Ok(number.to_string()),
-        other => Err(Stranger::Unjudged(format!("how the server writes {other} as a text"))),
+        other => Err(Stranger::Undecided(format!("how the server writes {other} as a text"))),
     };
     match value {
         Value::Array(list) => list.iter().map(one).collect(),

@@ -1,17 +1,17 @@
 //! Regular expressions of rules, which the server reads with Python's `re`. Here the part of that language
-//! is read that means the same everywhere; of the rest it is said that it is not judged.
+//! is read that means the same everywhere; of the rest it is said that it is not evaluated.
 
 use regex_lite::Regex;
 
-/// Parentheses inside each other; more are not judged.
+/// Parentheses inside each other; more are not evaluated.
 const DEEPEST: usize = 24;
 const LONGEST: usize = 512;
 
-/// A pattern that is judged here.
+/// A pattern that is evaluated here.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Regex);
 
-/// Why a pattern is not judged.
+/// Why a pattern is not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The server cannot read it either, and passes over it without a word.
@@ -282,7 +282,7 @@ mod tests {
     #[case::back(r"(a)\1")]
     #[case::greedy_for_good("a*+")]
     #[case::other_letters("/v1/ü")]
-    fn what_only_python_knows_is_not_judged(#[case] text: &str) {
+    fn what_only_python_knows_is_not_evaluated(#[case] text: &str) {
         assert!(matches!(Pattern::parse(text), Err(Fault::Foreign(_))));
     }
 }

@@ -81,11 +81,11 @@ impl PolicyReader {
     fn rule(&mut self, rule: &AccessRule, at: &FieldPath) -> Option<Rule<ResourceScope>> {
         let guard = self.guard(rule.when.as_ref(), rule.unless.as_ref(), at);
         let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;
-        let scope = self.deed(scope, &at.key(key));
+        let scope = self.resource_scope(scope, &at.key(key));
         Some(Rule { effect, scope: scope?, guard: guard? })
     }
 
-    fn deed(&mut self, scope: &Scope, at: &FieldPath) -> Option<ResourceScope> {
+    fn resource_scope(&mut self, scope: &Scope, at: &FieldPath) -> Option<ResourceScope> {
         let given = |text: &&str| !text.is_empty();
         let resource = match scope.resource.as_deref().filter(given) {
             None => None,

@@ -25,14 +25,14 @@ pub fn decide_resource(
         return RuleDecision { outcome: Outcome::Denied, by: DecidedBy::OtherTenant };
     }
     let holds = |rule: &Rule<ResourceScope>| {
-        let deed = &rule.scope;
-        let is_meant = deed.principal.as_ref().is_none_or(|name| *name == caller.principal)
-            && deed.actions.contains(&action)
+        let scope = &rule.scope;
+        let is_meant = scope.principal.as_ref().is_none_or(|name| *name == caller.principal)
+            && scope.actions.contains(&action)
             && rule.guard.holds_for_resource(caller, owner, policies.release);
         if !is_meant {
             return Match::No;
         }
-        deed.resource.as_ref().map_or(Match::Yes, |resources| resources.matches(resource))
+        scope.resource.as_ref().map_or(Match::Yes, |resources| resources.matches(resource))
     };
     if !policies.rules.is_empty() {
         return first(&policies.rules, holds);

@@ -32,7 +32,7 @@ pub(super) struct Rule<S> {
 pub(super) enum Match {
     Yes,
     No,
-    /// A pattern says it that is not judged here.
+    /// A pattern says it that is not evaluated here.
     Unsure,
 }
 
@@ -47,7 +47,7 @@ impl From<Option<bool>> for Match {
 pub enum Outcome {
     Allowed,
     Denied,
-    /// A rule decides whose pattern is not judged here.
+    /// A rule decides whose pattern is not evaluated here.
     Unsure,
 }
 
@@ -121,7 +121,7 @@ impl Guard {
     }
 }
 
-/// The verdict of rules in their order; each is asked whether it holds.
+/// The decision of rules in their order; each is asked whether it holds.
 pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> RuleDecision {
     for (index, rule) in rules.iter().enumerate() {
         let outcome = match (holds(rule), rule.effect) {

@@ -1,4 +1,4 @@
-//! What rules name: paths, and deeds done to resources.
+//! What rules name: paths, and actions done to resources.
 
 use llsd_api::v1alpha2::Action;
 

@@ -60,7 +60,7 @@ impl ServerProfile {
     }
 }
 
-/// Why a document has no era.
+/// Why a document has no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoProfile {
     /// It belongs to a layout that no supported release reads.
@@ -80,7 +80,7 @@ pub enum NoProfile {
     },
 }
 
-/// The era of a document; `release` is what the image states of itself, as far as it does.
+/// The profile of a document; `release` is what the image states of itself, as far as it does.
 pub fn detect(
     releases: &'static Releases,
     document: &Value,

@@ -165,7 +165,7 @@ impl ProviderType {
         Some(Awaited { lists, pull: self.row.pull.as_deref(), seconds: self.row.patience })
     }
 
-    /// Whether its shields ask a model for their verdict.
+    /// Whether its shields ask a model for their decision.
     pub fn asks_model(self) -> bool {
         self.row.asks_model
     }

@@ -16,7 +16,7 @@ pub fn described(resource: &Value) -> String {
 }
 
 fn of_access(access: &AccessSpec) -> String {
-    let mut text = of_way_in(&access.authentication);
+    let mut text = of_authentication(&access.authentication);
     let count = |number: usize, what: &str| match number {
         0 => None,
         1 => Some(format!("1 rule for {what}")),
@@ -30,7 +30,7 @@ fn of_access(access: &AccessSpec) -> String {
     text
 }
 
-fn of_way_in(given: &Authentication) -> String {
+fn of_authentication(given: &Authentication) -> String {
     let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = given;
     if let Some(oidc) = oidc {
         let audience = oidc.audience.as_deref().unwrap_or("the server's default audience");

@@ -24,7 +24,7 @@ pub struct ClusterState {
     pub deployment: Option<Value>,
     /// A return that [`super::returns_to`] asks for, and its template where that is kept.
     pub back: Option<(Return, Option<Value>)>,
-    /// What became of the judgement of the planned change, where one is needed.
+    /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<Preflight>,
     /// Secrets with connection strings that are on record and were deleted.
     pub gone: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Rollout<'a> {
     pub decisions: Vec<Decision<'a>>,
     /// The template that the Deployment keeps although another one is planned.
     pub kept: Option<KeptTemplate>,
-    /// What became of the judgement of the planned change, where one is needed.
+    /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<&'a Preflight>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
@@ -201,7 +201,7 @@ impl<'a> Rollout<'a> {
         self.only_marks = true;
     }
 
-    /// Leaves the live template in the place of the planned one until that was judged.
+    /// Leaves the live template in the place of the planned one until that was checked.
     fn wait_for_preflight(
         &mut self,
         planned: &mut PlannedObject,
@@ -258,7 +258,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// Whether only pods of the planned template need an object, while another template stays. A Job that
-    /// judges it needs its ConfigMaps, too.
+    /// checks it needs its ConfigMaps, too.
     fn is_for_the_next_template(&self, object: &PlannedObject) -> bool {
         let Some(kept) = &self.kept else { return false };
         let is_for_pods = match kept.cause {

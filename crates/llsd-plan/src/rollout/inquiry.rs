@@ -39,19 +39,19 @@ impl RunningImage {
 impl Inquiry {
     /// `is_read` says whether it is known what was read of the image that runs.
     pub fn for_image(
-        held: &RunningServer<'_>,
+        running_server: &RunningServer<'_>,
         running: Option<&RunningImage>,
         is_read: bool,
     ) -> Self {
         let Some(RunningImage { digest, has_tag }) = running else {
             return Self::Named { or_running: false };
         };
-        let stays = held.keeps_image() || !has_tag;
+        let stays = running_server.keeps_image() || !has_tag;
         match (stays, is_read) {
             (true, true) => Self::Nothing { has_tag: *has_tag },
             (true, false) => Self::Running { digest: digest.clone(), has_tag: *has_tag },
             // Whoever asks for an image to be resolved again is not served with the old one.
-            (false, is_read) => Self::Named { or_running: is_read && !held.asks_again() },
+            (false, is_read) => Self::Named { or_running: is_read && !running_server.asks_again() },
         }
     }
 }
@@ -82,7 +82,7 @@ mod tests {
         });
         let (_, live) = LiveObject::parse(ObjectKind::Deployment, &deployment).unwrap();
         let live = [live];
-        let held = RunningServer::find(&Resource::parse(&resource), &live);
+        let running_server = RunningServer::find(&Resource::parse(&resource), &live);
         let pinned = PinnedImage::Digest(DIGEST.to_owned());
         let running = match running {
             "tag" => RunningImage::from_pinned(Some(&pinned), None),
@@ -90,7 +90,7 @@ mod tests {
             "unpinned" => RunningImage::from_pinned(Some(&PinnedImage::Unpinned), None),
             _ => None,
         };
-        Inquiry::for_image(&held, running.as_ref(), is_read)
+        Inquiry::for_image(&running_server, running.as_ref(), is_read)
     }
 
     #[test]

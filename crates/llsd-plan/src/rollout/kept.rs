@@ -32,7 +32,7 @@ pub enum KeepCause {
     Adopted,
     /// This operator makes another one of the same inputs than the one before it.
     Upgrade,
-    /// The planned one is being judged, or was refused.
+    /// The planned one is being checked, or was refused.
     Preflight,
     /// The planned one did not become available, or somebody asked for one of before.
     RolledBack(Return),

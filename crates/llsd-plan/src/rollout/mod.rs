@@ -2,9 +2,10 @@
 //! carries out what is decided here and decides nothing.
 //!
 //! - A server is not restarted for what its user did not ask for: while the resource's own inputs
-//!   ([`crate::resource::template_inputs`]) are unchanged, its image keeps its digest ([`Held`]) and its Deployment the
-//!   template that it has ([`keeps_template`]); one of an earlier operator is only marked as ours.
-//! - What would replace pods is judged by its own image first ([`preflight`]).
+//!   ([`crate::resource::template_inputs`]) are unchanged, its image keeps its digest
+//!   ([`RunningServer`]) and its Deployment the template that it has ([`keeps_template`]); one of an earlier
+//!   operator is only marked as ours.
+//! - What would replace pods is checked by its own image first ([`preflight`]).
 //! - What does not become available in time goes back to the last good template, once ([`returns_to`]).
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.

@@ -12,8 +12,8 @@ pub const START_DIR: &str = "/etc/llama-stack-start";
 pub const MODELS_PROGRAM: &str = "/etc/llama-stack-start/models.py";
 /// Where the programs of one pod remember its starts.
 pub const START_RECORD_DIR: &str = "/run/llama-stack-start";
-/// What judges a configuration.
-pub const JUDGE_PROGRAM: &str = "/etc/llama-stack-start/judge.py";
+/// What the container of the preflight runs.
+pub const PREFLIGHT_PROGRAM: &str = "/etc/llama-stack-start/preflight.py";
 /// What the server's container runs.
 pub const START_PROGRAM: &str = "/etc/llama-stack-start/launch.py";
 

@@ -149,7 +149,7 @@ impl Change<'_> {
         events.extend(self.applied());
         events.extend(self.not_written());
         events.extend(self.update_pending());
-        events.extend(self.judged());
+        events.extend(self.checked());
         events.extend(self.rolled_back());
         events.extend(self.paused());
         events.extend(self.access_limited());
@@ -241,16 +241,16 @@ impl Change<'_> {
         Some(EventReason::UpdatePending.event(&pending.message))
     }
 
-    fn judged(&self) -> Option<Event> {
+    fn checked(&self) -> Option<Event> {
         self.stage.preflight()?;
-        let judged = self.changed(ConditionType::Preflight)?;
+        let checked = self.changed(ConditionType::Preflight)?;
         let news = [
             (ConditionReason::PreflightPassed, EventReason::PreflightPassed),
             (ConditionReason::PreflightFailed, EventReason::PreflightFailed),
             (ConditionReason::PreflightSkipped, EventReason::PreflightSkipped),
         ];
-        let (_, reason) = news.into_iter().find(|(reason, _)| judged.reason == reason.as_str())?;
-        Some(reason.event(&judged.message))
+        let (_, reason) = news.into_iter().find(|(reason, _)| checked.reason == reason.as_str())?;
+        Some(reason.event(&checked.message))
     }
 
     fn rolled_back(&self) -> Option<Event> {

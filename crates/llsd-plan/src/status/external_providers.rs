@@ -1,5 +1,5 @@
 //! `status.externalProviders`: how far each external provider is. What is wrong with the resource or the
-//! image counts first, then what the judge of a change said, then the pod, and then the running server.
+//! image counts first, then what the preflight of a change said, then the pod, and then the running server.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use llsd_api::v1alpha2::{ExternalPhase, ExternalProviderStatus};
@@ -91,8 +91,8 @@ fn come(
     if let Some(preflight) = stage.preflight() {
         let field = listed.path.to_string();
         match &preflight.state {
-            State::Judged(judged) if preflight.is_refused() => {
-                let problems = judged.problems.iter().flatten();
+            State::Checked(checked) if preflight.is_refused() => {
+                let problems = checked.problems.iter().flatten();
                 let own = problems.filter(|problem| problem.field.starts_with(&field));
                 let own: Vec<&str> = own.map(|problem| problem.message.as_str()).collect();
                 return Some(if own.is_empty() {
@@ -104,7 +104,7 @@ fn come(
             State::ToBeAsked(_) | State::Asking(_) => {
                 return Some(as_before(known, "the change is judged first"));
             }
-            State::Judged(_) => {}
+            State::Checked(_) => {}
         }
     }
     if stage.keeps_template() {

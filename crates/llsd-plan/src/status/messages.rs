@@ -115,21 +115,21 @@ pub(super) fn rolled_back(back: &Return) -> String {
     )
 }
 
-const JUDGING: &str = "The change is judged by its own image before it is rolled out";
+const CHECKING: &str = "The change is judged by its own image before it is rolled out";
 
-/// What a judgement means for who asked for the change.
+/// What a preflight means for who asked for the change.
 pub(super) fn preflight(preflight: &Preflight) -> String {
-    let judged = match &preflight.state {
-        State::ToBeAsked(None) | State::Asking(None) => return JUDGING.to_owned(),
+    let checked = match &preflight.state {
+        State::ToBeAsked(None) | State::Asking(None) => return CHECKING.to_owned(),
         State::ToBeAsked(Some(why)) => {
-            return format!("{JUDGING}; there is no Job for it yet: {why}");
+            return format!("{CHECKING}; there is no Job for it yet: {why}");
         }
-        State::Asking(Some(why)) => return format!("{JUDGING}; its Job waits: {why}"),
-        State::Judged(judged) => judged,
+        State::Asking(Some(why)) => return format!("{CHECKING}; its Job waits: {why}"),
+        State::Checked(checked) => checked,
     };
-    let server = judged.server.as_deref().unwrap_or("the image");
-    let found = findings(judged);
-    match judged.verdict {
+    let server = checked.server.as_deref().unwrap_or("the image");
+    let found = findings(checked);
+    match checked.verdict {
         PreflightVerdict::Good if found.is_empty() => format!("{server} takes the change"),
         PreflightVerdict::Good => format!("{server} takes the change; it remarks: {found}"),
         PreflightVerdict::Refused => format!(
@@ -137,20 +137,20 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
              when the resource or its image changes, or llamastack.io/retry gets a new value: {found}"
         ),
         PreflightVerdict::NotJudged => {
-            let why = judged.why.as_deref().unwrap_or("nothing is known of it");
+            let why = checked.why.as_deref().unwrap_or("nothing is known of it");
             format!("The change could not be judged before it was rolled out: {why}")
         }
     }
 }
 
-fn findings(judged: &PreflightStatus) -> String {
+fn findings(checked: &PreflightStatus) -> String {
     let one = |problem: &PreflightProblem| {
         let place = problem.path.as_ref().map(|path| format!(" (at {path} of config.yaml)"));
         let place = place.unwrap_or_default();
         format!("{}: {}{place}", problem.field, problem.message)
     };
-    let more = judged.more.map(|more| format!("and {more} more"));
-    judged.problems.iter().flatten().map(one).chain(more).collect::<Vec<_>>().join("; ")
+    let more = checked.more.map(|more| format!("and {more} more"));
+    checked.problems.iter().flatten().map(one).chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// `1 model`, `2 models`.

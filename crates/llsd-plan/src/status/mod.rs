@@ -14,7 +14,7 @@
 //! | the registry or the API server does not answer | False | Reconciling | as the rows below, but Initializing for Ready |
 //! | it is planned and nothing was applied yet | Unknown | Reconciling | as the rows below, but Initializing for Ready |
 //! | there is no Deployment | False | Reconciling | Pending |
-//! | the pods run as before a change that its image judges now | False | Reconciling | Initializing |
+//! | the pods run as before a change that its image checks now | False | Reconciling | Initializing |
 //! | the pods run as before a change that its image refused | False | Stalled | Initializing |
 //! | the pods run, and a router or gateway does not serve the object that exposes them | False | Stalled | Initializing |
 //! | the pods run as before a change that did not become available | False | Stalled | Initializing |

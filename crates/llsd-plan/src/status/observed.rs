@@ -118,7 +118,7 @@ pub struct Applied {
     pub undeleted: Vec<WriteFailure>,
     /// The template that the Deployment keeps although another one is planned.
     pub kept: Option<KeptTemplate>,
-    /// What became of the judgement of the change, where one was needed.
+    /// What became of the preflight of the change, where one was needed.
     pub preflight: Option<Box<Preflight>>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,

@@ -166,11 +166,11 @@ fn of_rollout(rollout: &RolloutProgress) -> Option<Obstacle> {
     Some(Obstacle::new(cause, reason, rollout.message()))
 }
 
-/// The server runs as before a change that is judged now, or was refused.
+/// The server runs as before a change that is checked now, or was refused.
 fn of_preflight(stage: &Stage<'_>) -> Option<Obstacle> {
     let preflight = stage.preflight().filter(|preflight| preflight.holds())?;
     let (cause, reason) = match &preflight.state {
-        State::Judged(_) => (Cause::StuckRollout, ConditionReason::PreflightFailed),
+        State::Checked(_) => (Cause::StuckRollout, ConditionReason::PreflightFailed),
         State::ToBeAsked(_) | State::Asking(_) => {
             (Cause::UnderWay, ConditionReason::PreflightRunning)
         }

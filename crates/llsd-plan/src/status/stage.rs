@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         kept.is_some_and(|kept| !matches!(kept.cause, KeepCause::RolledBack(_)))
     }
 
-    /// What became of the judgement of a change, where one was needed.
+    /// What became of the preflight of a change, where one was needed.
     pub(super) fn preflight(&self) -> Option<&'a Preflight> {
         self.applied()?.preflight.as_deref()
     }

@@ -10,7 +10,7 @@ use crate::policy::condition::{Mistake, parse};
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Releases;
 
-/// The ways in.
+/// The kinds of authentication.
 const WAYS: [&str; 6] = ["oidc", "kubernetes", "github", "custom", "apiKeys", "gateway"];
 
 pub(super) fn check(spec: &Value, findings: &mut Findings) {

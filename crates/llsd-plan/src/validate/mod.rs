@@ -1,5 +1,5 @@
-//! Judges a resource by itself, without a base configuration or a cluster. The command line,
-//! admission and reconcile all call this, and the API server's own verdict is the same.
+//! Validates a resource by itself, without a base configuration or a cluster. The command line,
+//! admission and reconcile all call this, and the API server decides alike.
 
 mod access;
 mod providers;

@@ -1,5 +1,5 @@
 //! What validation keeps of the schemas: the spec of each version, without the words for people,
-//! made when a resource of that version is first judged.
+//! made when a resource of that version is first validated.
 
 use std::sync::LazyLock;
 

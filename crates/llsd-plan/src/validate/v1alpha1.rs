@@ -1,4 +1,4 @@
-//! Judges a v1alpha1 resource: by its own schema first, then by what it becomes in v1alpha2, with
+//! Validates a v1alpha1 resource: by its own schema first, then by what it becomes in v1alpha2, with
 //! the findings at the fields of the file.
 
 use llsd_api::conversion;

@@ -1,4 +1,4 @@
-//! Judges a v1alpha2 resource: how deep it is nested, its name, its spec by the schema and by the
+//! Validates a v1alpha2 resource: how deep it is nested, its name, its spec by the schema and by the
 //! rules that tie fields together.
 
 use llsd_api::rules::RESOURCE_NAME;

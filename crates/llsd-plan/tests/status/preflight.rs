@@ -1,4 +1,4 @@
-//! What a status says of a change that is judged before it is rolled out.
+//! What a status says of a change that is checked before it is rolled out.
 
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 use llsd_plan::rollout::KeepCause;
@@ -6,8 +6,8 @@ use llsd_plan::rollout::preflight::{Preflight, State};
 
 use super::scene::{Scene, Step, keeping};
 
-fn judged(verdict: PreflightVerdict, problems: Vec<PreflightProblem>) -> State {
-    State::Judged(PreflightStatus {
+fn checked(verdict: PreflightVerdict, problems: Vec<PreflightProblem>) -> State {
+    State::Checked(PreflightStatus {
         hash: "0a1b2c3d".into(),
         verdict,
         server: Some("llama-stack 0.7.3".into()),
@@ -40,7 +40,7 @@ fn problem() -> PreflightProblem {
 
 #[test]
 fn what_an_image_refuses_is_told_in_its_words_with_the_field_and_how_to_go_on() {
-    let refused = scene(judged(PreflightVerdict::Refused, vec![problem()]));
+    let refused = scene(checked(PreflightVerdict::Refused, vec![problem()]));
     let (status, reason, message) = refused.said("Preflight");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "PreflightFailed"));
     for words in [
@@ -71,7 +71,7 @@ fn what_an_image_refuses_is_told_in_its_words_with_the_field_and_how_to_go_on() 
 }
 
 #[test]
-fn while_it_is_judged_nothing_is_stalled_and_the_server_is_as_it_was() {
+fn while_it_is_checked_nothing_is_stalled_and_the_server_is_as_it_was() {
     let running = scene(State::Asking(None));
     assert_eq!(running.short("Preflight"), "Unknown PreflightRunning");
     assert_eq!(running.short("Ready"), "False PreflightRunning");
@@ -83,15 +83,15 @@ fn while_it_is_judged_nothing_is_stalled_and_the_server_is_as_it_was() {
 }
 
 #[test]
-fn what_passed_is_remembered_and_what_could_not_be_judged_is_a_warning() {
-    let passed = scene(judged(PreflightVerdict::Good, Vec::new()));
+fn what_passed_is_remembered_and_what_could_not_be_checked_is_a_warning() {
+    let passed = scene(checked(PreflightVerdict::Good, Vec::new()));
     assert_eq!(passed.short("Preflight"), "True PreflightPassed");
     assert_eq!(passed.short("Ready"), "True Ready");
     assert!(passed.events().contains(&"PreflightPassed"));
     let later = passed.next().with(|scene| scene.applying = Scene::vllm().applying);
     assert_eq!(later.short("Preflight"), "True PreflightPassed");
     assert!(later.status().preflight.is_some());
-    let skipped = scene(judged(PreflightVerdict::NotJudged, Vec::new()));
+    let skipped = scene(checked(PreflightVerdict::NotJudged, Vec::new()));
     let (status, reason, message) = skipped.said("Preflight");
     assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PreflightSkipped"));
     assert!(message.contains("exceeded quota"), "{message}");

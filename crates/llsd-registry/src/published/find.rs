@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use llsd_image::layer::{Below, Pass, Verdict, plain_path};
+use llsd_image::layer::{Below, Outcome, Pass, plain_path};
 
 use super::{Layer, Part, Published};
 use crate::{
@@ -124,10 +124,10 @@ async fn in_layers(
     let limit = layers.file;
     for layer in of_image.iter().rev() {
         let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
-            Ok(match watch.verdict(limit)? {
-                Verdict::Found(content) => Pass::Done(OneLayer::Here(content)),
-                Verdict::Absent { path, below } => Pass::Done(OneLayer::Absent { path, below }),
-                Verdict::Again(watch) => Pass::Again(watch),
+            Ok(match watch.outcome(limit)? {
+                Outcome::Found(content) => Pass::Done(OneLayer::Here(content)),
+                Outcome::Absent { path, below } => Pass::Done(OneLayer::Absent { path, below }),
+                Outcome::Again(watch) => Pass::Again(watch),
             })
         });
         let seen = match Box::pin(seen).await? {

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use llsd_registry::{Config, Credential, Error, Reference, Registry};
 use llsd_testkit::{RegistryServer, User};
 
-use crate::bed::{allow_plain, ask, basic, config, labelled, registry, text};
+use crate::setup::{allow_plain, ask, basic, config, labelled, registry, text};
 
 #[tokio::test]
 async fn a_known_tag_costs_one_request_and_a_pinned_digest_none() {

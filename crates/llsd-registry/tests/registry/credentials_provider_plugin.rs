@@ -107,26 +107,26 @@ impl PluginSetup {
 
 #[tokio::test]
 async fn the_request_arguments_and_environment_reach_the_plugin() {
-    let bed = PluginSetup::new("echo", "0s", None);
-    let lookup = bed.plugins.candidates("registry.example.com/team/x").await;
+    let setup = PluginSetup::new("echo", "0s", None);
+    let lookup = setup.plugins.candidates("registry.example.com/team/x").await;
     let expected = Credential::Basic { username: "from-env".into(), password: "hunter2".into() };
     assert_eq!((lookup.credentials, lookup.errors), (vec![expected], vec![]));
 }
 
 #[tokio::test]
 async fn a_plugin_is_asked_only_for_images_it_matches() {
-    let bed = PluginSetup::new("image", "1h", None);
+    let setup = PluginSetup::new("image", "1h", None);
     for image in ["registry.example.org/x", "a.registry.example.com/x", "example.com/x", "redis"] {
-        assert_eq!(bed.ask(image).await, 0);
+        assert_eq!(setup.ask(image).await, 0);
     }
-    assert_eq!(bed.runs(), 0);
+    assert_eq!(setup.runs(), 0);
 }
 
 #[tokio::test]
 async fn an_answer_serves_only_the_registries_it_names() {
-    let bed = PluginSetup::new("registry", "1h", None);
-    assert_eq!(bed.ask("other.example.com/x").await, 0);
-    assert_eq!(bed.runs(), 1);
+    let setup = PluginSetup::new("registry", "1h", None);
+    assert_eq!(setup.ask("other.example.com/x").await, 0);
+    assert_eq!(setup.runs(), 1);
 }
 
 #[rstest]
@@ -139,15 +139,15 @@ async fn answers_are_kept_as_the_plugin_says(
     #[case] after_a_second_image: usize,
     #[case] after_a_second_registry: usize,
 ) {
-    let bed = PluginSetup::new(plugin, "1h", None);
+    let setup = PluginSetup::new(plugin, "1h", None);
     for _ in 0..3 {
-        assert_eq!(bed.ask("registry.example.com/one").await, 1);
+        assert_eq!(setup.ask("registry.example.com/one").await, 1);
     }
-    assert_eq!(bed.runs(), 1);
-    bed.ask("registry.example.com/two").await;
-    assert_eq!(bed.runs(), after_a_second_image);
-    bed.ask("second.example.com/one").await;
-    assert_eq!(bed.runs(), after_a_second_registry);
+    assert_eq!(setup.runs(), 1);
+    setup.ask("registry.example.com/two").await;
+    assert_eq!(setup.runs(), after_a_second_image);
+    setup.ask("second.example.com/one").await;
+    assert_eq!(setup.runs(), after_a_second_registry);
 }
 
 #[rstest]
@@ -162,34 +162,34 @@ async fn answers_are_kept_for_as_long_as(
     #[case] answered: Option<&str>,
     #[case] fresh_for: Option<u64>,
 ) {
-    let bed = PluginSetup::new("image", default, answered);
-    bed.ask("registry.example.com/x").await;
+    let setup = PluginSetup::new("image", default, answered);
+    setup.ask("registry.example.com/x").await;
     let Some(seconds) = fresh_for else {
-        bed.ask("registry.example.com/x").await;
-        assert_eq!(bed.runs(), 2, "nothing is kept");
+        setup.ask("registry.example.com/x").await;
+        assert_eq!(setup.runs(), 2, "nothing is kept");
         return;
     };
-    bed.advance(seconds - 1);
-    bed.ask("registry.example.com/x").await;
-    assert_eq!(bed.runs(), 1, "still fresh");
-    bed.advance(1);
-    bed.ask("registry.example.com/x").await;
-    assert_eq!(bed.runs(), 2, "asked again");
+    setup.advance(seconds - 1);
+    setup.ask("registry.example.com/x").await;
+    assert_eq!(setup.runs(), 1, "still fresh");
+    setup.advance(1);
+    setup.ask("registry.example.com/x").await;
+    assert_eq!(setup.runs(), 2, "asked again");
 }
 
 #[tokio::test]
 async fn concurrent_asks_start_one_process() {
-    let bed = PluginSetup::new("slow-answer", "1h", None);
+    let setup = PluginSetup::new("slow-answer", "1h", None);
     let asks: Vec<_> = (0..8)
         .map(|_| {
-            let plugins = Arc::clone(&bed.plugins);
+            let plugins = Arc::clone(&setup.plugins);
             tokio::spawn(async move { plugins.candidates("registry.example.com/x").await })
         })
         .collect();
     for ask in asks {
         assert_eq!(ask.await.unwrap().credentials.len(), 1);
     }
-    assert_eq!(bed.runs(), 1);
+    assert_eq!(setup.runs(), 1);
 }
 
 #[rstest]
@@ -203,12 +203,13 @@ async fn a_failure_is_typed_and_repeats_nothing(
     #[case] plugin: &str,
     #[case] failure: PluginFailure,
 ) {
-    let bed = PluginSetup::new(plugin, "1h", None);
-    let lookup = bed.plugins.candidates("registry.example.com/x").await;
+    let setup = PluginSetup::new(plugin, "1h", None);
+    let lookup = setup.plugins.candidates("registry.example.com/x").await;
     assert_eq!(lookup.credentials, []);
     assert_eq!(lookup.errors.len(), 1);
     assert_eq!((lookup.errors[0].provider.as_str(), &lookup.errors[0].failure), (plugin, &failure));
-    for text in [lookup.errors[0].to_string(), format!("{lookup:?}"), format!("{:?}", bed.plugins)]
+    for text in
+        [lookup.errors[0].to_string(), format!("{lookup:?}"), format!("{:?}", setup.plugins)]
     {
         assert!(!text.contains("hunter2"), "{text}");
     }
@@ -216,14 +217,14 @@ async fn a_failure_is_typed_and_repeats_nothing(
 
 #[tokio::test]
 async fn a_plugin_that_hangs_is_ended() {
-    let bed = PluginSetup::new("slow", "1h", None);
+    let setup = PluginSetup::new("slow", "1h", None);
     let limit = Duration::from_secs(3);
-    let plugins = Arc::into_inner(bed.plugins).unwrap().with_time_limit(limit);
+    let plugins = Arc::into_inner(setup.plugins).unwrap().with_time_limit(limit);
     let started = Instant::now();
     let lookup = plugins.candidates("registry.example.com/x").await;
     assert_eq!(lookup.errors[0].failure, PluginFailure::TimedOut(limit));
     assert!(started.elapsed() < Duration::from_secs(20));
-    let process = fs::read_to_string(&bed.runs).unwrap();
+    let process = fs::read_to_string(&setup.runs).unwrap();
     let process = Path::new("/proc").join(process.trim());
     while process.exists() {
         assert!(started.elapsed() < Duration::from_secs(30), "the process is still there");

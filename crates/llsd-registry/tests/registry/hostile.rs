@@ -14,7 +14,7 @@ use llsd_registry::{Config, Registry};
 use llsd_testkit::TestImage;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::bed::allow_plain;
+use crate::setup::allow_plain;
 
 /// What one request said: its method and path, and its authorisation.
 pub type Asked = (String, Option<String>);

@@ -17,8 +17,8 @@ use futures::{FutureExt, StreamExt, stream};
 use llsd_registry::{Credential, Error, Registry};
 use llsd_testkit::{TestImage, TestLayer};
 
-use crate::bed::{allow_plain, ask, labelled, text};
 use crate::hostile::{Hostile, digest_of, honest, status, with_header};
+use crate::setup::{allow_plain, ask, labelled, text};
 
 const LAYER: &str = "io.llamastack.config.layer";
 const PATH: &str = "io.llamastack.config.path";

@@ -1,6 +1,5 @@
 //! The registry client, its credentials and its mirrors, against real and hostile registries.
 
-mod bed;
 mod cache;
 mod credentials_keyring;
 mod credentials_plugin_config;
@@ -15,3 +14,4 @@ mod mirrors_openshift;
 mod published;
 mod pushing;
 mod real_registry;
+mod setup;

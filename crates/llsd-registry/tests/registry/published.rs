@@ -5,7 +5,7 @@ use llsd_registry::{Client, Error, FoundFile, Published, Reference, Source};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer};
 use tar::{Builder, EntryType, Header};
 
-use crate::bed::{ask, config, registry};
+use crate::setup::{ask, config, registry};
 
 fn files(files: &[(&str, &str)]) -> TestLayer {
     let bytes: Vec<(&str, &[u8])> =

@@ -8,8 +8,8 @@ use llsd_registry::labels::Change;
 use llsd_registry::{Client, Config, Credential, Digest, Error, Placed, Published, Reference};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
-use crate::bed::{allow_plain, basic, config};
 use crate::hostile::{Hostile, digest_of, honest, status, with_header};
+use crate::setup::{allow_plain, basic, config};
 
 fn at(host: &str, rest: &str) -> Reference {
     format!("{host}/{rest}").parse().unwrap()
@@ -30,8 +30,8 @@ async fn a_blob_is_mounted_in_its_registry_and_copied_into_another() {
     let layer = large();
     source.push("one/a", "1", &TestImage::new().layer(layer.clone())).await.unwrap();
     let mut config = config(&source);
-    config.registries.allow_private(crate::bed::only(other.host()));
-    config.registries.trust(crate::bed::only(other.host()), other.authority().unwrap()).unwrap();
+    config.registries.allow_private(crate::setup::only(other.host()));
+    config.registries.trust(crate::setup::only(other.host()), other.authority().unwrap()).unwrap();
     let client = Client::new(config);
     let credential = basic(&user);
     let from = at(source.host(), "one/a:1");

@@ -7,7 +7,7 @@ use llsd_registry::{
 };
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
-use crate::bed::{ask, basic, encoded, labelled, only, registry, text};
+use crate::setup::{ask, basic, encoded, labelled, only, registry, text};
 
 const PATH: &str = "io.llamastack.config.path";
 const LAYER: &str = "io.llamastack.config.layer";

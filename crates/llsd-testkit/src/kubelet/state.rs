@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-/// What a program says that judges a configuration and finds nothing wrong.
+/// What a program says that checks a configuration and finds nothing wrong.
 const CONTENT: &str = r#"{"verdict": "good"}"#;
 
 /// The state that a pod is brought to.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
-use llsd_plan::objects::start_program::JUDGEMENT;
+use llsd_plan::objects::start_program::PREFLIGHT_CHECKS;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -19,16 +19,16 @@ use super::Release;
 /// In Python, because only there are the release's own models.
 const PROGRAMS: [(&str, &str); 4] = [
     ("check.py", include_str!("check.py")),
-    // The rules are those of the operator's own judge, so that every test of a configuration tests it.
-    ("judgement.py", JUDGEMENT),
+    // The rules are those of the operator's own preflight, so that every test of a configuration tests it.
+    ("preflight_checks.py", PREFLIGHT_CHECKS),
     ("policies.py", include_str!("policies.py")),
     ("read_yaml.py", include_str!("read_yaml.py")),
 ];
 
-/// A configuration to be judged, and the environment that it is read in.
+/// A configuration to be checked, and the environment that it is read in.
 #[derive(Debug, Clone, Serialize)]
 pub struct Candidate {
-    /// For the reader of a failure; comes back in the judgement.
+    /// For the reader of a failure; comes back in the result.
     pub name: String,
     /// The YAML.
     pub text: String,
@@ -59,15 +59,15 @@ pub struct CheckResult {
     pub name: String,
     /// Why the server would not start: the schema, unknown APIs and providers, a provider's own
     /// configuration, references that lead nowhere. Each with its path where there is one. What
-    /// depends on a wrong part is not judged.
+    /// depends on a wrong part is not checked.
     pub errors: Vec<String>,
     /// The paths of what the server reads and ignores without a word.
     pub dropped: Vec<String>,
     /// What the server warns of.
     pub deprecated: Vec<String>,
-    /// Providers whose own configuration could not be judged, because their code needs packages
+    /// Providers whose own configuration could not be checked, because their code needs packages
     /// that are not installed here.
-    pub unjudged: Vec<String>,
+    pub unchecked: Vec<String>,
 }
 
 impl CheckResult {
@@ -84,7 +84,7 @@ impl fmt::Display for CheckResult {
             ("error", &self.errors),
             ("dropped", &self.dropped),
             ("deprecated", &self.deprecated),
-            ("unjudged", &self.unjudged),
+            ("unchecked", &self.unchecked),
         ];
         for (kind, lines) in parts {
             for line in lines {
@@ -96,15 +96,15 @@ impl fmt::Display for CheckResult {
 }
 
 impl Release {
-    /// Judges all candidates, in their order. Installs the release first where it is missing.
+    /// Checks all candidates, in their order. Installs the release first where it is missing.
     /// Takes about three seconds however many there are, so give it as many as possible.
     pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<CheckResult>> {
-        let mut judgements: Vec<CheckResult> = self.ask("check.py", &candidates)?;
-        ensure!(judgements.len() == candidates.len(), "not all configurations were judged");
-        for (judgement, candidate) in judgements.iter_mut().zip(candidates) {
-            judgement.name.clone_from(&candidate.name);
+        let mut results: Vec<CheckResult> = self.ask("check.py", &candidates)?;
+        ensure!(results.len() == candidates.len(), "not all configurations were checked");
+        for (result, candidate) in results.iter_mut().zip(candidates) {
+            result.name.clone_from(&candidate.name);
         }
-        Ok(judgements)
+        Ok(results)
     }
 
     /// What the server's YAML reader (PyYAML's safe loader) makes of each text; an error is in its

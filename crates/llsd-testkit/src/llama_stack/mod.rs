@@ -1,5 +1,5 @@
 //! Real llama-stack servers of several releases, from the Python package index: installed into the
-//! cache, asked for their judgement of a configuration, or booted on loopback.
+//! cache, asked to check a configuration, or booted on loopback.
 
 mod boot;
 mod check;

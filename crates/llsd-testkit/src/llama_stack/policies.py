@@ -1,13 +1,13 @@
 """Asks the installed release whom it lets in: its own middleware and its own access control, with the
 services that they would ask replaced by their answers.
 
-Standard input: {"conditions": [text, …], "cases": [{"auth", "tenancy", "request", "deed"}, …]}.
+Standard input: {"conditions": [text, …], "cases": [{"auth", "tenancy", "request", "resource_request"}, …]}.
 Standard output: {"conditions": [bool, …], "cases": [{"status", "route", "allowed", "rule"}, …]}.
 
 conditions  whether the release understands the sentence
 status      200, 401, 403 or 500, before any resource is looked at
 route       the index of the rule for paths that decides; null where none does
-allowed     whether the deed is; null where the status is not 200 or there is no deed
+allowed     whether the resource request is; null where the status is not 200 or there is none
 rule        the index of the rule for resources that decides; null where none does
 """
 
@@ -194,31 +194,31 @@ def route_allowed(route, user, rule):
     return auth.RouteAuthorizationMiddleware(None, [rule])._is_route_allowed(route, user)
 
 
-async def judge(chain, case):
+async def decide(chain, case):
     config = datatypes.AuthenticationConfig(**case["auth"])
     tenancy = datatypes.TenancyConfig(**case["tenancy"]) if case["tenancy"] else None
     middleware = chain.build(config, tenancy)
     is_gateway = case["auth"]["provider_config"]["type"] == "upstream_header"
     status, user = await chain.call(middleware, case["request"], is_gateway)
-    verdict = {"status": status, "route": None, "allowed": None, "rule": None}
+    decision = {"status": status, "route": None, "allowed": None, "rule": None}
     if status in (401, 500):
-        return verdict
+        return decision
     if getattr(config, "route_policy", None):
         path = case["request"]["path"]
         path = path if path == "/" else path.rstrip("/")
-        verdict["route"] = deciding(config.route_policy, lambda rule: route_allowed(path, user, rule))
-    deed = case["deed"]
-    if status == 200 and deed is not None:
-        kind, name = deed["resource"].split("::", 1)
-        resource = SimpleNamespace(type=kind, identifier=name, owner=owner_of(deed["owner"]))
-        action = rules.Action(deed["action"])
-        verdict["allowed"] = control.is_action_allowed(config.access_policy, action, resource, user)
+        decision["route"] = deciding(config.route_policy, lambda rule: route_allowed(path, user, rule))
+    asked = case["resource_request"]
+    if status == 200 and asked is not None:
+        kind, name = asked["resource"].split("::", 1)
+        resource = SimpleNamespace(type=kind, identifier=name, owner=owner_of(asked["owner"]))
+        action = rules.Action(asked["action"])
+        decision["allowed"] = control.is_action_allowed(config.access_policy, action, resource, user)
         if user is not None:
-            verdict["rule"] = deciding(
+            decision["rule"] = deciding(
                 config.access_policy,
                 lambda rule: control.is_action_allowed([rule], action, resource, user),
             )
-    return verdict
+    return decision
 
 
 def is_understood(text):
@@ -235,7 +235,7 @@ async def main():
     chain = Chain()
     answer = {
         "conditions": [is_understood(text) for text in question["conditions"]],
-        "cases": [await judge(chain, case) for case in question["cases"]],
+        "cases": [await decide(chain, case) for case in question["cases"]],
     }
     json.dump(answer, answer_to)
 

@@ -21,7 +21,7 @@ pub struct Decided {
     pub status: u16,
     /// The rule for paths that decides.
     pub route: Option<usize>,
-    /// Whether the deed is allowed, where the status is 200 and there is one.
+    /// Whether the resource request is allowed, where the status is 200 and there is one.
     pub allowed: Option<bool>,
     /// The rule for resources that decides.
     pub rule: Option<usize>,
@@ -29,7 +29,7 @@ pub struct Decided {
 
 impl Release {
     /// Whether the release understands sentences, and whom it lets in. A case is
-    /// `{"auth", "tenancy", "request": {"method", "path", "told"}, "deed": {"action", "resource", "owner"}}`:
+    /// `{"auth", "tenancy", "request": {"method", "path", "told"}, "resource_request": {"action", "resource", "owner"}}`:
     /// `auth` and `tenancy` as in the server's configuration, `told` what a service would say of the caller.
     pub fn decide(self, conditions: &[String], cases: &[Value]) -> anyhow::Result<Decisions> {
         #[derive(Serialize)]

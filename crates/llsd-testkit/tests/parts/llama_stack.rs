@@ -1,4 +1,4 @@
-//! Real llama-stack servers judge configurations and run them.
+//! Real llama-stack servers check configurations and run them.
 
 use std::{fs, time::Duration};
 
@@ -89,22 +89,22 @@ fn a_release_says_what_it_refuses_and_what_it_ignores() {
         ),
     ];
     let candidates: Vec<Candidate> = cases.iter().map(|(case, ..)| case.clone()).collect();
-    let judgements = Release::V0_7_3.check(&candidates).unwrap();
-    for ((case, error, dropped), judgement) in cases.iter().zip(&judgements) {
-        assert_eq!(case.name, judgement.name);
+    let results = Release::V0_7_3.check(&candidates).unwrap();
+    for ((case, error, dropped), result) in cases.iter().zip(&results) {
+        assert_eq!(case.name, result.name);
         match error {
-            None => assert!(judgement.errors.is_empty(), "{judgement}"),
+            None => assert!(result.errors.is_empty(), "{result}"),
             Some(start) => {
-                assert_eq!(judgement.errors.len(), 1, "{judgement}");
-                assert!(judgement.errors[0].starts_with(start), "{judgement}");
+                assert_eq!(result.errors.len(), 1, "{result}");
+                assert!(result.errors[0].starts_with(start), "{result}");
             }
         }
         let dropped: Vec<&str> = dropped.iter().copied().collect();
-        assert_eq!(judgement.dropped, dropped, "{judgement}");
-        assert!(judgement.unjudged.is_empty(), "{judgement}");
+        assert_eq!(result.dropped, dropped, "{result}");
+        assert!(result.unchecked.is_empty(), "{result}");
     }
-    assert!(judgements[0].is_clean() && judgements[0].deprecated.is_empty(), "{}", judgements[0]);
-    assert!(judgements[2].deprecated[0].contains("tool_groups"), "{}", judgements[2]);
+    assert!(results[0].is_clean() && results[0].deprecated.is_empty(), "{}", results[0]);
+    assert!(results[2].deprecated[0].contains("tool_groups"), "{}", results[2]);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn listening_addresses(port: u16) -> Vec<String> {
 
 /// The successor's models are asked by the same program.
 #[test]
-fn the_successor_judges_by_its_own_models() {
+fn the_successor_checks_by_its_own_models() {
     let kvstore = "  batches:\n  - {provider_id: b, provider_type: inline::reference, config: {kvstore: {namespace: b, backend: kv_default}}}\nregistered";
     let cases = [
         (candidate("good", "", ""), None),
@@ -234,13 +234,13 @@ fn the_successor_judges_by_its_own_models() {
         if !release.install_or_skip() {
             return;
         }
-        let judgements = release.check(&candidates).unwrap();
-        for ((_, error), judgement) in cases.iter().zip(&judgements) {
+        let results = release.check(&candidates).unwrap();
+        for ((_, error), result) in cases.iter().zip(&results) {
             match error {
-                None => assert!(judgement.is_clean(), "{release}: {judgement}"),
+                None => assert!(result.is_clean(), "{release}: {result}"),
                 Some(start) => {
                     let starts = |said: &String| said.starts_with(start);
-                    assert!(judgement.errors.iter().any(starts), "{release}: {judgement}");
+                    assert!(result.errors.iter().any(starts), "{release}: {result}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Every part of the test bed does what tests rely on.
+//! Every part of the test kit does what tests rely on.
 
 mod audit;
 mod control_plane;

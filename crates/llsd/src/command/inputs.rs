@@ -44,7 +44,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Reads everything before anything is judged, so that a mistyped file name is not lost among
+    /// Reads everything before anything is checked, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
     pub(super) fn read_all(&self) -> Result<Input, Printout> {
         if self.connection.is_given() && !self.registry {

@@ -1,4 +1,4 @@
-//! The API server, with the operator not running, and the Rust validation judge alike.
+//! The API server, with the operator not running, and the Rust validation decide alike.
 
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_cases::verdicts::{RefusedBy, Verdict};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use llsd_testbed::cluster::{dry_run, installed, resource};
 
-/// How many generated variations are judged by both; `LLSD_TEST_VARIATIONS` asks for more, and
+/// How many generated variations are checked by both; `LLSD_TEST_VARIATIONS` asks for more, and
 /// `LLSD_TEST_SEED` for others.
 const VARIATIONS: usize = 1_500;
 const SEED: usize = 20_261_115;
@@ -33,13 +33,13 @@ async fn every_resource_of_the_tables_gets_the_same_verdict_from_both() {
     let refused = Verdict::refused();
     assert!(refused.len() >= 60, "the table holds {} resources", refused.len());
     for case in refused {
-        let verdict = dry_run(&client, &case.resource()).await;
-        faults.extend(faults_of_refusal(&case, verdict.err().map(|status| status.message)));
+        let result = dry_run(&client, &case.resource()).await;
+        faults.extend(faults_of_refusal(&case, result.err().map(|status| status.message)));
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// CEL has a budget: a resource as large as the schema allows must still be judged, not refused.
+/// CEL has a budget: a resource as large as the schema allows must still be checked, not refused.
 #[tokio::test]
 async fn the_largest_resource_that_the_schema_allows_is_accepted() {
     let Some(cluster) = installed().await else { return };
@@ -58,8 +58,8 @@ async fn the_largest_resource_that_the_schema_allows_is_accepted() {
             "models": named("model", 256), "tools": named("tool", 128), "shields": named("shield", 128),
         },
     });
-    let verdict = dry_run(&cluster.client(), &resource("largest", &spec)).await;
-    assert!(verdict.is_ok(), "{}", verdict.unwrap_err().message);
+    let result = dry_run(&cluster.client(), &resource("largest", &spec)).await;
+    assert!(result.is_ok(), "{}", result.unwrap_err().message);
 }
 
 /// Compares what the API server and the Rust validation said with what the table wants.

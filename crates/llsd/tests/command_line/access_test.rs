@@ -52,8 +52,8 @@ fn probes_need_no_token_and_no_rule() {
 }
 
 #[test]
-fn a_deed_is_judged_behind_its_path() {
-    let deed = |action, resource, more: &[&str]| {
+fn a_resource_request_is_checked_behind_its_path() {
+    let resource_request = |action, resource, more: &[&str]| {
         let asked = ["--path", "/v1/models", "--as", r#"{"sub": "ann"}"#, "-o", "json"];
         let asked =
             [&asked, ["--action", action, "--resource", resource].as_slice(), more].concat();
@@ -61,18 +61,27 @@ fn a_deed_is_judged_behind_its_path() {
         let found: Value = serde_json::from_str(&done.stdout).expect(&done.stderr);
         (done.code, found["resource"]["status"].clone(), found["resource"]["field"].clone())
     };
-    assert_eq!(deed("read", "model::llama", &[]), (0, 200.into(), "spec.access.rules[0]".into()));
+    assert_eq!(
+        resource_request("read", "model::llama", &[]),
+        (0, 200.into(), "spec.access.rules[0]".into())
+    );
     let of_bob = ["--owner", r#"{"sub": "bob"}"#];
     // Whoever may not read something is not told that it exists.
-    assert_eq!(deed("read", "vector_store::vs_1", &of_bob), (1, 404.into(), Value::Null));
-    assert_eq!(deed("delete", "vector_store::vs_1", &of_bob), (1, 403.into(), Value::Null));
+    assert_eq!(
+        resource_request("read", "vector_store::vs_1", &of_bob),
+        (1, 404.into(), Value::Null)
+    );
+    assert_eq!(
+        resource_request("delete", "vector_store::vs_1", &of_bob),
+        (1, 403.into(), Value::Null)
+    );
     let of_ann = ["--owner", r#"{"sub": "ann"}"#];
     assert_eq!(
-        deed("delete", "vector_store::vs_1", &of_ann),
+        resource_request("delete", "vector_store::vs_1", &of_ann),
         (0, 200.into(), "spec.access.rules[1]".into())
     );
     // What is created has no owner yet, so that this rule lets nobody create anything.
-    assert_eq!(deed("create", "vector_store::vs_1", &[]), (1, 403.into(), Value::Null));
+    assert_eq!(resource_request("create", "vector_store::vs_1", &[]), (1, 403.into(), Value::Null));
 }
 
 #[test]
@@ -107,8 +116,8 @@ fn where_the_resource_has_no_rules_those_of_the_server_decide() {
     let stack = with_vllm("a", &format!("  access: {{authentication: {{oidc: {keys}}}}}\n"));
     let asked = |path: &str, more: &[&str]| {
         let asked = ["access", "test", "-f", "-", "--path", path, "--as", r#"{"sub": "ann"}"#];
-        let deed = ["--action", "delete", "--resource", "vector_store::vs_1"];
-        run(&[&asked[..], &deed, more].concat(), &stack)
+        let resource_request = ["--action", "delete", "--resource", "vector_store::vs_1"];
+        run(&[&asked[..], &resource_request, more].concat(), &stack)
     };
     let own = asked("/v1/vector_stores/vs_1", &["--owner", r#"{"sub": "ann"}"#]);
     assert_eq!(own.code, 0, "{}{}", own.stdout, own.stderr);

@@ -1,11 +1,11 @@
-//! `llsd validate` also finds what only planning can: the operator's own verdict, offline.
+//! `llsd validate` also finds what only planning can: what the operator would find, offline.
 
 use llsd_cases::verdicts::{RefusedBy, Verdict};
 use serde_json::Value;
 
 use crate::support::{Files, run, starter_base, with_vllm};
 
-fn judged(resource: &str, arguments: &[&str]) -> Value {
+fn checked(resource: &str, arguments: &[&str]) -> Value {
     let all = [&["validate", "-f", "-", "-o", "json"], arguments].concat();
     let run = run(&all, resource);
     serde_json::from_str::<Value>(&run.stdout).unwrap()["resources"][0].clone()
@@ -19,14 +19,14 @@ fn what_is_left_to_the_operator_is_refused_at_its_path() {
         .collect();
     assert!(left.len() >= 8, "the table holds {}", left.len());
     for case in left {
-        let judged = judged(&case.resource().to_string(), &[]);
+        let checked = checked(&case.resource().to_string(), &[]);
         let (path, says) = (case.path.unwrap(), case.says.unwrap().to_lowercase());
-        let named = judged["problems"].as_array().unwrap().iter().any(|problem| {
+        let named = checked["problems"].as_array().unwrap().iter().any(|problem| {
             let text = |field: &str| problem[field].as_str().unwrap().to_owned();
             let words = (text("message") + &text("remedy")).to_lowercase();
             text("path").starts_with(&path) && words.contains(&says)
         });
-        assert!(named, "{}: nothing of `{says}` at {path}: {judged:#}", case.name);
+        assert!(named, "{}: nothing of `{says}` at {path}: {checked:#}", case.name);
     }
 }
 
@@ -43,11 +43,11 @@ fn a_finding_of_planning_has_its_line() {
 }
 
 #[test]
-fn what_both_judges_find_is_told_once() {
+fn what_both_checks_find_is_told_once() {
     let text = with_vllm("a", "  networking: {port: 80}\n  disabled: [telemetri]\n");
-    let judged = judged(&text, &[]);
-    assert_eq!(judged["problems"].as_array().unwrap().len(), 1, "{judged:#}");
-    assert_eq!(judged["warnings"].as_array().unwrap().len(), 1, "{judged:#}");
+    let checked = checked(&text, &[]);
+    assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked:#}");
+    assert_eq!(checked["warnings"].as_array().unwrap().len(), 1, "{checked:#}");
 }
 
 #[test]
@@ -113,14 +113,14 @@ fn a_namespace_that_is_none_is_told_with_its_line() {
     assert!(rendered.stdout.contains("  namespace: default\n"), "{}", rendered.stderr);
 }
 
-/// Planning reads into types what validation judges as JSON. Both must take the same.
+/// Planning reads into types what validation checks as JSON. Both must take the same.
 #[test]
 fn every_accepted_resource_can_be_read_by_planning() {
     for case in Verdict::accepted() {
-        let judged = judged(&case.resource().to_string(), &[]);
-        for problem in judged["problems"].as_array().unwrap() {
+        let checked = checked(&case.resource().to_string(), &[]);
+        for problem in checked["problems"].as_array().unwrap() {
             let message = problem["message"].as_str().unwrap();
-            assert!(!message.contains("cannot read"), "{}: {judged:#}", case.name);
+            assert!(!message.contains("cannot read"), "{}: {checked:#}", case.name);
         }
     }
 }

@@ -44,7 +44,7 @@ fn empty_documents_are_passed_over() {
 }
 
 #[test]
-fn several_documents_are_judged_one_by_one() {
+fn several_documents_are_checked_one_by_one() {
     let text = format!("{}---\n{}", resource("demo", "a"), resource("demo", "b"));
     assert_eq!(
         validate_stdin(&text).stdout,

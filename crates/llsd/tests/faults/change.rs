@@ -16,7 +16,7 @@ const STUCK: &str = "stuck";
 const CLAIM: (&str, &str) = ("PersistentVolumeClaim", "llama-pvc");
 
 struct World {
-    bed: TestOperator,
+    operator: TestOperator,
     /// Why the cluster serves no Routes, if so.
     routes: Result<(), String>,
 }
@@ -26,8 +26,8 @@ async fn world() -> Option<InUse<World>> {
     let start = async || {
         let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
         let routes = definitions::routes(&cluster.client()).await;
-        let bed = TestOperator::within(cluster, &[]).await;
-        bed.kubelet.decide(|pod| {
+        let operator = TestOperator::within(cluster, &[]).await;
+        operator.kubelet.decide(|pod| {
             let mut labels = pod.metadata.labels.iter().flatten();
             if labels.any(|(label, _)| label == STUCK) {
                 PodState::NeverReady
@@ -35,7 +35,7 @@ async fn world() -> Option<InUse<World>> {
                 PodState::Ready
             }
         });
-        Some(World { bed, routes })
+        Some(World { operator, routes })
     };
     WORLD.get(start).await
 }
@@ -43,7 +43,7 @@ async fn world() -> Option<InUse<World>> {
 impl World {
     /// A namespace, and one of somebody else.
     async fn namespaces(&self, prefix: &str) -> (Namespace<'_>, Namespace<'_>) {
-        (self.bed.namespace(prefix).await, self.bed.namespace("neighbour").await)
+        (self.operator.namespace(prefix).await, self.operator.namespace("neighbour").await)
     }
 }
 

@@ -53,39 +53,40 @@ async fn until_in_domain(namespace: &Namespace<'_>, domain: &str) {
         .await;
 }
 
-async fn until_figure(bed: &TestOperator, key: &str, value: f64) {
+async fn until_figure(operator: &TestOperator, key: &str, value: f64) {
     let figure = format!("llsd_broken_configuration{{key=\"{key}\"}}");
     eventually(&format!("{figure} is {value}"), async || {
-        bed.operator.figure(&figure).await == Some(value)
+        operator.process.figure(&figure).await == Some(value)
     })
     .await;
 }
 
-fn at<'a>(bed: &'a TestOperator, namespace: &str) -> Namespace<'a> {
-    Namespace { cluster: &bed.cluster, name: namespace.to_owned() }
+fn at<'a>(operator: &'a TestOperator, namespace: &str) -> Namespace<'a> {
+    Namespace { cluster: &operator.cluster, name: namespace.to_owned() }
 }
 
 /// A new resource, which can only know what the operator uses now.
-async fn newcomer(bed: &TestOperator) -> String {
-    let namespace = bed.namespace("newcomer").await;
+async fn newcomer(operator: &TestOperator) -> String {
+    let namespace = operator.namespace("newcomer").await;
     neighbour::becomes_ready(&namespace).await;
     image_of(&namespace, "neighbour").await
 }
 
 #[tokio::test]
 async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_is_gone() {
-    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
-    bed.operator_namespace()
+    let Some(mut operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    operator
+        .operator_namespace()
         .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
         .await;
-    let name = bed.namespace("overridden").await.name;
+    let name = operator.namespace("overridden").await.name;
     let flags = "enableNetworkPolicy: {enabled: true}";
     let data = json!({"image-overrides": overriding("1"), "featureFlags": flags});
-    bed.configure(data).await;
-    at(&bed, &name).distribution("demo", starter()).await;
-    until_image(&at(&bed, &name), &mirrored("1")).await;
-    at(&bed, &name).until("NetworkPolicy", POLICY, "is there", |_| true).await;
-    let before = at(&bed, &name).running("demo").await;
+    operator.configure(data).await;
+    at(&operator, &name).distribution("demo", starter()).await;
+    until_image(&at(&operator, &name), &mirrored("1")).await;
+    at(&operator, &name).until("NetworkPolicy", POLICY, "is there", |_| true).await;
+    let before = at(&operator, &name).running("demo").await;
 
     // Two keys are broken, and a third one is set meanwhile.
     let broken = json!({
@@ -93,51 +94,55 @@ async fn a_broken_key_keeps_its_last_good_value_also_over_restarts_and_when_all_
         "featureFlags": "enableNetworkPolicy: {enabled: perhaps}",
         "clusterDomain": "cluster.internal",
     });
-    bed.configure(broken).await;
+    operator.configure(broken).await;
     let said = "image-overrides is broken, and the value that it had before stays in use";
-    bed.operator_namespace().until_event(CONFIG_MAP, "ConfigurationBroken", said).await;
-    bed.operator_namespace()
+    operator.operator_namespace().until_event(CONFIG_MAP, "ConfigurationBroken", said).await;
+    operator
+        .operator_namespace()
         .until_event(CONFIG_MAP, "ConfigurationBroken", "must be true or false")
         .await;
-    until_figure(&bed, "image-overrides", 1.0).await;
-    until_figure(&bed, "featureFlags", 1.0).await;
-    until_figure(&bed, "clusterDomain", 0.0).await;
-    assert_eq!(newcomer(&bed).await, mirrored("1"));
-    until_in_domain(&at(&bed, &name), "cluster.internal").await;
-    let log = bed.operator.log();
+    until_figure(&operator, "image-overrides", 1.0).await;
+    until_figure(&operator, "featureFlags", 1.0).await;
+    until_figure(&operator, "clusterDomain", 0.0).await;
+    assert_eq!(newcomer(&operator).await, mirrored("1"));
+    until_in_domain(&at(&operator, &name), "cluster.internal").await;
+    let log = operator.process.log();
     let logged = log.matches("image-overrides: not valid YAML").count();
     assert_eq!(logged, 1, "{log}");
 
-    bed.restart(&ARGUMENTS);
-    until_figure(&bed, "image-overrides", 1.0).await;
-    assert_eq!(newcomer(&bed).await, mirrored("1"));
+    operator.restart(&ARGUMENTS);
+    until_figure(&operator, "image-overrides", 1.0).await;
+    assert_eq!(newcomer(&operator).await, mirrored("1"));
 
-    bed.operator_namespace().delete("ConfigMap", CONFIG_MAP).await;
-    eventually("it is noticed", async || bed.operator.log().contains("is gone")).await;
-    assert_eq!(newcomer(&bed).await, mirrored("1"));
+    operator.operator_namespace().delete("ConfigMap", CONFIG_MAP).await;
+    eventually("it is noticed", async || operator.process.log().contains("is gone")).await;
+    assert_eq!(newcomer(&operator).await, mirrored("1"));
     // Where there is none when it starts, the operator makes one of what is in use.
-    bed.restart(&ARGUMENTS);
-    let made =
-        bed.operator_namespace().until("ConfigMap", CONFIG_MAP, "is made again", |_| true).await;
+    operator.restart(&ARGUMENTS);
+    let made = operator
+        .operator_namespace()
+        .until("ConfigMap", CONFIG_MAP, "is made again", |_| true)
+        .await;
     assert_eq!(made["data"]["image-overrides"], overriding("1"), "{made}");
     assert_eq!(made["data"]["featureFlags"], flags);
-    assert_eq!(newcomer(&bed).await, mirrored("1"));
-    assert!(at(&bed, &name).get("NetworkPolicy", POLICY).await.is_some());
-    assert_eq!(at(&bed, &name).running("demo").await, before, "nothing of it moved a server");
+    assert_eq!(newcomer(&operator).await, mirrored("1"));
+    assert!(at(&operator, &name).get("NetworkPolicy", POLICY).await.is_some());
+    assert_eq!(at(&operator, &name).running("demo").await, before, "nothing of it moved a server");
 
     // A valid edit is a change of the resources that it names; an empty or absent key means its default.
-    bed.configure(json!({"image-overrides": overriding("2"), "featureFlags": ""})).await;
-    until_image(&at(&bed, &name), &mirrored("2")).await;
-    until_figure(&bed, "image-overrides", 0.0).await;
-    at(&bed, &name).until_gone("NetworkPolicy", POLICY).await;
-    bed.configure(json!({"featureFlags": ""})).await;
-    until_image(&at(&bed, &name), "docker.io/llamastack/distribution-starter").await;
+    operator.configure(json!({"image-overrides": overriding("2"), "featureFlags": ""})).await;
+    until_image(&at(&operator, &name), &mirrored("2")).await;
+    until_figure(&operator, "image-overrides", 0.0).await;
+    at(&operator, &name).until_gone("NetworkPolicy", POLICY).await;
+    operator.configure(json!({"featureFlags": ""})).await;
+    until_image(&at(&operator, &name), "docker.io/llamastack/distribution-starter").await;
 
     // At rest nothing of this is written, also not by an operator that starts again.
-    let mark = bed.operator_namespace().quiet(&bed.user).await;
-    bed.restart(&ARGUMENTS);
-    assert!(newcomer(&bed).await.starts_with("docker.io/"));
-    let writes = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark).writes();
+    let mark = operator.operator_namespace().quiet(&operator.user).await;
+    operator.restart(&ARGUMENTS);
+    assert!(newcomer(&operator).await.starts_with("docker.io/"));
+    let writes =
+        operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(mark).writes();
     let of_config = writes.only(|request| [CONFIG_MAP, KEPT_CONFIG_MAP].contains(&&*request.name));
     assert!(of_config.is_empty(), "{of_config:#?}");
 }
@@ -151,11 +156,11 @@ fn trusting(namespace: &str) -> Value {
 
 #[tokio::test]
 async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they_are_in_use() {
-    let Some(bed) = TestOperator::start(&ARGUMENTS).await else { return };
-    let trust = bed.namespace("trust").await;
+    let Some(operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    let trust = operator.namespace("trust").await;
     trust.config_map("roots", json!({"ca-bundle.crt": authority("roots")})).await;
-    let first = bed.namespace("first").await;
-    let second = bed.namespace("second").await;
+    let first = operator.namespace("first").await;
+    let second = operator.namespace("second").await;
     let closed = async |namespace: &Namespace<'_>| {
         let stalled = namespace
             .until(DISTRIBUTION, "demo", "is refused", |object| {
@@ -169,16 +174,16 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     };
     first.distribution("demo", trusting(&trust.name)).await;
     closed(&first).await;
-    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
-    let asked = bed.cluster.audit().requests_of(&bed.user).await.unwrap();
+    neighbour::becomes_ready(&operator.namespace("neighbour").await).await;
+    let asked = operator.cluster.audit().requests_of(&operator.user).await.unwrap();
     let read = asked.only(|request| request.namespace == trust.name && request.name == "roots");
     assert!(read.is_empty(), "{read:#?}");
 
-    bed.configure(json!({"caBundleNamespaces": format!("[{}]", trust.name)})).await;
+    operator.configure(json!({"caBundleNamespaces": format!("[{}]", trust.name)})).await;
     first.until_ready("demo").await;
     let before = first.running("demo").await;
     // Whoever runs with them goes on, also through changes of the resource; others do not begin.
-    bed.configure(json!({"clusterDomain": "cluster.internal"})).await;
+    operator.configure(json!({"clusterDomain": "cluster.internal"})).await;
     until_in_domain(&first, "cluster.internal").await;
     second.distribution("demo", trusting(&trust.name)).await;
     closed(&second).await;
@@ -204,76 +209,77 @@ async fn authorities_of_another_namespace_are_read_only_where_it_is_open_or_they
     second.apply(&copied.to_string()).await;
     let again = json!({"metadata": {"annotations": {"llamastack.io/refresh": "now"}}});
     second.patch(DISTRIBUTION, "demo", &again).await;
-    neighbour::becomes_ready(&bed.namespace("later").await).await;
+    neighbour::becomes_ready(&operator.namespace("later").await).await;
     closed(&second).await;
 }
 
 /// Takes away what the operator may do in its own namespace only.
-async fn unbind(bed: &TestOperator) {
+async fn unbind(operator: &TestOperator) {
     let unbind = ["delete", "rolebinding", "--all", "-n", NAMESPACE];
-    bed.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
+    operator.cluster.kubectl(&unbind, None).await.unwrap().expect_success();
 }
 
 #[tokio::test]
 async fn a_configuration_that_may_no_longer_be_read_stays_in_use_over_a_restart() {
-    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
-    let name = bed.namespace("blind").await.name;
-    bed.configure(json!({"image-overrides": overriding("1")})).await;
-    at(&bed, &name).distribution("demo", starter()).await;
-    until_image(&at(&bed, &name), &mirrored("1")).await;
-    revoke(&bed.cluster, &[("", "configmaps", &["list", "watch"])]).await;
-    unbind(&bed).await;
-    bed.restart(&ARGUMENTS);
+    let Some(mut operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    let name = operator.namespace("blind").await.name;
+    operator.configure(json!({"image-overrides": overriding("1")})).await;
+    at(&operator, &name).distribution("demo", starter()).await;
+    until_image(&at(&operator, &name), &mirrored("1")).await;
+    revoke(&operator.cluster, &[("", "configmaps", &["list", "watch"])]).await;
+    unbind(&operator).await;
+    operator.restart(&ARGUMENTS);
     let more = json!({"spec": {"workload": {"replicas": 2}}});
-    let namespace = at(&bed, &name);
+    let namespace = at(&operator, &name);
     namespace.patch(DISTRIBUTION, "demo", &more).await;
     let has_two = |deployment: &Value| deployment["spec"]["replicas"] == 2;
     namespace.until("Deployment", "demo", "has two pods", has_two).await;
     assert!(image_of(&namespace, "demo").await.starts_with(&mirrored("1")));
-    assert!(newcomer(&bed).await.starts_with(&mirrored("1")));
+    assert!(newcomer(&operator).await.starts_with(&mirrored("1")));
 }
 
 #[tokio::test]
 async fn a_configuration_that_may_not_be_kept_is_used_and_is_kept_once_it_may() {
-    let Some(mut bed) = TestOperator::start(&ARGUMENTS).await else { return };
-    bed.operator_namespace()
+    let Some(mut operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    operator
+        .operator_namespace()
         .until("ConfigMap", CONFIG_MAP, "is made for people to edit", |_| true)
         .await;
-    bed.operator.kill();
+    operator.process.kill();
     for name in [CONFIG_MAP, KEPT_CONFIG_MAP] {
-        bed.operator_namespace().delete("ConfigMap", name).await;
+        operator.operator_namespace().delete("ConfigMap", name).await;
     }
-    revoke(&bed.cluster, &[("", "configmaps", &["get", "create", "patch"])]).await;
-    unbind(&bed).await;
-    let client = bed.cluster.client_for(&bed.user, &[]);
+    revoke(&operator.cluster, &[("", "configmaps", &["get", "create", "patch"])]).await;
+    unbind(&operator).await;
+    let client = operator.cluster.client_for(&operator.user, &[]);
     let may_write = async || {
         may(&client, "create", ("", "configmaps"), NAMESPACE, "").await
             && may(&client, "patch", ("", "configmaps"), NAMESPACE, KEPT_CONFIG_MAP).await
     };
     eventually("the rights are taken away", async || !may_write().await).await;
-    bed.restart(&ARGUMENTS);
+    operator.restart(&ARGUMENTS);
 
     let not_made = "its ConfigMap cannot be made";
-    eventually(not_made, async || bed.operator.log().contains(not_made)).await;
-    let log = bed.operator.log();
+    eventually(not_made, async || operator.process.log().contains(not_made)).await;
+    let log = operator.process.log();
     let not_kept = "what is in use cannot be kept, and a restart would forget it";
     for said in ["what was in use last cannot be read", not_kept, not_made] {
         assert_eq!(log.matches(said).count(), 1, "{said}: {log}");
     }
     // Resources are worked on, and an edit is used.
-    let namespace = bed.namespace("unkept").await;
+    let namespace = operator.namespace("unkept").await;
     namespace.distribution("demo", starter()).await;
     until_image(&namespace, "docker.io/llamastack/distribution-starter").await;
-    assert_eq!(bed.operator.probe("/readyz").await, Some(200));
-    bed.configure(json!({"image-overrides": overriding("1")})).await;
-    let edited = bed.namespace("edited").await;
+    assert_eq!(operator.process.probe("/readyz").await, Some(200));
+    operator.configure(json!({"image-overrides": overriding("1")})).await;
+    let edited = operator.namespace("edited").await;
     edited.distribution("demo", starter()).await;
     until_image(&edited, &mirrored("1")).await;
-    assert!(bed.operator_namespace().get("ConfigMap", KEPT_CONFIG_MAP).await.is_none());
+    assert!(operator.operator_namespace().get("ConfigMap", KEPT_CONFIG_MAP).await.is_none());
 
-    grant_all(&bed.cluster).await;
+    grant_all(&operator.cluster).await;
     eventually("the rights are given back", may_write).await;
-    bed.configure(json!({"image-overrides": overriding("2")})).await;
+    operator.configure(json!({"image-overrides": overriding("2")})).await;
     let is_kept = |object: &Value| object["data"]["image-overrides"] == overriding("2");
-    bed.operator_namespace().until("ConfigMap", KEPT_CONFIG_MAP, "is kept", is_kept).await;
+    operator.operator_namespace().until("ConfigMap", KEPT_CONFIG_MAP, "is kept", is_kept).await;
 }

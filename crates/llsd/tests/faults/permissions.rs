@@ -33,18 +33,18 @@ fn starter() -> Value {
 
 #[tokio::test]
 async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_else() {
-    let Some(bed) = TestOperator::start(&[]).await else { return };
-    bed.kubelet.decide(|pod| match &pod.metadata.namespace {
+    let Some(operator) = TestOperator::start(&[]).await else { return };
+    operator.kubelet.decide(|pod| match &pod.metadata.namespace {
         Some(namespace) if namespace.starts_with("stuck") => PodState::NeverReady,
         _ => PodState::Ready,
     });
-    let hidden = bed.namespace("hidden").await;
+    let hidden = operator.namespace("hidden").await;
     let mut exposed = starter();
     exposed["networking"] = json!({"expose": {"hostname": "llama.example.com"}});
     hidden.distribution("demo", exposed).await;
     hidden.until_ready("demo").await;
     revoke(
-        &bed.cluster,
+        &operator.cluster,
         &[
             ("", "secrets", &["get"]),
             ("", "pods", &["list"]),
@@ -56,14 +56,15 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
     .await;
 
     // A Secret: nothing can be planned.
-    let keyed = bed.namespace("keyed").await;
+    let keyed = operator.namespace("keyed").await;
     keyed.secret("vllm-creds", json!({"token": "word"})).await;
     keyed.distribution("demo", vllm_with_key()).await;
     // Pods: why they do not run is not known.
-    let stuck = bed.namespace("stuck").await;
+    let stuck = operator.namespace("stuck").await;
     stuck.distribution("demo", starter()).await;
     // An object before the Deployment, and one after it.
-    let (guarded, budgeted) = (bed.namespace("guarded").await, bed.namespace("budgeted").await);
+    let (guarded, budgeted) =
+        (operator.namespace("guarded").await, operator.namespace("budgeted").await);
     let mut spec = starter();
     spec["networking"] = json!({"allowedFrom": {"namespaces": ["friends"]}});
     guarded.distribution("demo", spec).await;
@@ -77,7 +78,7 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
         "workload": {"overrides": {"podLabels": {"team": "one"}}},
     });
     hidden.patch(DISTRIBUTION, "demo", &json!({"spec": unexposed})).await;
-    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
+    neighbour::becomes_ready(&operator.namespace("neighbour").await).await;
 
     let sentence = lacking("get", "secrets", &keyed);
     let told = until_limited(&keyed, &sentence).await;
@@ -120,13 +121,13 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
     assert_eq!(condition(&told, "Ready")["reason"], "RollingOut", "which is all that is known");
 
     // Said once, and then nothing is written until the right is there.
-    let mark = keyed.quiet(&bed.user).await;
+    let mark = keyed.quiet(&operator.user).await;
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark);
+    let requests = operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(mark);
     let writes = requests.writes().only(|request| request.namespace == keyed.name);
     assert!(writes.is_empty(), "{writes:#?}");
 
-    grant_all(&bed.cluster).await;
+    grant_all(&operator.cluster).await;
     for namespace in [&keyed, &guarded, &budgeted, &hidden] {
         let ready = namespace.until_ready("demo").await;
         assert_eq!(condition(&ready, "AccessLimited"), &Value::Null);
@@ -137,26 +138,26 @@ async fn each_right_that_is_lacking_is_told_to_whom_it_concerns_and_to_nobody_el
 /// What runs cannot be known without it, and a server is not planned anew by guess.
 #[tokio::test]
 async fn a_deployment_that_may_not_be_read_is_left_alone() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
-    let namespace = bed.cluster.namespace("blind").await.unwrap();
-    let other = bed.cluster.namespace("neighbour").await.unwrap();
-    let before = Namespace { cluster: &bed.cluster, name: namespace.clone() };
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    let namespace = operator.cluster.namespace("blind").await.unwrap();
+    let other = operator.cluster.namespace("neighbour").await.unwrap();
+    let before = Namespace { cluster: &operator.cluster, name: namespace.clone() };
     before.distribution("demo", starter()).await;
     before.until_ready("demo").await;
     let running = before.running("demo").await;
-    revoke(&bed.cluster, &[("apps", "deployments", &["get", "list", "watch"])]).await;
-    bed.restart(&[]);
-    let namespace = Namespace { cluster: &bed.cluster, name: namespace };
+    revoke(&operator.cluster, &[("apps", "deployments", &["get", "list", "watch"])]).await;
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name: namespace };
     let sentence = lacking("get", "deployments.apps", &namespace);
     let told = until_limited(&namespace, &sentence).await;
     assert_eq!(condition(&told, "Ready")["reason"], "Forbidden");
     assert_eq!(condition(&told, "Available")["status"], "True", "as it was when it could be seen");
     assert_eq!(told["status"]["availableReplicas"], 1);
-    assert_eq!(bed.operator.probe("/readyz").await, Some(200));
+    assert_eq!(operator.process.probe("/readyz").await, Some(200));
     assert_eq!(namespace.running("demo").await, running);
 
-    grant_all(&bed.cluster).await;
+    grant_all(&operator.cluster).await;
     namespace.until_ready("demo").await;
     assert_eq!(namespace.running("demo").await, running);
-    neighbour::becomes_ready(&Namespace { cluster: &bed.cluster, name: other }).await;
+    neighbour::becomes_ready(&Namespace { cluster: &operator.cluster, name: other }).await;
 }

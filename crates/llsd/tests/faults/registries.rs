@@ -44,7 +44,7 @@ async fn records(namespace: &Namespace<'_>) -> Vec<Value> {
 
 #[tokio::test]
 async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_vain() {
-    let Some(bed) = TestOperator::start(&["--concurrency", "4"]).await else { return };
+    let Some(operator) = TestOperator::start(&["--concurrency", "4"]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
     for name in ["own", "fleet"] {
         registry.push(&format!("stack/{name}"), "1", &image_named(name)).await.unwrap();
@@ -52,15 +52,15 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
     let hanging: Vec<BlackholeServer> = (0..HOSTS).map(|_| BlackholeServer::listening()).collect();
     let mut hosts: Vec<String> = hanging.iter().map(BlackholeServer::host).collect();
     hosts.push(registry.host().to_owned());
-    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
+    operator.configure(json!({"registries": allowed_hosts(&hosts)})).await;
 
-    let slow = with_key(bed.namespace("slow").await).await;
+    let slow = with_key(operator.namespace("slow").await).await;
     for (number, host) in hanging.iter().map(BlackholeServer::host).enumerate() {
         slow.distribution(&format!("slow-{number}"), of_image(&format!("{host}/a/b:1"))).await;
     }
     // Somebody else's, and one with a registry of its own that answers.
-    neighbour::becomes_ready(&bed.namespace("other").await).await;
-    let healthy = with_key(bed.namespace("healthy").await).await;
+    neighbour::becomes_ready(&operator.namespace("other").await).await;
+    let healthy = with_key(operator.namespace("healthy").await).await;
     let begun = Instant::now();
     let image = format!("{}/stack/own:1", registry.host());
     healthy.distribution("demo", of_image(&image)).await;
@@ -79,11 +79,11 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
     assert!(taken < Duration::from_secs(40), "Ready {taken:?} after it was put right");
 
     // A fleet that crashes is looked at all the time, and its registry asked once in a while.
-    bed.kubelet.decide(|pod| match &pod.metadata.namespace {
+    operator.kubelet.decide(|pod| match &pod.metadata.namespace {
         Some(namespace) if namespace.starts_with("crash") => PodState::crash_loop("no model"),
         _ => PodState::Ready,
     });
-    let crashing = with_key(bed.namespace("crash").await).await;
+    let crashing = with_key(operator.namespace("crash").await).await;
     let image = format!("{}/stack/fleet:1", registry.host());
     for number in 0..6 {
         crashing.distribution(&format!("server-{number}"), of_image(&image)).await;
@@ -104,15 +104,15 @@ async fn registries_of_one_tenant_that_hang_delay_no_other_and_none_is_asked_in_
 
 #[tokio::test]
 async fn what_runs_needs_no_registry_also_after_a_restart() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
-    bed.configure(json!({"registries": allowed(&[&registry])})).await;
+    operator.configure(json!({"registries": allowed(&[&registry])})).await;
     registry.push("stack/own", "1", &image_named("own")).await.unwrap();
     let digest = registry.push("stack/own", "2", &image_named("second")).await.unwrap();
     let host = registry.host().to_owned();
     let image = |tag: &str| format!("{host}/stack/own:{tag}");
-    let name = with_key(bed.namespace("kept").await).await.name;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let name = with_key(operator.namespace("kept").await).await.name;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.distribution("demo", of_image(&image("1"))).await;
     namespace.until_ready("demo").await;
     namespace.distribution("forged", of_image(&image("1"))).await;
@@ -126,7 +126,7 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
             object["status"]["resolvedDistribution"]["digest"] == digest.as_str()
         })
         .await;
-    namespace.quiet(&bed.user).await;
+    namespace.quiet(&operator.user).await;
     let all = records(&namespace).await;
     let names: Vec<&str> =
         all.iter().map(|found| found["metadata"]["name"].as_str().unwrap()).collect();
@@ -152,14 +152,14 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
     }
     let forged_server = namespace.running("forged").await;
     registry.stop();
-    bed.operator.kill();
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.delete("ConfigMap", forged["metadata"]["name"].as_str().unwrap()).await;
     namespace.apply(&forged.to_string()).await;
-    bed.restart(&[]);
+    operator.restart(&[]);
 
-    let namespace = Namespace { cluster: &bed.cluster, name };
-    neighbour::becomes_ready(&bed.namespace("other").await).await;
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    neighbour::becomes_ready(&operator.namespace("other").await).await;
     let before = namespace.running("demo").await;
     // A number of replicas, a policy, and a Secret with another value.
     let more = json!({"spec": {
@@ -199,21 +199,21 @@ async fn what_runs_needs_no_registry_also_after_a_restart() {
 
 #[tokio::test]
 async fn an_image_that_its_registry_deleted_runs_on_and_its_resource_can_be_changed() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
     let registry = RegistryServer::builder().start().await.unwrap();
-    bed.configure(json!({"registries": allowed(&[&registry])})).await;
+    operator.configure(json!({"registries": allowed(&[&registry])})).await;
     let digest = registry.push("stack/own", "1", &image_named("own")).await.unwrap();
-    let name = with_key(bed.namespace("deleted").await).await.name;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let name = with_key(operator.namespace("deleted").await).await.name;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     let image = format!("{}/stack/own:1", registry.host());
     namespace.distribution("demo", of_image(&image)).await;
     namespace.until_ready("demo").await;
-    namespace.quiet(&bed.user).await;
+    namespace.quiet(&operator.user).await;
     registry.delete_manifest("stack/own", &digest).await.unwrap();
-    bed.restart(&[]);
+    operator.restart(&[]);
 
-    let namespace = Namespace { cluster: &bed.cluster, name };
-    neighbour::becomes_ready(&bed.namespace("other").await).await;
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    neighbour::becomes_ready(&operator.namespace("other").await).await;
     let before = namespace.running("demo").await;
     let model = json!({"spec": {"resources": {"models": ["llama3"]}}});
     namespace.patch(DISTRIBUTION, "demo", &model).await;

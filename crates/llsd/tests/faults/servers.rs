@@ -53,11 +53,12 @@ fn health(resource: &Value) -> (&str, &str) {
 
 /// How often the operator has written each object of a namespace since then.
 async fn writes(
-    bed: &TestOperator,
+    operator: &TestOperator,
     namespace: &Namespace<'_>,
     mark: Mark,
 ) -> BTreeMap<String, usize> {
-    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark).writes();
+    let requests =
+        operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(mark).writes();
     let here = requests.only(|request| request.namespace == namespace.name);
     let mut counts = BTreeMap::new();
     for request in here.iter().filter(|request| request.resource != "events") {
@@ -71,8 +72,9 @@ async fn servers_that_do_not_answer_delay_nobodys_status_and_are_told_once() {
     let nobody = BlackholeServer::and_rude();
     let template = format!("http://{}", nobody.host());
     let arguments = ["--concurrency", "4", "--resync", "10", "--server-url-template", &template];
-    let Some(bed) = TestOperator::start(&arguments).await else { return };
-    let (namespace, other) = (bed.namespace("deaf").await, bed.namespace("other").await);
+    let Some(operator) = TestOperator::start(&arguments).await else { return };
+    let (namespace, other) =
+        (operator.namespace("blackhole").await, operator.namespace("other").await);
     let specs = (0..SERVERS)
         .map(|number| (format!("server-{number}"), json!({"distribution": {"name": "starter"}})));
     namespace.apply(&resources(specs)).await;
@@ -94,10 +96,10 @@ async fn servers_that_do_not_answer_delay_nobodys_status_and_are_told_once() {
     })
     .await;
     // Asked all the while, in one wording and the other, and looked at every ten seconds.
-    let mark = namespace.quiet(&bed.user).await;
+    let mark = namespace.quiet(&operator.user).await;
     let calls = nobody.calls();
     tokio::time::sleep(Duration::from_secs(25)).await;
-    assert_eq!(writes(&bed, &namespace, mark).await, BTreeMap::new());
+    assert_eq!(writes(&operator, &namespace, mark).await, BTreeMap::new());
     assert!(nobody.calls() > calls, "nobody is asked any more");
 }
 
@@ -107,17 +109,17 @@ async fn at_rest_with_servers_and_registry_away_a_status_is_written_once_and_the
     let way = Relay::to(&server.host());
     let template = format!("http://{}", way.host());
     let arguments = ["--resync", "3", "--server-url-template", &template];
-    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
+    let Some(mut operator) = TestOperator::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
     registry.push("stack/own", "1", &labelled(configuration())).await.unwrap();
     let hosts = [registry.host().to_owned(), nobody.host()];
-    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
+    operator.configure(json!({"registries": allowed_hosts(&hosts)})).await;
 
     let image = |host: &str| json!({"image": format!("{host}/stack/own:1")});
     let mut generated = vllm();
     generated["distribution"] = image(registry.host());
-    let name = bed.namespace("away").await.name;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let name = operator.namespace("away").await.name;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     let specs = [
         ("generated", generated),
         ("image", json!({"distribution": image(registry.host())})),
@@ -130,33 +132,33 @@ async fn at_rest_with_servers_and_registry_away_a_status_is_written_once_and_the
         condition(resource, "Ready")["status"] == "True" && health(resource).0 == "True"
     })
     .await;
-    let mark = namespace.quiet(&bed.user).await;
+    let mark = namespace.quiet(&operator.user).await;
     let running = namespace.running("generated").await;
     way.cut();
     registry.stop();
-    neighbour::becomes_ready(&bed.namespace("other").await).await;
+    neighbour::becomes_ready(&operator.namespace("other").await).await;
     until_all(&namespace, DISTRIBUTION, 4, "the servers' silence is told", |resource| {
         health(resource) == ("Unknown", "ServerUnreachable")
     })
     .await;
     tokio::time::sleep(Duration::from_secs(20)).await;
-    let written = writes(&bed, &namespace, mark).await;
+    let written = writes(&operator, &namespace, mark).await;
     assert_eq!(written.len(), 4, "{written:?}");
     assert!(written.values().all(|times| *times == 1), "{written:?}");
 
     // The same for an operator that starts now, but that nothing is news to it.
-    let mark = namespace.quiet(&bed.user).await;
-    bed.restart(&arguments);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    let mark = namespace.quiet(&operator.user).await;
+    operator.restart(&arguments);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     tokio::time::sleep(Duration::from_secs(30)).await;
-    let written = writes(&bed, &namespace, mark).await;
+    let written = writes(&operator, &namespace, mark).await;
     let more_than_once = written.iter().find(|(_, times)| **times > 1);
     assert!(more_than_once.is_none(), "{written:?}");
     assert_eq!(namespace.running("generated").await, running, "the server is disturbed");
     for resource in namespace.list(DISTRIBUTION).await {
         assert_eq!(condition(&resource, "Ready")["status"], "True", "{resource:#}");
     }
-    let mark = namespace.quiet(&bed.user).await;
+    let mark = namespace.quiet(&operator.user).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert_eq!(writes(&bed, &namespace, mark).await, BTreeMap::new());
+    assert_eq!(writes(&operator, &namespace, mark).await, BTreeMap::new());
 }

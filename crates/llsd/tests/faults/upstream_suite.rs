@@ -35,16 +35,16 @@ async fn suite() -> Option<InUse<TestOperator>> {
             format!("--server-url-template=http://{}", servers.host()),
         ];
         let arguments = arguments.each_ref().map(String::as_str);
-        let bed = TestOperator::within(cluster, &arguments).await;
-        apply(&bed.cluster, file(&cluster_wide(), "webhook.yaml")).await;
-        let namespace = bed.namespace("probe").await;
+        let operator = TestOperator::within(cluster, &arguments).await;
+        apply(&operator.cluster, file(&cluster_wide(), "webhook.yaml")).await;
+        let namespace = operator.namespace("probe").await;
         eventually("v1alpha1 is served", async || {
             let dry_run = PostParams { dry_run: true, ..PostParams::default() };
             let sample = serde_json::from_value(sample(&json!({}))).unwrap();
             older(&namespace).create(&dry_run, &sample).await.is_ok()
         })
         .await;
-        Some(bed)
+        Some(operator)
     };
     SUITE.get(start).await
 }
@@ -109,8 +109,8 @@ fn server(deployment: &Value) -> &Value {
 
 #[tokio::test]
 async fn the_sample_is_created_becomes_ready_and_tells_of_its_providers() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("creation").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("creation").await;
     let volume = json!({"storage": {"size": "20Gi", "mountPath": "/home/lls/.lls"}});
     let found = ready(&namespace, &sample(&volume)).await;
 
@@ -143,13 +143,13 @@ async fn the_sample_is_created_becomes_ready_and_tells_of_its_providers() {
         let known = conditions.iter().find(|known| known["type"] == condition).unwrap();
         assert_eq!(known["status"], "True", "{known}");
     }
-    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
+    neighbour::becomes_ready(&operator.namespace("neighbour").await).await;
 }
 
 #[tokio::test]
 async fn an_edit_of_the_deployment_is_undone_in_five_seconds_and_one_of_the_resource_is_followed() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("replicas").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("replicas").await;
     ready(&namespace, &sample(&json!({}))).await;
     assert!(namespace.get("PersistentVolumeClaim", CLAIM).await.is_none(), "nobody asked for one");
     let begun = Instant::now();
@@ -170,8 +170,8 @@ async fn an_edit_of_the_deployment_is_undone_in_five_seconds_and_one_of_the_reso
 
 #[tokio::test]
 async fn the_pods_run_as_the_account_that_the_resource_names() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("account").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("account").await;
     let account =
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "own"}});
     namespace.apply(&account.to_string()).await;
@@ -183,27 +183,27 @@ async fn the_pods_run_as_the_account_that_the_resource_names() {
 /// The images are nowhere to be pulled from by the operator; the nodes may have them.
 #[tokio::test]
 async fn image_overrides_are_applied_updated_and_reverted() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("images").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("images").await;
     ready(&namespace, &sample(&json!({}))).await;
     let image = |now: &Value| server(now)["image"].as_str().unwrap().to_owned();
     let own = image(&deployment(&namespace).await);
     for tag in ["one", "two"] {
         let override_ = format!("127.0.0.1:9/mirror/starter:{tag}");
-        bed.configure(json!({"image-overrides": format!("starter: {override_}\n")})).await;
+        operator.configure(json!({"image-overrides": format!("starter: {override_}\n")})).await;
         let what = format!("runs {override_}");
         namespace.until("Deployment", NAME, &what, |now| image(now) == override_).await;
         until_ready(&namespace).await;
     }
-    bed.configure(json!({"image-overrides": ""})).await;
+    operator.configure(json!({"image-overrides": ""})).await;
     namespace.until("Deployment", NAME, "runs its own image again", |now| image(now) == own).await;
     until_ready(&namespace).await;
 }
 
 #[tokio::test]
 async fn a_bundle_of_certificates_is_mounted_and_trusted() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("tls").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("tls").await;
     namespace.config_map("custom-ca-bundle", json!({"ca-bundle.crt": authority("own")})).await;
     let bundle = json!({"caBundle": {"configMapName": "custom-ca-bundle"}});
     ready(&namespace, &sample(&json!({"tlsConfig": bundle}))).await;
@@ -224,8 +224,8 @@ async fn a_bundle_of_certificates_is_mounted_and_trusted() {
 
 #[tokio::test]
 async fn with_a_volume_a_change_replaces_the_pod_and_deletion_leaves_the_data_alone() {
-    let Some(bed) = suite().await else { return };
-    let namespace = bed.namespace("rollout").await;
+    let Some(operator) = suite().await else { return };
+    let namespace = operator.namespace("rollout").await;
     let mut changing = sample(&json!({"storage": {"size": "1Gi"}}));
     ready(&namespace, &changing).await;
     assert_eq!(deployment(&namespace).await["spec"]["strategy"]["type"], "Recreate");

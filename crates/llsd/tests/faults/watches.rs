@@ -48,11 +48,11 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
     if let Err(why) = definitions::first_http_routes(&cluster.client(), &["v1beta1"]).await {
         return skip(&why);
     }
-    let bed = TestOperator::within(cluster, &[]).await;
-    let exposed = bed.namespace("exposed").await;
+    let operator = TestOperator::within(cluster, &[]).await;
+    let exposed = operator.namespace("exposed").await;
     exposed.distribution("demo", behind_a_gateway()).await;
-    neighbour::becomes_ready(&bed.namespace("neighbour").await).await;
-    assert_eq!(bed.operator.probe("/readyz").await, Some(200));
+    neighbour::becomes_ready(&operator.namespace("neighbour").await).await;
+    assert_eq!(operator.process.probe("/readyz").await, Some(200));
 
     let told = exposed.until_condition("demo", "Ready", "False", "KindNotServed").await;
     let message = condition(&told, "Ready")["message"].to_string();
@@ -67,13 +67,14 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
                 && condition(object, "DeploymentReady")["status"] == "True"
         })
         .await;
-    until_figure(&bed.operator, r#"llsd_kinds_served{resource="httproutes"}"#, 0.0).await;
+    until_figure(&operator.process, r#"llsd_kinds_served{resource="httproutes"}"#, 0.0).await;
 
-    let client = bed.cluster.client();
+    let client = operator.cluster.client();
     definitions::first_http_routes(&client, &["v1", "v1beta1"]).await.unwrap();
     exposed.until_ready("demo").await;
-    until_figure(&bed.operator, r#"llsd_kinds_served{resource="httproutes"}"#, 1.0).await;
-    until_figure(&bed.operator, r#"llsd_watches_out_of_sync{resource="httproutes"}"#, 0.0).await;
+    until_figure(&operator.process, r#"llsd_kinds_served{resource="httproutes"}"#, 1.0).await;
+    until_figure(&operator.process, r#"llsd_watches_out_of_sync{resource="httproutes"}"#, 0.0)
+        .await;
     // The first Gateway API has no timeouts; that is no reason to leave the server unreached.
     let timeouts = |route: &Value| route["spec"]["rules"][0]["timeouts"]["request"].is_string();
     let route = exposed.get("HTTPRoute", "demo").await.unwrap();

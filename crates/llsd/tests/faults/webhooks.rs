@@ -16,7 +16,7 @@ use llsd_testbed::webhook_client::{WebhookClient, send};
 
 /// An operator whose webhooks a real API server calls, with its certificate.
 struct Scene {
-    bed: TestOperator,
+    operator: TestOperator,
     api_server: WebhookClient,
     port: u16,
 }
@@ -29,9 +29,9 @@ impl Scene {
         let cluster = builder.start_or_skip().await?;
         let port = free_port().unwrap();
         let arguments = arguments(port, Some(&api_server));
-        let bed = TestOperator::within(cluster, &as_texts(&arguments)).await;
-        apply(&bed.cluster, file(&cluster_wide(), "webhook.yaml")).await;
-        let scene = Self { bed, api_server, port };
+        let operator = TestOperator::within(cluster, &as_texts(&arguments)).await;
+        apply(&operator.cluster, file(&cluster_wide(), "webhook.yaml")).await;
+        let scene = Self { operator, api_server, port };
         scene.until_asked().await;
         Some(scene)
     }
@@ -39,12 +39,12 @@ impl Scene {
     /// Waits until the API server asks the webhooks about both kinds.
     async fn until_asked(&self) {
         let unknown = resource("probe", &json!({"distribution": {"name": "no-such"}}));
-        eventually("resources are judged", async || {
+        eventually("resources are checked", async || {
             self.dry_run("default", &unknown).await.1.contains("no distribution `no-such`")
         })
         .await;
         let later = config_map(&json!({"keyOfALaterRelease": "x"}));
-        eventually("the configuration is judged", async || {
+        eventually("the configuration is checked", async || {
             self.dry_run(names::NAMESPACE, &later).await.1.contains("unknown key")
         })
         .await;
@@ -54,7 +54,7 @@ impl Scene {
     async fn dry_run(&self, namespace: &str, object: &Value) -> (bool, String) {
         let args = ["apply", "--server-side", "--force-conflicts", "--dry-run=server"];
         let args = [&args[..], &["-n", namespace, "-f", "-"]].concat();
-        let done = self.bed.cluster.kubectl(&args, Some(&object.to_string())).await.unwrap();
+        let done = self.operator.cluster.kubectl(&args, Some(&object.to_string())).await.unwrap();
         (done.success(), done.stderr)
     }
 
@@ -84,7 +84,7 @@ impl Scene {
     }
 
     fn operators(&self) -> Namespace<'_> {
-        self.bed.operator_namespace()
+        self.operator.operator_namespace()
     }
 }
 
@@ -138,21 +138,21 @@ const EXISTENCE: [&str; 2] = ["Secret creds has no key tokn", "Secret not found:
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_api_server_learns_what_exists_and_only_where_it_is_known() {
     let Some(mut scene) = Scene::set().await else { return };
-    let victim = scene.bed.namespace("victim").await;
+    let victim = scene.operator.namespace("victim").await;
     victim.secret("creds", json!({"token": "never-shown"})).await;
-    let (victim, elsewhere) = (victim.name, scene.bed.namespace("elsewhere").await.name);
+    let (victim, elsewhere) = (victim.name, scene.operator.namespace("elsewhere").await.name);
     let object = curious(&elsewhere);
     let (written, told) = scene.dry_run(&victim, &object).await;
     assert!(written && EXISTENCE.iter().all(|said| told.contains(said)), "{told}");
 
-    let mark = scene.bed.cluster.audit().mark().await.unwrap();
+    let mark = scene.operator.cluster.audit().mark().await.unwrap();
     let stranger = WebhookClient::new();
     for caller in [None, Some(&stranger)] {
         let told = scene.warnings(caller, &victim, &object).await;
         assert!(!EXISTENCE.iter().any(|said| told.contains(said)), "{told}");
     }
     let looked_up = async |scene: &Scene, namespaces: &[&String]| {
-        let asked = scene.bed.cluster.audit().requests_of(&scene.bed.user).await.unwrap();
+        let asked = scene.operator.cluster.audit().requests_of(&scene.operator.user).await.unwrap();
         asked.since(mark).only(|request| {
             let of_others = ["creds", "none", "private"].contains(&&*request.name);
             of_others && namespaces.contains(&&request.namespace)
@@ -161,23 +161,23 @@ async fn only_the_api_server_learns_what_exists_and_only_where_it_is_known() {
     let found = looked_up(&scene, &[&victim, &elsewhere]).await;
     assert!(found.is_empty(), "{found:#?}");
     let unknown = "llsd_webhook_lookups_total{result=\"unknown_caller\"}";
-    assert_eq!(scene.bed.operator.figure(unknown).await, Some(2.0));
+    assert_eq!(scene.operator.process.figure(unknown).await, Some(2.0));
     let told = scene.warnings(Some(&scene.api_server), &victim, &object).await;
     assert!(EXISTENCE.iter().all(|said| told.contains(said)), "{told}");
     // Whoever writes in one namespace need not know what another has.
     assert!(!told.contains("private"), "{told}");
     assert!(looked_up(&scene, &[&elsewhere]).await.is_empty());
-    neighbour::becomes_ready(&scene.bed.namespace("neighbour").await).await;
+    neighbour::becomes_ready(&scene.operator.namespace("neighbour").await).await;
 
     // Without an authority nobody is known.
     let unknown = arguments(scene.port, None);
-    scene.bed.restart(&as_texts(&unknown));
+    scene.operator.restart(&as_texts(&unknown));
     scene.until_asked().await;
     let (written, told) = scene.dry_run(&victim, &object).await;
     assert!(written && !EXISTENCE.iter().any(|said| told.contains(said)), "{told}");
     let told = scene.warnings(Some(&scene.api_server), &victim, &object).await;
     assert!(!EXISTENCE.iter().any(|said| told.contains(said)), "{told}");
-    assert!(!scene.bed.operator.log().contains("never-shown"));
+    assert!(!scene.operator.process.log().contains("never-shown"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -196,10 +196,10 @@ async fn a_broken_configuration_is_refused_before_anybody_wonders_why_it_has_no_
     let fine = json!({"image-overrides": "starter: mirror.invalid/starter:1"});
     let (written, told) = scene.dry_run(names::NAMESPACE, &config_map(&fine)).await;
     assert!(written && told.is_empty(), "{told}");
-    // It is the operator's own that is judged, and no other.
+    // It is the operator's own that is checked, and no other.
     let mut other = config_map(&broken);
     other["metadata"]["name"] = json!("somebody-elses");
     assert!(scene.dry_run(names::NAMESPACE, &other).await.0);
     assert!(scene.dry_run("default", &config_map(&broken)).await.0);
-    neighbour::becomes_ready(&scene.bed.namespace("neighbour").await).await;
+    neighbour::becomes_ready(&scene.operator.namespace("neighbour").await).await;
 }

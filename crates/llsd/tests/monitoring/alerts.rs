@@ -1,4 +1,4 @@
-//! The alerts, judged by Prometheus' own tool: each fires on what it is for, and stays silent on its opposite.
+//! The alerts, evaluated by Prometheus' own tool: each fires on what it is for, and stays silent on its opposite.
 
 use llsd_install::monitoring::{ALERTS, monitoring};
 use llsd_testkit::promtool;

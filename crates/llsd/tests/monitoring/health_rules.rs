@@ -90,12 +90,12 @@ async fn in_phase(namespace: &Namespace<'_>, name: &str, phase: &str) -> Value {
 }
 
 /// One resource of every phase, and one that is paused.
-async fn resources(bed: &TestOperator) -> Vec<(&'static str, Value)> {
-    bed.kubelet.decide(|pod| {
+async fn resources(operator: &TestOperator) -> Vec<(&'static str, Value)> {
+    operator.kubelet.decide(|pod| {
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         if name.starts_with("starting") { PodState::Pending } else { PodState::Ready }
     });
-    let namespace = bed.namespace("phases").await;
+    let namespace = operator.namespace("phases").await;
     let starter = || json!({"distribution": {"name": "starter"}});
     let unreachable = json!({
         "distribution": {"image": "registry.invalid/nobody/server:1"},
@@ -140,12 +140,12 @@ async fn resources(bed: &TestOperator) -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn argo_cd_and_flux_read_the_status_of_every_phase() {
-    let Some(bed) = TestOperator::start(&[]).await else { return };
+    let Some(operator) = TestOperator::start(&[]).await else { return };
     let script = block("```lua");
     let expressions = format!("healthCheckExprs:\n{}", block("healthCheckExprs:"));
     let expressions: Value = serde_saphyr::from_str(&expressions).unwrap();
     let expressions = &expressions["healthCheckExprs"][0];
-    let mut found = resources(&bed).await;
+    let mut found = resources(&operator).await;
     let mut changed = found[2].1.clone();
     changed["metadata"]["generation"] = json!(99);
     found.push(("changed", changed));

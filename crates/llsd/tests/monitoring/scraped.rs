@@ -68,11 +68,11 @@ async fn work_for_a_picture(namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
-    let Some(bed) = TestOperator::start(&[]).await else { return };
-    let kubeconfig = bed.cluster.kubeconfig_for(&bed.user, &[]);
-    let second = Operator::replica(&bed.cluster, &kubeconfig, &[]);
+    let Some(operator) = TestOperator::start(&[]).await else { return };
+    let kubeconfig = operator.cluster.kubeconfig_for(&operator.user, &[]);
+    let second = Operator::replica(&operator.cluster, &kubeconfig, &[]);
     let mut targets = Vec::new();
-    for operator in [&bed.operator, &second] {
+    for operator in [&operator.process, &second] {
         eventually("it serves figures", async || operator.figure("llsd_leader").await.is_some())
             .await;
         targets.push(operator.metrics_address().unwrap());
@@ -82,7 +82,7 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
     };
 
     let begun = now();
-    let namespace = bed.namespace("scraped").await;
+    let namespace = operator.namespace("scraped").await;
     for name in ["one", "two"] {
         namespace.distribution(name, json!({"distribution": {"name": "starter"}})).await;
         namespace.until_ready(name).await;
@@ -136,29 +136,29 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
     }
 
     // The objects that have it watched are taken by an API server that knows their kinds.
-    match definitions::prometheus(&bed.cluster.client()).await {
+    match definitions::prometheus(&operator.cluster.client()).await {
         Ok(()) => {
             for file in monitoring(names::NAMESPACE) {
-                bed.operator_namespace().apply(&file.text()).await;
+                operator.operator_namespace().apply(&file.text()).await;
             }
         }
         Err(why) => skip(&why),
     }
 
-    // Every alert is judged without an error, and what should be is on its way.
-    let judged = async || prometheus.rules().await.unwrap();
+    // Every alert is evaluated without an error, and what should be is on its way.
+    let checked = async || prometheus.rules().await.unwrap();
     let state = |rules: &[Value], name: &str| {
         rules.iter().find(|rule| rule["name"] == name).unwrap()["state"].clone()
     };
-    eventually("all rules are judged", async || {
-        judged().await.iter().all(|rule| rule["health"] == "ok")
+    eventually("all rules are evaluated", async || {
+        checked().await.iter().all(|rule| rule["health"] == "ok")
     })
     .await;
     eventually("the failed resource is noticed", async || {
-        state(&judged().await, "LlsdResourcesFailed") == "pending"
+        state(&checked().await, "LlsdResourcesFailed") == "pending"
     })
     .await;
-    let rules = judged().await;
+    let rules = checked().await;
     for name in
         ["LlsdOperatorDown", "LlsdNoLeader", "LlsdSeveralLeaders", "LlsdBug", "LlsdWatchOutOfSync"]
     {

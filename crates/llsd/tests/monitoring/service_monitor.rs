@@ -10,8 +10,8 @@ use serde_json::json;
 
 #[tokio::test]
 async fn figures_of_a_server_are_found_guarded_and_forgotten() {
-    let Some(bed) = TestOperator::start(&[]).await else { return };
-    let namespace = bed.namespace("watched").await;
+    let Some(operator) = TestOperator::start(&[]).await else { return };
+    let namespace = operator.namespace("watched").await;
     let spec = json!({
         "distribution": {"name": "ogx-starter"},
         "monitoring": {
@@ -32,7 +32,7 @@ async fn figures_of_a_server_are_found_guarded_and_forgotten() {
     assert!(rules[0].get("from").is_none(), "all other ports stay open: {policy:#}");
 
     // The kind comes later, and somebody's hand is mended.
-    if let Err(why) = definitions::prometheus(&bed.cluster.client()).await {
+    if let Err(why) = definitions::prometheus(&operator.cluster.client()).await {
         return skip(&why);
     }
     let kind = "ServiceMonitor";

@@ -119,9 +119,9 @@ impl Drop for Terminal {
 
 #[tokio::test]
 async fn all_servers_are_shown_live_in_a_terminal_and_plainly_elsewhere() {
-    let Some(bed) = TestOperator::start(&[]).await else { return };
-    let kubeconfig = bed.cluster.kubeconfig_for("admin", &[llsd_testkit::MASTERS]);
-    let namespace = bed.namespace("top").await;
+    let Some(operator) = TestOperator::start(&[]).await else { return };
+    let kubeconfig = operator.cluster.kubeconfig_for("admin", &[llsd_testkit::MASTERS]);
+    let namespace = operator.namespace("top").await;
     namespace.distribution("granite", json!({"distribution": {"name": "starter"}})).await;
     namespace.distribution("mistral", mistake()).await;
     namespace.until_ready("granite").await;

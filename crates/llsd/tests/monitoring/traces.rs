@@ -80,8 +80,8 @@ fn making(traces: BTreeMap<String, Vec<Value>>) -> Option<Vec<Value>> {
 async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
     let collector = Collector::default();
     let address = collector.listen().await;
-    let Some(bed) = TestOperator::start(&["--otlp-endpoint", &address]).await else { return };
-    let namespace = bed.namespace("traced").await;
+    let Some(operator) = TestOperator::start(&["--otlp-endpoint", &address]).await else { return };
+    let namespace = operator.namespace("traced").await;
     namespace.secret("vllm", json!({"key": "a-value-that-nobody-may-see"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -127,15 +127,16 @@ async fn each_look_is_a_trace_with_its_six_steps_and_its_requests() {
 
 #[tokio::test]
 async fn a_collector_that_is_away_delays_nobody() {
-    let Some(bed) = TestOperator::start(&["--otlp-endpoint", "http://127.0.0.1:1"]).await else {
+    let Some(operator) = TestOperator::start(&["--otlp-endpoint", "http://127.0.0.1:1"]).await
+    else {
         return;
     };
-    let namespace = bed.namespace("untraced").await;
+    let namespace = operator.namespace("untraced").await;
     namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
     namespace.until_ready("llama").await;
     let says = "traces are not taken by the collector";
-    eventually("it is said", async || bed.operator.log().contains(says)).await;
+    eventually("it is said", async || operator.process.log().contains(says)).await;
     namespace.distribution("other", json!({"distribution": {"name": "starter"}})).await;
     namespace.until_ready("other").await;
-    assert_eq!(bed.operator.log().matches(says).count(), 1, "and not again");
+    assert_eq!(operator.process.log().matches(says).count(), 1, "and not again");
 }

@@ -64,8 +64,8 @@ async fn replicas(namespace: &Namespace<'_>) -> Value {
 
 #[tokio::test]
 async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("autoscaler").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("autoscaler").await;
     workload(&namespace, json!({"replicas": 3})).await;
     let seen = Seen::start(&namespace);
     let scaled = json!({"replicas": 3, "autoscaling": {"minReplicas": 1, "maxReplicas": 9}});
@@ -92,8 +92,8 @@ async fn switching_an_autoscaler_on_and_off_never_drops_pods_in_between() {
 
 #[tokio::test]
 async fn a_number_that_the_resource_leaves_out_is_whoever_s_scales_the_deployment() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("unowned").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("unowned").await;
     workload(&namespace, json!({"replicas": 3})).await;
     let seen = Seen::start(&namespace);
     workload(&namespace, json!({"workers": 1})).await;
@@ -104,18 +104,18 @@ async fn a_number_that_the_resource_leaves_out_is_whoever_s_scales_the_deploymen
     assert_eq!(replicas(&namespace).await, 4, "somebody else's number");
     assert_eq!(seen.all(), [3, 4]);
 
-    let other = bed.namespace("unowned").await;
+    let other = operator.namespace("unowned").await;
     workload(&other, json!({})).await;
     assert_eq!(replicas(&other).await, 1, "the API server's own");
 }
 
 #[tokio::test]
 async fn kubectl_scales_the_resource_itself() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("scale").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("scale").await;
     workload(&namespace, json!({"replicas": 1})).await;
     let args = ["scale", "llsd/llama", "--replicas=2", "-n", &namespace.name];
-    bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
+    operator.cluster.kubectl(&args, None).await.unwrap().expect_success();
     let ready = namespace
         .until(RESOURCE, "llama", "has two pods", |now| now["status"]["replicas"] == 2)
         .await;

@@ -45,8 +45,8 @@ async fn completed(namespace: &Namespace<'_>, kubeconfig: &str, words: &[&str]) 
 
 #[tokio::test]
 async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("by-name").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("by-name").await;
     namespace
         .distribution(
             "mine",
@@ -84,8 +84,8 @@ async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() 
 
 #[tokio::test]
 async fn a_shell_completes_names_of_the_cluster_with_the_rights_of_the_user() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("completed").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("completed").await;
     namespace.distribution("first-of-two", json!({"distribution": {"name": "starter"}})).await;
     namespace.distribution("second", json!({"distribution": {"name": "starter"}})).await;
     let admin = namespace.cluster.kubeconfig_path().display().to_string();

@@ -84,51 +84,51 @@ async fn until_mirrored(namespace: &Namespace<'_>, name: &str) {
     assert_eq!(config(namespace, &ready).await["distro_name"], name);
 }
 
-async fn until_figure(bed: &TestOperator, name: &str, value: f64) {
+async fn until_figure(operator: &TestOperator, name: &str, value: f64) {
     let name = format!(r#"{name}{{resource="imagedigestmirrorsets"}}"#);
     let what = format!("{name} is {value}");
-    eventually(&what, async || bed.operator.figure(&name).await == Some(value)).await;
+    eventually(&what, async || operator.process.figure(&name).await == Some(value)).await;
 }
 
-async fn delete(bed: &TestOperator, kind: &str, name: &str) {
+async fn delete(operator: &TestOperator, kind: &str, name: &str) {
     let args = ["delete", kind, name];
-    bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
+    operator.cluster.kubectl(&args, None).await.unwrap().expect_success();
 }
 
 #[tokio::test]
 async fn mirror_objects_are_obeyed_once_their_kind_is_served_and_until_they_or_it_are_gone() {
     // A cluster of its own: the kind would be there for all operators of a shared one.
-    let Some(bed) = TestOperator::start(&[]).await else { return };
+    let Some(operator) = TestOperator::start(&[]).await else { return };
     let mirror = RegistryServer::builder().start().await.unwrap();
     let hosts = [SOURCE, mirror.host()];
-    bed.configure(json!({"registries": allowed_hosts(&hosts)})).await;
-    let namespace = bed.namespace("mirrors").await;
+    operator.configure(json!({"registries": allowed_hosts(&hosts)})).await;
+    let namespace = operator.namespace("mirrors").await;
 
     // Without the kind there is nothing but the source.
-    until_figure(&bed, "llsd_kinds_served", 0.0).await;
+    until_figure(&operator, "llsd_kinds_served", 0.0).await;
     namespace.distribution("early", of_mirrored(&mirror, "first", "early").await).await;
     until_unreachable(&namespace, "early").await;
 
     // The kind is noticed by a running operator, and what waits is woken by its first object.
-    create_when_served(&bed.cluster, &definition()).await;
-    until_figure(&bed, "llsd_kinds_served", 1.0).await;
-    until_figure(&bed, "llsd_watches_out_of_sync", 0.0).await;
-    create_when_served(&bed.cluster, &mirror_set("first", &mirror)).await;
+    create_when_served(&operator.cluster, &definition()).await;
+    until_figure(&operator, "llsd_kinds_served", 1.0).await;
+    until_figure(&operator, "llsd_watches_out_of_sync", 0.0).await;
+    create_when_served(&operator.cluster, &mirror_set("first", &mirror)).await;
     until_mirrored(&namespace, "early").await;
-    namespace.quiet(&bed.user).await;
+    namespace.quiet(&operator.user).await;
     let running = namespace.running("early").await;
 
     // One watch shows both: with the second object in force, the end of the first has been seen.
-    delete(&bed, MIRROR_SETS, "first").await;
-    create_when_served(&bed.cluster, &mirror_set("second", &mirror)).await;
+    delete(&operator, MIRROR_SETS, "first").await;
+    create_when_served(&operator.cluster, &mirror_set("second", &mirror)).await;
     namespace.distribution("second", of_mirrored(&mirror, "second", "second").await).await;
     until_mirrored(&namespace, "second").await;
     namespace.distribution("late", of_mirrored(&mirror, "first", "late").await).await;
     until_unreachable(&namespace, "late").await;
 
     // With the kind goes the object that was left.
-    delete(&bed, "customresourcedefinition", MIRROR_SETS).await;
-    until_figure(&bed, "llsd_kinds_served", 0.0).await;
+    delete(&operator, "customresourcedefinition", MIRROR_SETS).await;
+    until_figure(&operator, "llsd_kinds_served", 0.0).await;
     namespace.distribution("last", of_mirrored(&mirror, "second", "last").await).await;
     until_unreachable(&namespace, "last").await;
 

@@ -50,8 +50,8 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-async fn applied<'a>(bed: &'a TestOperator, folder: &Path) -> Namespace<'a> {
-    let namespace = bed.namespace("diff").await;
+async fn applied<'a>(operator: &'a TestOperator, folder: &Path) -> Namespace<'a> {
+    let namespace = operator.namespace("diff").await;
     let keys = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
         "stringData": {"vllm": "sk-hidden-key", "dsn": "postgresql://u:hidden-password@db:5432/llama"},
@@ -66,9 +66,9 @@ async fn applied<'a>(bed: &'a TestOperator, folder: &Path) -> Namespace<'a> {
 
 #[tokio::test]
 async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made() {
-    let Some(bed) = TestOperator::shared().await else { return };
+    let Some(operator) = TestOperator::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
-    let namespace = applied(bed, folder.path()).await;
+    let namespace = applied(operator, folder.path()).await;
     let file = folder.path().join("resource.yaml");
     let diff = ["diff", "-n", &namespace.name];
     let same = llsd(&namespace, &diff, &file).await;
@@ -100,9 +100,9 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
 
 #[tokio::test]
 async fn exported_facts_render_to_exactly_what_the_operator_applied() {
-    let Some(bed) = TestOperator::shared().await else { return };
+    let Some(operator) = TestOperator::shared().await else { return };
     let folder = tempfile::tempdir().unwrap();
-    let namespace = applied(bed, folder.path()).await;
+    let namespace = applied(operator, folder.path()).await;
     let file = folder.path().join("resource.yaml");
     let facts = folder.path().join("facts.yaml");
     let facts = facts.to_str().unwrap();
@@ -145,8 +145,8 @@ async fn exported_facts_render_to_exactly_what_the_operator_applied() {
 
 #[tokio::test]
 async fn what_would_go_and_what_is_in_the_way_is_said() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("diff-less").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-less").await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("resource.yaml");
     let spec = json!({"distribution": {"name": "starter"}, "networking": {"expose": true}});

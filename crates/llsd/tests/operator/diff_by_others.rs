@@ -122,8 +122,8 @@ async fn in_terminal(kubeconfig: &Path, namespace: &str, file: &Path) -> String 
 
 #[tokio::test]
 async fn who_may_not_read_the_operators_key_is_shown_the_same_as_who_may() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("diff-editor").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-editor").await;
     let keys =
         json!({"vllm": "sk-hidden-key", "dsn": "postgresql://u:hidden-password@db:5432/llama"});
     namespace.secret("keys", keys).await;
@@ -182,8 +182,8 @@ async fn who_may_not_read_the_operators_key_is_shown_the_same_as_who_may() {
 
 #[tokio::test]
 async fn what_is_done_beforehand_is_part_of_what_is_shown() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("diff-before").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-before").await;
     for (name, workload) in [
         ("scaled", json!({"replicas": 3})),
         ("stopped", json!({"replicas": 0})),
@@ -222,8 +222,8 @@ async fn what_is_done_beforehand_is_part_of_what_is_shown() {
 
 #[tokio::test]
 async fn a_return_to_an_earlier_state_is_shown_and_one_to_none_is_remarked_on() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("diff-return").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-return").await;
     namespace.distribution("mine", with_variable("one")).await;
     namespace.until_ready("mine").await;
     let states = namespace.list("ReplicaSet").await;
@@ -257,8 +257,8 @@ async fn a_return_to_an_earlier_state_is_shown_and_one_to_none_is_remarked_on() 
 
 #[tokio::test]
 async fn what_is_in_the_way_of_one_is_said_and_the_others_are_compared() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("diff-way").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-way").await;
     let admin = namespace.cluster.kubeconfig_path();
     namespace.distribution("mine", with_variable("one")).await;
     namespace.until_ready("mine").await;

@@ -12,7 +12,7 @@ use llsd_testbed::test_operator::TestOperator;
 const RESOURCE: &str = "LlamaStackDistribution";
 
 /// Secrets are not watched; here they are read again so soon that nobody has to wait.
-async fn bed() -> Option<InUse<TestOperator>> {
+async fn operator() -> Option<InUse<TestOperator>> {
     static SHARED: WhileUsed<TestOperator> = WhileUsed::new();
     SHARED.get(async || TestOperator::start(&["--secret-refresh", "2"]).await).await
 }
@@ -65,8 +65,8 @@ fn edits() -> Vec<(&'static str, &'static str, &'static str, Value)> {
 
 #[tokio::test]
 async fn an_edit_of_what_the_operator_applied_is_put_right() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("edits").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("edits").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;
     namespace.until_ready("llama").await;
@@ -88,8 +88,8 @@ async fn an_edit_of_what_the_operator_applied_is_put_right() {
 
 #[tokio::test]
 async fn an_object_that_somebody_deletes_comes_back() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("deletions").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("deletions").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;
     let ready = namespace.until_ready("llama").await;
@@ -110,8 +110,8 @@ async fn an_object_that_somebody_deletes_comes_back() {
 
 #[tokio::test]
 async fn what_others_add_stays() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("additions").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("additions").await;
     let mut asked = json!({
         "distribution": {"name": "starter"},
         "networking": {"expose": {"annotations": {"ours": "1"}}},
@@ -122,7 +122,7 @@ async fn what_others_add_stays() {
     namespace.patch("Ingress", "llama-ingress", &theirs).await;
     namespace.patch("Deployment", "llama", &theirs).await;
     let restart = ["rollout", "restart", "deployment/llama", "-n", &namespace.name];
-    bed.cluster.kubectl(&restart, None).await.unwrap().expect_success();
+    operator.cluster.kubectl(&restart, None).await.unwrap().expect_success();
     namespace.until_ready("llama").await;
     // The next change is applied around them.
     asked["networking"]["expose"]["annotations"] = json!({"ours": "2"});
@@ -188,8 +188,8 @@ fn saying_less() -> Value {
 
 #[tokio::test]
 async fn what_a_resource_no_longer_says_goes_from_its_objects() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("removals").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("removals").await;
     let of_deployment = [
         "FIRST",
         "SECOND",
@@ -247,8 +247,8 @@ async fn what_a_resource_no_longer_says_goes_from_its_objects() {
 
 #[tokio::test]
 async fn somebody_who_only_scales_the_deployment_is_overruled() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("scaled").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("scaled").await;
     let spec = json!({"distribution": {"name": "starter"}, "workload": {"replicas": 1}});
     namespace.distribution("llama", spec).await;
     namespace.until_ready("llama").await;

@@ -12,8 +12,8 @@ use llsd_testbed::namespace::condition;
 use llsd_testbed::test_operator::TestOperator;
 
 /// A cluster that served the kinds before the operator started.
-async fn bed() -> Option<InUse<TestOperator>> {
-    static BED: WhileUsed<TestOperator> = WhileUsed::new();
+async fn operator() -> Option<InUse<TestOperator>> {
+    static OPERATOR: WhileUsed<TestOperator> = WhileUsed::new();
     let start = async || {
         let builder = ControlPlane::builder().with_controller_manager();
         let cluster = builder.start_or_skip().await?;
@@ -21,11 +21,11 @@ async fn bed() -> Option<InUse<TestOperator>> {
             skip(&why);
             return None;
         }
-        let bed = TestOperator::within(cluster, &[]).await;
-        bed.configure(json!({"ingressDomain": "apps.example.com"})).await;
-        Some(bed)
+        let operator = TestOperator::within(cluster, &[]).await;
+        operator.configure(json!({"ingressDomain": "apps.example.com"})).await;
+        Some(operator)
     };
-    BED.get(start).await
+    OPERATOR.get(start).await
 }
 
 fn exposed(expose: &Value) -> Value {
@@ -33,10 +33,11 @@ fn exposed(expose: &Value) -> Value {
 }
 
 /// As OpenShift's router writes it.
-async fn admit(bed: &TestOperator, namespace: &str, name: &str, host: &str) {
+async fn admit(operator: &TestOperator, namespace: &str, name: &str, host: &str) {
     let kind = GroupVersionKind::gvk("route.openshift.io", "v1", "Route");
     let kind = ApiResource::from_gvk_with_plural(&kind, "routes");
-    let routes: Api<DynamicObject> = Api::namespaced_with(bed.cluster.client(), namespace, &kind);
+    let routes: Api<DynamicObject> =
+        Api::namespaced_with(operator.cluster.client(), namespace, &kind);
     let status = json!({"status": {"ingress": [{"host": host, "routerName": "default"}]}});
     let patched = routes.patch_status(name, &PatchParams::default(), &Patch::Merge(&status)).await;
     patched.unwrap();
@@ -44,8 +45,8 @@ async fn admit(bed: &TestOperator, namespace: &str, name: &str, host: &str) {
 
 #[tokio::test]
 async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("route").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("route").await;
     namespace.distribution("demo", exposed(&json!(true))).await;
     let ready = namespace.until_ready("demo").await;
     assert_eq!(ready["status"]["routeURL"], "", "the router has not given it a host yet");
@@ -55,7 +56,7 @@ async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
     assert_eq!(route["spec"]["tls"]["termination"], "edge");
     assert!(namespace.list("Ingress").await.is_empty());
     let host = format!("demo-{}.apps.cluster.example.com", namespace.name);
-    admit(&bed, &namespace.name, "demo", &host).await;
+    admit(&operator, &namespace.name, "demo", &host).await;
     let url = format!("https://{host}");
     let what = "the status has the Route's URL";
     namespace
@@ -69,8 +70,8 @@ async fn us5_1_on_openshift_a_route_with_a_host_of_its_own() {
 
 #[tokio::test]
 async fn us5_2_a_route_has_the_host_that_the_resource_names() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("route-host").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("route-host").await;
     let made = rcgen::generate_simple_self_signed(["llama.example.com".to_owned()]).unwrap();
     let data = json!({"tls.crt": made.cert.pem(), "tls.key": made.signing_key.serialize_pem()});
     namespace.secret("llama-tls", data).await;
@@ -86,8 +87,8 @@ async fn us5_2_a_route_has_the_host_that_the_resource_names() {
 
 #[tokio::test]
 async fn us5_1_behind_a_gateway_an_http_route_with_a_generated_host() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("gateway").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("gateway").await;
     let gateway = json!({"name": "public", "namespace": "gateways", "sectionName": "https"});
     namespace.distribution("demo", exposed(&json!({"gateway": gateway}))).await;
     let ready = namespace.until_ready("demo").await;

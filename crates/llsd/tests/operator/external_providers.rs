@@ -4,18 +4,18 @@
 use llsd_testkit::{InUse, TestImage, WhileUsed};
 use serde_json::{Value, json};
 
+use super::operator_with_registry::OperatorWithRegistry;
 use super::provider_image::{ProviderImage, greeting, package_file};
-use super::registry_bed::RegistryBed;
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::story::{config, entry, vllm};
 
 /// A resource at rest is looked at every other second.
-async fn world() -> Option<InUse<RegistryBed>> {
-    static WORLD: WhileUsed<RegistryBed> = WhileUsed::new();
-    WORLD.get(async || RegistryBed::start(&["--resync", "2"]).await).await
+async fn world() -> Option<InUse<OperatorWithRegistry>> {
+    static WORLD: WhileUsed<OperatorWithRegistry> = WhileUsed::new();
+    WORLD.get(async || OperatorWithRegistry::start(&["--resync", "2"]).await).await
 }
 
-async fn push(world: &RegistryBed, name: &str, image: &TestImage) -> (String, String) {
+async fn push(world: &OperatorWithRegistry, name: &str, image: &TestImage) -> (String, String) {
     let digest = world.registry.push(&format!("providers/{name}"), "1", image).await.unwrap();
     (format!("{}/providers/{name}:1", world.registry.host()), digest)
 }
@@ -48,7 +48,7 @@ async fn init_containers(namespace: &Namespace<'_>) -> Vec<(String, String)> {
 #[tokio::test]
 async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("provider").await;
+    let namespace = world.operator.namespace("provider").await;
     let (image, first) = push(&world, "greeting", &ProviderImage::greeting("1").image()).await;
     namespace.secret("creds", json!({"token": "a-token"})).await;
     namespace.distribution("demo", with(&greet(&image))).await;
@@ -102,7 +102,7 @@ async fn a_provider_is_read_out_of_its_image_pinned_followed_and_removed() {
 #[tokio::test]
 async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("mistakes").await;
+    let namespace = world.operator.namespace("mistakes").await;
     let (good, _) = push(&world, "right", &ProviderImage::greeting("1").image()).await;
     let (bare, _) = push(&world, "bare", &TestImage::new()).await;
     let wheel = greeting("1");
@@ -171,7 +171,7 @@ async fn what_is_wrong_with_a_provider_is_said_before_a_pod_starts() {
 #[tokio::test]
 async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_meanwhile() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("away").await;
+    let namespace = world.operator.namespace("away").await;
     let image = |tag: &str| format!("{}/providers/away:{tag}", world.way.host());
     let pushed = ProviderImage::greeting("1").image();
     let digest = world.registry.push("providers/away", "1", &pushed).await.unwrap();
@@ -231,7 +231,7 @@ async fn a_provider_whose_registry_is_away_is_waited_for_and_a_server_runs_on_me
 #[tokio::test]
 async fn providers_are_merged_into_a_file_of_the_users_own() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("merged").await;
+    let namespace = world.operator.namespace("merged").await;
     let (image, _) = push(&world, "merged", &ProviderImage::greeting("1").image()).await;
     let own = "version: 2\ndistro_name: mine\napis: [tool_runtime]\nproviders:\n  tool_runtime:\n  \
                - {provider_id: greet, provider_type: inline::other, config: {}}\nstorage: {}\n";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
-use super::registry_bed::RegistryBed;
+use super::operator_with_registry::OperatorWithRegistry;
 use llsd_testbed::namespace::DISTRIBUTION;
 use llsd_testbed::namespace::{Namespace, condition};
 use llsd_testbed::registry::{configuration, labelled};
@@ -14,9 +14,9 @@ use llsd_testbed::story::{vllm, vllm_with_key};
 use llsd_testbed::test_operator::TestOperator;
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn world() -> Option<InUse<RegistryBed>> {
-    static WORLD: WhileUsed<RegistryBed> = WhileUsed::new();
-    WORLD.get(async || RegistryBed::start(&["--secret-refresh", "2"]).await).await
+async fn world() -> Option<InUse<OperatorWithRegistry>> {
+    static WORLD: WhileUsed<OperatorWithRegistry> = WhileUsed::new();
+    WORLD.get(async || OperatorWithRegistry::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// What is expected of the resource `demo` while an input of it is broken.
@@ -29,7 +29,7 @@ struct Trouble<'a> {
 
 /// Breaks an input of a running server, looks at what becomes of it, and mends the input again.
 async fn survives(
-    bed: &TestOperator,
+    operator: &TestOperator,
     namespace: &Namespace<'_>,
     trouble: Trouble<'_>,
     break_it: impl AsyncFnOnce(),
@@ -50,18 +50,18 @@ async fn survives(
     assert_eq!(condition(&broken, "Available")["status"], "True", "the server goes on");
     assert_eq!(broken["status"]["availableReplicas"], 1);
     namespace.until_event("demo", event, says).await;
-    rests(bed, namespace).await;
+    rests(operator, namespace).await;
     assert_eq!(namespace.running("demo").await, before, "the server is disturbed");
     mend_it().await;
     namespace.until_ready("demo").await;
 }
 
 /// The operator writes nothing here and asks little while an input stays broken.
-pub async fn rests(bed: &TestOperator, namespace: &Namespace<'_>) {
-    let audit = bed.cluster.audit();
-    let mark = namespace.quiet(&bed.user).await;
+pub async fn rests(operator: &TestOperator, namespace: &Namespace<'_>) {
+    let audit = operator.cluster.audit();
+    let mark = namespace.quiet(&operator.user).await;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    let requests = audit.requests_of(&bed.user).await.unwrap().since(mark);
+    let requests = audit.requests_of(&operator.user).await.unwrap().since(mark);
     let requests = requests.only(|request| request.namespace == namespace.name);
     let asked = requests.except_watches().by_verb_and_resource();
     assert!(requests.writes().is_empty(), "{asked:?}");
@@ -71,7 +71,7 @@ pub async fn rests(bed: &TestOperator, namespace: &Namespace<'_>) {
 #[tokio::test]
 async fn a_secret_that_is_deleted() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let data = json!({"token": "sk-some-key"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -89,14 +89,14 @@ async fn a_secret_that_is_deleted() {
     };
     let break_it = async || namespace.delete("Secret", "vllm-creds").await;
     let mend_it = async || namespace.secret("vllm-creds", data.clone()).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
     assert_eq!(namespace.running("demo").await, before, "the same key is no reason to restart");
 }
 
 #[tokio::test]
 async fn a_key_that_is_taken_out_of_its_secret() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let data = json!({"token": "sk-some-key", "other": "x"});
     namespace.secret("vllm-creds", data.clone()).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -109,7 +109,7 @@ async fn a_key_that_is_taken_out_of_its_secret() {
     };
     let break_it = async || namespace.patch("Secret", "vllm-creds", &without("token")).await;
     let mend_it = async || namespace.secret("vllm-creds", data.clone()).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
 }
 
 fn without(key: &str) -> Value {
@@ -120,7 +120,7 @@ fn without(key: &str) -> Value {
 #[tokio::test]
 async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let value = "86753098675309";
     namespace.secret("vllm-creds", json!({"token": "sk-some-key"})).await;
     namespace.distribution("demo", vllm_with_key()).await;
@@ -136,16 +136,16 @@ async fn a_secret_value_that_looks_like_a_number_is_shown_nowhere() {
             let all = json!(namespace.list(kind).await).to_string();
             assert!(!all.contains(value), "the value stands in a {kind}");
         }
-        assert!(!world.bed.operator.log().contains(value), "the value stands in the log");
+        assert!(!world.operator.process.log().contains(value), "the value stands in the log");
         namespace.secret("vllm-creds", json!({"token": "sk-another-key"})).await;
     };
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
 }
 
 #[tokio::test]
 async fn a_connection_string_that_is_none_is_shown_nowhere() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let good = json!({"url": "postgresql://llama:first-word@pg:5432/stack"});
     namespace.secret("pg-creds", good.clone()).await;
     let spec = json!({
@@ -168,10 +168,10 @@ async fn a_connection_string_that_is_none_is_shown_nowhere() {
             let all = json!(namespace.list(kind).await).to_string();
             assert!(!all.contains("-word"), "a password stands in a {kind}");
         }
-        assert!(!world.bed.operator.log().contains("-word"), "a password stands in the log");
+        assert!(!world.operator.process.log().contains("-word"), "a password stands in the log");
         namespace.secret("pg-creds", good.clone()).await;
     };
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
 }
 
 fn with_own_config() -> Value {
@@ -181,7 +181,7 @@ fn with_own_config() -> Value {
 #[tokio::test]
 async fn an_own_configuration_that_is_deleted() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -195,14 +195,14 @@ async fn an_own_configuration_that_is_deleted() {
     };
     let break_it = async || namespace.delete("ConfigMap", "my-config").await;
     let mend_it = async || namespace.config_map("my-config", data.clone()).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
     assert_eq!(namespace.running("demo").await, before, "the same file is no reason to restart");
 }
 
 #[tokio::test]
 async fn an_own_configuration_that_loses_its_file() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let data = json!({"config.yaml": "version: 2\n"});
     namespace.config_map("my-config", data.clone()).await;
     namespace.distribution("demo", with_own_config()).await;
@@ -215,13 +215,13 @@ async fn an_own_configuration_that_loses_its_file() {
     let break_it =
         async || namespace.patch("ConfigMap", "my-config", &without("config.yaml")).await;
     let mend_it = async || namespace.config_map("my-config", data.clone()).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
 }
 
 #[tokio::test]
 async fn certificate_authorities_that_are_deleted() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let made = rcgen::generate_simple_self_signed(["authority".to_owned()]).unwrap();
     let data = json!({"ca-bundle.crt": made.cert.pem()});
     namespace.config_map("roots", data.clone()).await;
@@ -236,13 +236,13 @@ async fn certificate_authorities_that_are_deleted() {
     };
     let break_it = async || namespace.delete("ConfigMap", "roots").await;
     let mend_it = async || namespace.config_map("roots", data.clone()).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
 }
 
 #[tokio::test]
 async fn a_change_of_the_resource_that_cannot_be_carried_out() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
@@ -257,14 +257,14 @@ async fn a_change_of_the_resource_that_cannot_be_carried_out() {
     let right = json!({"spec": {"resources": null}});
     let break_it = async || namespace.patch(DISTRIBUTION, "demo", &wrong).await;
     let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &right).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
     assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
 }
 
 #[tokio::test]
 async fn an_image_whose_configuration_has_an_unsupported_version() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     let newer = configuration().replacen("version: 2", "version: 3", 1);
     world.registry.push("versions/stack", "2", &labelled(configuration())).await.unwrap();
     world.registry.push("versions/stack", "3", &labelled(&newer)).await.unwrap();
@@ -284,7 +284,7 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
     let to = |tag: &str| json!({"spec": {"distribution": image(tag)}});
     let break_it = async || namespace.patch(DISTRIBUTION, "demo", &to("3")).await;
     let mend_it = async || namespace.patch(DISTRIBUTION, "demo", &to("2")).await;
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
     assert!(namespace.running("demo").await.is_the_server_of(&before), "it asks for the same");
 }
 
@@ -292,7 +292,7 @@ async fn an_image_whose_configuration_has_an_unsupported_version() {
 #[tokio::test]
 async fn a_registry_that_cannot_be_reached() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("failing").await;
+    let namespace = world.operator.namespace("failing").await;
     for tag in ["1", "2"] {
         world.registry.push("away/stack", tag, &labelled(configuration())).await.unwrap();
     }
@@ -315,7 +315,7 @@ async fn a_registry_that_cannot_be_reached() {
         namespace.patch(DISTRIBUTION, "demo", &elsewhere).await;
     };
     let mend_it = async || world.way.restore();
-    survives(&world.bed, &namespace, trouble, break_it, mend_it).await;
+    survives(&world.operator, &namespace, trouble, break_it, mend_it).await;
     let ready = namespace.until_ready("demo").await;
     let config = llsd_testbed::story::config(&namespace, &ready).await;
     assert!(config.to_string().contains("http://other:8000"), "the change is carried out");

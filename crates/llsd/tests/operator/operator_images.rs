@@ -11,7 +11,7 @@ use llsd_testbed::story::{config, container, entry, vllm};
 use llsd_testbed::test_operator::TestOperator;
 
 struct World {
-    bed: TestOperator,
+    operator: TestOperator,
     open: RegistryServer,
     /// Alice may read what is below `team-a`, Bob what is below `team-b`.
     guarded: RegistryServer,
@@ -29,12 +29,12 @@ fn bob() -> User {
 async fn world() -> Option<InUse<World>> {
     static WORLD: WhileUsed<World> = WhileUsed::new();
     let start = async || {
-        let bed = TestOperator::start(&["--resync", "2"]).await?;
+        let operator = TestOperator::start(&["--resync", "2"]).await?;
         let open = RegistryServer::builder().start().await.unwrap();
         let guarded = RegistryServer::builder().with_tokens(&[alice(), bob()]);
         let guarded = start_for_all(guarded).await;
-        bed.configure(json!({"registries": allowed(&[&open, &guarded])})).await;
-        Some(World { bed, open, guarded })
+        operator.configure(json!({"registries": allowed(&[&open, &guarded])})).await;
+        Some(World { operator, open, guarded })
     };
     WORLD.get(start).await
 }
@@ -60,7 +60,7 @@ async fn image_of(namespace: &Namespace<'_>, name: &str) -> String {
 #[tokio::test]
 async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("labels").await;
+    let namespace = world.operator.namespace("labels").await;
     let digest = world.open.push("stack/own", "1", &image_named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -80,7 +80,7 @@ async fn a_configuration_in_a_label_is_the_base_and_the_image_is_pinned() {
 #[tokio::test]
 async fn an_image_without_labels_is_refused_in_the_specified_words() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("unlabelled").await;
+    let namespace = world.operator.namespace("unlabelled").await;
     world.open.push("stack/bare", "1", &TestImage::new()).await.unwrap();
     let image = format!("{}/stack/bare:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -103,8 +103,8 @@ async fn an_image_without_labels_is_refused_in_the_specified_words() {
 #[tokio::test]
 async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
     let Some(world) = world().await else { return };
-    let of_alice = world.bed.namespace("alice").await;
-    let of_bob = world.bed.namespace("bob").await;
+    let of_alice = world.operator.namespace("alice").await;
+    let of_bob = world.operator.namespace("bob").await;
     for team in ["team-a", "team-b"] {
         world.guarded.push(&format!("{team}/stack"), "1", &image_named(team)).await.unwrap();
     }
@@ -130,13 +130,13 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
         let all = json!([namespace.list(DISTRIBUTION).await, namespace.list("Event").await]);
         assert!(!all.to_string().contains("s-w0rd"), "a password is told");
     }
-    assert!(!world.bed.operator.log().contains("s-w0rd"), "a password is logged");
+    assert!(!world.operator.process.log().contains("s-w0rd"), "a password is logged");
 }
 
 #[tokio::test]
 async fn the_pull_secrets_of_the_service_account_are_used() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("account").await;
+    let namespace = world.operator.namespace("account").await;
     world.guarded.push("team-a/account", "1", &image_named("team-a")).await.unwrap();
     namespace.apply(&pull_secret("registry", &world.guarded, &alice())).await;
     let account = json!({
@@ -155,7 +155,7 @@ async fn the_pull_secrets_of_the_service_account_are_used() {
 #[tokio::test]
 async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("own-account").await;
+    let namespace = world.operator.namespace("own-account").await;
     world.guarded.push("team-a/later", "1", &image_named("team-a")).await.unwrap();
     let spec = of_image(&format!("{}/team-a/later:1", world.guarded.host()));
     namespace.distribution("demo", spec).await;
@@ -170,7 +170,7 @@ async fn a_pull_secret_that_the_servers_own_account_is_given_is_used() {
 #[tokio::test]
 async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("moved").await;
+    let namespace = world.operator.namespace("moved").await;
     let first = world.open.push("stack/moving", "1", &image_named("first")).await.unwrap();
     let image = format!("{}/stack/moving:1", world.open.host());
     namespace.distribution("demo", of_image(&image)).await;
@@ -202,13 +202,13 @@ async fn a_tag_that_moved_is_told_and_applied_only_when_asked_for() {
 #[tokio::test]
 async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     let arguments = ["--resync", "2"];
-    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
+    let Some(mut operator) = TestOperator::start(&arguments).await else { return };
     let mut registry = RegistryServer::builder().start().await.unwrap();
-    bed.configure(json!({"registries": allowed(&[&registry])})).await;
+    operator.configure(json!({"registries": allowed(&[&registry])})).await;
     registry.push("stack/own", "1", &image_named("own")).await.unwrap();
     let image = format!("{}/stack/own:1", registry.host());
-    let name = bed.namespace("away").await.name;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let name = operator.namespace("away").await.name;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.distribution("generated", of_image(&image)).await;
     namespace.distribution("default", json!({"distribution": {"image": image}})).await;
     namespace.until_ready("generated").await;
@@ -217,17 +217,17 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
     let default = namespace.running("default").await;
 
     registry.stop();
-    bed.restart(&arguments);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    operator.restart(&arguments);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     // Some looks at both of them, so that they were looked at for certain.
-    let mark = namespace.quiet(&bed.user).await;
+    let mark = namespace.quiet(&operator.user).await;
     tokio::time::sleep(std::time::Duration::from_secs(6)).await;
     assert_eq!(namespace.running("generated").await, generated, "the server is disturbed");
     assert_eq!(namespace.running("default").await, default, "the server is disturbed");
     for name in ["generated", "default"] {
         namespace.until_ready(name).await;
     }
-    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark);
+    let requests = operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(mark);
     let writes = requests.writes().only(|request| request.namespace == namespace.name);
     assert!(writes.is_empty(), "{:?}", writes.by_verb_and_resource());
 }
@@ -235,7 +235,7 @@ async fn an_operator_that_starts_without_its_registry_leaves_servers_alone() {
 #[tokio::test]
 async fn image_overrides_of_the_operator_apply_change_and_go_again() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("overrides").await;
+    let namespace = world.operator.namespace("overrides").await;
     for tag in ["1", "2"] {
         world
             .open
@@ -264,22 +264,22 @@ async fn image_overrides_of_the_operator_apply_change_and_go_again() {
     namespace.distribution("demo", vllm()).await;
     let own = "docker.io/llamastack/distribution-starter";
     until_image(own, "Embedded").await;
-    world.bed.configure(overridden("1")).await;
+    world.operator.configure(overridden("1")).await;
     let ready = until_image(&image("1"), "Labels").await;
     assert_eq!(config(&namespace, &ready).await["distro_name"], "mirrored-1");
     assert_eq!(ready["status"]["distributionConfig"]["activeDistribution"], "starter");
     let available = &ready["status"]["distributionConfig"]["availableDistributions"];
     assert_eq!(available["starter"], image("1").as_str());
-    world.bed.configure(overridden("2")).await;
+    world.operator.configure(overridden("2")).await;
     until_image(&image("2"), "Labels").await;
-    world.bed.configure(json!({"registries": registries})).await;
+    world.operator.configure(json!({"registries": registries})).await;
     until_image(own, "Embedded").await;
 }
 
 #[tokio::test]
 async fn the_labels_of_an_external_providers_image_are_merged() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("external").await;
+    let namespace = world.operator.namespace("external").await;
     let provider = TestImage::new()
         .label("io.llamastack.provider.api", "inference")
         .label("io.llamastack.provider.type", "remote::acme")

@@ -6,8 +6,8 @@ use llsd_testbed::test_operator::TestOperator;
 
 #[tokio::test]
 async fn a_resource_becomes_ready_with_its_objects_and_then_nothing_is_written() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("settles").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("settles").await;
     namespace
         .distribution(
             "simple",

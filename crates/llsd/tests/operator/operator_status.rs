@@ -13,7 +13,7 @@ use llsd_testbed::stub_server::StubServer;
 use llsd_testbed::test_operator::TestOperator;
 
 struct World {
-    bed: TestOperator,
+    operator: TestOperator,
     /// Answers for the server of each namespace, below `/<namespace>`.
     server: StubServer,
 }
@@ -30,12 +30,12 @@ async fn world() -> Option<InUse<World>> {
         let server = StubServer::plain();
         let template = format!("http://{}/{{namespace}}", server.host());
         let arguments = ["--resync", "2", "--server-url-template", &template];
-        let bed = TestOperator::start(&arguments).await?;
-        bed.kubelet.decide(|pod| match &pod.metadata.namespace {
+        let operator = TestOperator::start(&arguments).await?;
+        operator.kubelet.decide(|pod| match &pod.metadata.namespace {
             Some(namespace) if namespace.starts_with("crash") => PodState::crash_loop(LAST_WORDS),
             _ => PodState::Ready,
         });
-        Some(World { bed, server })
+        Some(World { operator, server })
     };
     WORLD.get(start).await
 }
@@ -52,7 +52,7 @@ fn vllm_provider(health: &str, message: &str) -> Value {
 #[tokio::test]
 async fn tools_that_wait_see_when_a_resource_is_ready() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("waiting").await;
+    let namespace = world.operator.namespace("waiting").await;
     namespace.distribution("demo", vllm()).await;
     let wait = |more: &'static str| {
         let resource = "llsd/demo";
@@ -60,7 +60,7 @@ async fn tools_that_wait_see_when_a_resource_is_ready() {
     };
     let kubectl = async |args: [String; 6]| {
         let args = args.each_ref().map(String::as_str);
-        world.bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
+        world.operator.cluster.kubectl(&args, None).await.unwrap().expect_success();
     };
     kubectl(wait("--for=condition=Ready")).await;
     kubectl(wait("--for=jsonpath={.status.phase}=Ready")).await;
@@ -83,7 +83,7 @@ async fn every_field_says_what_runs() {
     let Some(world) = world().await else {
         return;
     };
-    let namespace = world.bed.namespace("fields").await;
+    let namespace = world.operator.namespace("fields").await;
     world.server.healthy(&format!("/{}", namespace.name), &json!([]));
     let mut spec = vllm();
     spec["resources"] = json!({"models": ["llama"]});
@@ -121,14 +121,14 @@ async fn every_field_says_what_runs() {
     assert_eq!(status["distributionConfig"]["activeDistribution"], "starter");
     assert_eq!(status["version"]["operatorVersion"], env!("CARGO_PKG_VERSION"));
     let shown = ["get", "llsd", "-n", &namespace.name, "demo", "--no-headers"];
-    let shown = world.bed.cluster.kubectl(&shown, None).await.unwrap().expect_success();
+    let shown = world.operator.cluster.kubectl(&shown, None).await.unwrap().expect_success();
     assert!(shown.contains("Ready"), "{shown}");
 }
 
 #[tokio::test]
 async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("asked").await;
+    let namespace = world.operator.namespace("asked").await;
     let below = format!("/{}", namespace.name);
     world.server.healthy(&below, &json!([vllm_provider("OK", "")]));
     namespace.secret("vllm-creds", json!({"token": "sk-shown-in-clear"})).await;
@@ -159,25 +159,25 @@ async fn the_running_server_is_asked_and_its_secrets_are_left_there() {
         let all = json!(namespace.list(kind).await).to_string();
         assert!(!all.contains("sk-shown-in-clear"), "the key stands in a {kind}");
     }
-    assert!(!world.bed.operator.log().contains("sk-shown-in-clear"));
+    assert!(!world.operator.process.log().contains("sk-shown-in-clear"));
 }
 
 #[tokio::test]
 async fn a_status_rests_while_nothing_changes() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("resting").await;
+    let namespace = world.operator.namespace("resting").await;
     let providers = json!([vllm_provider("OK", "")]);
     world.server.healthy(&format!("/{}", namespace.name), &providers);
     namespace.distribution("demo", vllm()).await;
     namespace.until_condition("demo", "HealthCheck", "True", "HealthCheckPassed").await;
     namespace.until_ready("demo").await;
-    let audit = world.bed.cluster.audit();
-    let mark = namespace.quiet(&world.bed.user).await;
+    let audit = world.operator.cluster.audit();
+    let mark = namespace.quiet(&world.operator.user).await;
     let ready = namespace.get(DISTRIBUTION, "demo").await.unwrap();
     tokio::time::sleep(Duration::from_secs(20)).await;
     let later = namespace.get(DISTRIBUTION, "demo").await.unwrap();
     assert_eq!(later["metadata"]["resourceVersion"], ready["metadata"]["resourceVersion"]);
-    let requests = audit.requests_of(&world.bed.user).await.unwrap().since(mark);
+    let requests = audit.requests_of(&world.operator.user).await.unwrap().since(mark);
     let here = requests.only(|request| request.namespace == namespace.name);
     assert!(here.writes().is_empty(), "{:?}", here.by_verb_and_resource());
 }
@@ -185,7 +185,7 @@ async fn a_status_rests_while_nothing_changes() {
 #[tokio::test]
 async fn the_last_words_of_a_crashing_server_are_told() {
     let Some(world) = world().await else { return };
-    let namespace = world.bed.namespace("crash").await;
+    let namespace = world.operator.namespace("crash").await;
     namespace.distribution("demo", vllm()).await;
     let failing =
         namespace.until_condition("demo", "DeploymentReady", "False", "DeploymentFailed").await;
@@ -208,14 +208,14 @@ async fn a_resource_that_goes_says_so() {
     let Some(world) = world().await else {
         return;
     };
-    let namespace = world.bed.namespace("going").await;
+    let namespace = world.operator.namespace("going").await;
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
     let held = json!({"metadata": {"finalizers": ["example.com/hold"]}});
     namespace.patch("Deployment", "demo", &held).await;
     let args =
         ["delete", "llsd/demo", "-n", &namespace.name, "--cascade=foreground", "--wait=false"];
-    world.bed.cluster.kubectl(&args, None).await.unwrap().expect_success();
+    world.operator.cluster.kubectl(&args, None).await.unwrap().expect_success();
     let going = namespace
         .until(DISTRIBUTION, "demo", "is Terminating", |object| {
             object["status"]["phase"] == "Terminating"
@@ -239,9 +239,9 @@ async fn over_tls_the_certificate_of_the_secret_is_trusted_and_no_other() {
     let server = StubServer::with_tls(&served.cert.pem(), &served.signing_key.serialize_pem());
     let template = format!("https://{}", server.host());
     let arguments = ["--resync", "2", "--server-url-template", &template];
-    let Some(bed) = TestOperator::start(&arguments).await else { return };
+    let Some(operator) = TestOperator::start(&arguments).await else { return };
     server.healthy("", &json!([vllm_provider("OK", "")]));
-    let namespace = bed.namespace("tls").await;
+    let namespace = operator.namespace("tls").await;
     let key = served.signing_key.serialize_pem();
     let pair = |certificate: String| json!({"tls.crt": certificate, "tls.key": key});
     let mut spec = vllm();

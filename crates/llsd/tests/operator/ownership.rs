@@ -92,14 +92,14 @@ async fn name_for_this_content(
 }
 
 /// One resource, with one of its objects taken by somebody else.
-async fn is_left_alone(bed: &TestOperator, namespace: &Namespace<'_>, index: usize) {
+async fn is_left_alone(operator: &TestOperator, namespace: &Namespace<'_>, index: usize) {
     let (kind, suffix) = &OBJECTS[index];
     let resource = format!("{}-in-the-way", kind.to_lowercase());
     let mut name = format!("{resource}{suffix}");
     if name.ends_with('-') {
         name = name_for_this_content(namespace, &resource, kind, &name).await;
     }
-    let mark = bed.cluster.audit().mark().await.unwrap();
+    let mark = operator.cluster.audit().mark().await.unwrap();
     let parameters = PostParams { field_manager: Some("somebody".into()), ..Default::default() };
     let object = serde_json::from_value(theirs(kind, &name)).unwrap();
     let created = namespace.api(kind).create(&parameters, &object).await.unwrap();
@@ -119,7 +119,7 @@ async fn is_left_alone(bed: &TestOperator, namespace: &Namespace<'_>, index: usi
         let applied = namespace.find(later, &format!("{resource}{suffix}")).await;
         assert_eq!(applied.is_some(), index > deployment, "{kind} is in the way of {later}");
     }
-    let requests = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(mark);
+    let requests = operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(mark);
     let writes = requests.writes().only(|request| {
         request.namespace == namespace.name && request.name == name && request.code < 300
     });
@@ -135,16 +135,16 @@ async fn is_left_alone(bed: &TestOperator, namespace: &Namespace<'_>, index: usi
 
 #[tokio::test]
 async fn an_object_of_somebody_else_is_left_alone_and_named_until_it_is_gone() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("somebody").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("somebody").await;
     prepare(&namespace).await;
-    join_all((0..OBJECTS.len()).map(|index| is_left_alone(bed, &namespace, index))).await;
+    join_all((0..OBJECTS.len()).map(|index| is_left_alone(operator, &namespace, index))).await;
 }
 
 #[tokio::test]
 async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelled_so() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("controlled").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("controlled").await;
     let owner = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"},
     });
@@ -170,8 +170,8 @@ async fn an_object_that_another_controller_owns_is_not_ours_though_it_is_labelle
 
 #[tokio::test]
 async fn a_resource_that_is_deleted_and_made_again_at_once_becomes_ready() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("again").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("again").await;
     prepare(&namespace).await;
     namespace.distribution("llama", spec()).await;
     let first = namespace.until_ready("llama").await;

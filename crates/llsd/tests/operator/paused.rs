@@ -21,8 +21,8 @@ async fn pause(namespace: &Namespace<'_>, value: Value) {
 
 #[tokio::test]
 async fn a_paused_resource_is_left_alone_and_says_so_until_it_goes_on() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("paused").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("paused").await;
     namespace.distribution("demo", spec("one")).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
@@ -38,7 +38,7 @@ async fn a_paused_resource_is_left_alone_and_says_so_until_it_goes_on() {
     assert!(condition(&waits, "Paused")["message"].as_str().unwrap().contains("waits"), "{waits}");
     namespace.delete("Service", "demo-service").await;
     namespace.until_condition("demo", "ServiceReady", "False", "ServiceFailed").await;
-    namespace.quiet(&bed.user).await;
+    namespace.quiet(&operator.user).await;
     assert_eq!(namespace.running("demo").await, before);
     assert!(namespace.get("Service", "demo-service").await.is_none());
 

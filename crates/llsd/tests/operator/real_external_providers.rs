@@ -23,7 +23,7 @@ use llsd_testbed::operator::executable;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
-/// Each pod and each judgement reads a lot of Python, on a machine that may be busy.
+/// Each pod and each preflight reads a lot of Python, on a machine that may be busy.
 const PATIENCE: Duration = Duration::from_mins(6);
 
 /// What stands for the images of providers, by name without tag and digest.

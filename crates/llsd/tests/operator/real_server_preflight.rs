@@ -13,7 +13,7 @@ use llsd_testbed::namespace::condition;
 
 const BASE: &str = include_str!("../servers/pod/bases/0.5-to-0.7.yaml");
 const BASE_OF_OGX: &str = include_str!("../servers/pod/bases/ogx.yaml");
-/// Each judgement reads a lot of Python, on a machine that may be busy.
+/// Each preflight reads a lot of Python, on a machine that may be busy.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// A secret that nobody may see.
 const KEY: &str = "sk-never-shown";
@@ -63,7 +63,7 @@ async fn what_ogx_refuses_never_reaches_the_running_one() {
     refused_by(Release::OGX_1_5_0, BASE_OF_OGX).await;
 }
 
-/// With two replicas of the operator, whose leader ends while the first judgement runs.
+/// With two replicas of the operator, whose leader ends while the first preflight runs.
 async fn refused_by(release: Release, base: &str) {
     let labels = [("io.llamastack.config.base64", BASE64_STANDARD.encode(base))];
     let Some(site) = RealSite::start_or_skip(release, labels).await else { return };
@@ -71,7 +71,7 @@ async fn refused_by(release: Release, base: &str) {
     let mut leader = site.operator(&[]);
     let namespace = site.namespace("preflight").await;
     namespace.secret("creds", json!({"token": KEY})).await;
-    // A provider that nobody knows and an API of another era, which are told at once; and one whose
+    // A provider that nobody knows and an API of another release, which are told at once; and one whose
     // package the image lacks.
     let broken = file_with(
         base,
@@ -115,13 +115,13 @@ async fn refused_by(release: Release, base: &str) {
             leader.kill();
         }
         let refused = until(&namespace, kubelet, PATIENCE, async |now| {
-            let judged = condition(now, "Preflight");
-            judged["status"] != "Unknown" && judged["observedGeneration"] == generation
+            let checked = condition(now, "Preflight");
+            checked["status"] != "Unknown" && checked["observedGeneration"] == generation
         })
         .await;
-        let judged = condition(&refused, "Preflight");
-        let message = judged["message"].as_str().unwrap();
-        assert_eq!(judged["reason"], "PreflightFailed", "{field}: {message}");
+        let checked = condition(&refused, "Preflight");
+        let message = checked["message"].as_str().unwrap();
+        assert_eq!(checked["reason"], "PreflightFailed", "{field}: {message}");
         assert!(message.contains(&release.to_string()), "{message}");
         assert!(message.contains(&format!("{field}: ")), "{message}");
         assert!(words.iter().all(|words| message.contains(words)), "{message}");

@@ -11,8 +11,8 @@ for name in z.namelist(): print('== ' + name); print(z.read(name).decode())";
 
 #[tokio::test]
 async fn a_report_has_the_objects_and_no_value_of_a_secret() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("report").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("report").await;
     let keys = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"},
         "stringData": {"vllm": "sk-hidden-key", "dsn": "postgresql://u:hidden-password@db:5432/llama"},

@@ -17,9 +17,9 @@ use llsd_testbed::test_operator::TestOperator;
 const SECRET_HASH: &str = "llamastack.io/secret-hash";
 
 /// A cluster whose operator reads Secrets again every other second.
-async fn bed() -> Option<InUse<TestOperator>> {
-    static BED: WhileUsed<TestOperator> = WhileUsed::new();
-    BED.get(async || TestOperator::start(&["--secret-refresh", "2"]).await).await
+async fn operator() -> Option<InUse<TestOperator>> {
+    static OPERATOR: WhileUsed<TestOperator> = WhileUsed::new();
+    OPERATOR.get(async || TestOperator::start(&["--secret-refresh", "2"]).await).await
 }
 
 /// Waits until the pods of a resource are all others than before, for another template.
@@ -39,8 +39,8 @@ fn hash(running: &Running) -> Value {
 
 #[tokio::test]
 async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_nothing() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("changes").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("changes").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first", "other": "x"})).await;
     for name in ["one", "two"] {
         namespace.distribution(name, vllm_with_key()).await;
@@ -70,8 +70,8 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
 /// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.
 #[tokio::test]
 async fn whoever_notices_that_a_secret_changed_tells_the_others() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("shared").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("shared").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     for name in ["one", "two"] {
         namespace.distribution(name, vllm_with_key()).await;
@@ -90,8 +90,8 @@ async fn whoever_notices_that_a_secret_changed_tells_the_others() {
 
 #[tokio::test]
 async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_nothing() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("changes").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("changes").await;
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\n"})).await;
     let spec = json!({
         "distribution": {"name": "starter"}, "overrideConfig": {"configMapName": "my-config"},
@@ -117,7 +117,7 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
     namespace.config_map("my-config", json!({"config.yaml": "version: 2\napis: []\n"})).await;
     let now = until_rolled(&namespace, "demo", &before).await;
     assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
-    // What a pod of before would start with again is still what was judged.
+    // What a pod of before would start with again is still what was checked.
     let copy = namespace.get("ConfigMap", &mounted(&before)).await.unwrap();
     assert_eq!(copy["data"], json!({"config.yaml": "version: 2\n"}));
     // The configuration may name other files of the ConfigMap.
@@ -131,8 +131,8 @@ async fn a_changed_own_configuration_rolls_the_pods_at_once_and_a_label_rolls_no
 /// What becomes a variable is read when a pod starts, like everything else of a Secret.
 #[tokio::test]
 async fn what_variables_of_the_users_own_refer_to_rolls_the_pods_by_its_content() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("changes").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("changes").await;
     namespace.secret("creds", json!({"token": "sk-first", "other": "x"})).await;
     namespace.config_map("settings", json!({"LEVEL": "info"})).await;
     let spec = json!({
@@ -169,8 +169,8 @@ async fn what_variables_of_the_users_own_refer_to_rolls_the_pods_by_its_content(
 /// The password of a database stands in a Secret of the operator's own as well.
 #[tokio::test]
 async fn a_changed_connection_string_reaches_the_servers_own_secret() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("changes").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("changes").await;
     namespace.secret("pg", json!({"url": "postgresql://llama:one@pg:5432/stack"})).await;
     let spec = json!({
         "distribution": {"name": "starter"},
@@ -187,16 +187,17 @@ async fn a_changed_connection_string_reaches_the_servers_own_secret() {
 
 #[tokio::test]
 async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
-    bed.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
-    let client = bed.cluster.client_for(&bed.user, &[]);
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    operator.operator_namespace().apply_file("deploy/secret-watch.yaml").await;
+    let client = operator.cluster.client_for(&operator.user, &[]);
     eventually("the role of the watch is at work", async || {
         may(&client, "watch", ("", "secrets"), "", "").await
     })
     .await;
-    bed.operator.stop();
-    bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &["--watch-secrets"]);
-    let namespace = bed.namespace("watched").await;
+    operator.process.stop();
+    operator.process =
+        Operator::start(&operator.cluster, &operator.user, names::NAMESPACE, &["--watch-secrets"]);
+    let namespace = operator.namespace("watched").await;
     namespace.distribution("demo", vllm_with_key()).await;
     namespace.until_condition("demo", "SecretsResolved", "False", "SecretNotFound").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
@@ -212,19 +213,19 @@ async fn with_the_opt_in_watch_a_changed_secret_rolls_the_pods_at_once() {
 #[tokio::test]
 async fn a_secret_that_could_not_be_read_for_a_while_is_read_again() {
     let arguments = ["--leader-elect=false", "--secret-refresh", "1"];
-    let Some(mut bed) = TestOperator::start(&arguments).await else { return };
-    let namespace = bed.namespace("away").await;
+    let Some(mut operator) = TestOperator::start(&arguments).await else { return };
+    let namespace = operator.namespace("away").await;
     namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
     namespace.distribution("demo", vllm_with_key()).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
     let name = namespace.name;
-    bed.cluster.stop_api_server();
+    operator.cluster.stop_api_server();
     let said = "a Secret cannot be read";
-    eventually(said, async || bed.operator.log().contains(said)).await;
-    bed.cluster.restart_api_server().await.unwrap();
+    eventually(said, async || operator.process.log().contains(said)).await;
+    operator.cluster.restart_api_server().await.unwrap();
 
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    let namespace = Namespace { cluster: &operator.cluster, name };
     assert!(namespace.running("demo").await.is_the_server_of(&before));
     namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
     let rolls = |deployment: &Value| deployment["spec"]["template"] != before.template;

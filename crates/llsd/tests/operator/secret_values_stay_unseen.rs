@@ -69,8 +69,8 @@ async fn assert_objects_are_clean(namespace: &Namespace<'_>) {
 
 #[tokio::test]
 async fn the_value_of_no_secret_is_shown_in_logs_status_events_or_objects() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("unseen").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("unseen").await;
     let values: serde_json::Map<String, Value> =
         VALUES.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
     let secret = json!({
@@ -106,5 +106,5 @@ async fn the_value_of_no_secret_is_shown_in_logs_status_events_or_objects() {
         namespace.until("LlamaStackDistribution", name, "has a status", told).await;
     }
     assert_objects_are_clean(&namespace).await;
-    assert_unseen(&bed.operator.log(), "the log");
+    assert_unseen(&operator.process.log(), "the log");
 }

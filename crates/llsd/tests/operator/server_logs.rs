@@ -91,8 +91,8 @@ async fn pod(namespace: &Namespace<'_>, name: &str) {
 
 #[tokio::test]
 async fn the_logs_of_all_pods_of_a_server_are_printed_and_that_of_the_newest_is_followed() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("logs").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("logs").await;
     let goes_on = Arc::new(Notify::new());
     let port = kubelet(Arc::clone(&goes_on)).await;
     let node = json!({

@@ -14,12 +14,12 @@ use super::failing_inputs::rests;
 /// The operator says so and serves the others.
 #[tokio::test]
 async fn a_resource_that_cannot_be_read_beside_good_ones() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
-    bed.operator.stop();
-    let name = bed.namespace("unreadable").await.name;
-    store_unreadable(&bed, &name).await;
-    bed.operator = Operator::start(&bed.cluster, &bed.user, names::NAMESPACE, &[]);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    operator.process.stop();
+    let name = operator.namespace("unreadable").await.name;
+    store_unreadable(&operator, &name).await;
+    operator.process = Operator::start(&operator.cluster, &operator.user, names::NAMESPACE, &[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     let stopped = namespace
         .until_condition("number", "ConfigGenerated", "False", "ConfigGenerationFailed")
         .await;
@@ -28,16 +28,17 @@ async fn a_resource_that_cannot_be_read_beside_good_ones() {
     assert!(said.starts_with("spec.providers.inference: "), "{said}");
     // This one may not even be given a status.
     namespace.until_event("text", "ConfigGenerationFailed", "spec: ").await;
-    rests(&bed, &namespace).await;
+    rests(&operator, &namespace).await;
     assert!(namespace.list("Deployment").await.is_empty());
     namespace.distribution("demo", vllm()).await;
     namespace.until_ready("demo").await;
 }
 
 /// Stores resources that the schema does not allow, which is at work again afterwards.
-async fn store_unreadable(bed: &TestOperator, namespace: &str) {
-    let kubectl =
-        async |args: &[&str], input: Option<&str>| bed.cluster.kubectl(args, input).await.unwrap();
+async fn store_unreadable(operator: &TestOperator, namespace: &str) {
+    let kubectl = async |args: &[&str], input: Option<&str>| {
+        operator.cluster.kubectl(args, input).await.unwrap()
+    };
     let crd = "crd/llamastackdistributions.llamastack.io";
     // For its number of pods the API server looks into every spec, whatever its schema.
     let patch = json!([{
@@ -68,7 +69,7 @@ async fn store_unreadable(bed: &TestOperator, namespace: &str) {
         .await;
     }
     for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
-        bed.operator_namespace().apply_file(file).await;
+        operator.operator_namespace().apply_file(file).await;
     }
     let again = json!({"spec": "just another text"}).to_string();
     eventually("the schema is at work again", async || {

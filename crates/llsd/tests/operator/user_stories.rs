@@ -10,7 +10,7 @@ use llsd_testbed::story::{config, container, entry, percent_decoded, vllm, vllm_
 use llsd_testbed::test_operator::TestOperator;
 
 pub struct World {
-    bed: TestOperator,
+    operator: TestOperator,
     pub registry: RegistryServer,
 }
 
@@ -18,11 +18,13 @@ pub struct World {
 pub async fn world() -> Option<InUse<World>> {
     static WORLD: WhileUsed<World> = WhileUsed::new();
     let start = async || {
-        let bed = TestOperator::start(&[]).await?;
+        let operator = TestOperator::start(&[]).await?;
         let registry = RegistryServer::builder().start().await.unwrap();
         let registries = allowed(&[&registry]);
-        bed.configure(json!({"ingressDomain": "apps.example.com", "registries": registries})).await;
-        Some(World { bed, registry })
+        operator
+            .configure(json!({"ingressDomain": "apps.example.com", "registries": registries}))
+            .await;
+        Some(World { operator, registry })
     };
     WORLD.get(start).await
 }
@@ -30,7 +32,7 @@ pub async fn world() -> Option<InUse<World>> {
 impl World {
     /// One of its own for each test, named after its requirement.
     pub async fn namespace(&self) -> Namespace<'_> {
-        self.bed.namespace(&test_name()[..5].replace('_', "-")).await
+        self.operator.namespace(&test_name()[..5].replace('_', "-")).await
     }
 }
 

@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
     }
 
     /// Gives each Job a pod in which the image took the change.
-    async fn judge(&self) {
+    async fn end_preflight(&self) {
         let jobs = self.namespace.get(JOBS, "jobs").await.unwrap();
         for job in jobs["items"].as_array().unwrap() {
             let name = job["metadata"]["name"].as_str().unwrap();
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
 
     /// Gives the Deployment pods that are ready; whether it had them already.
     async fn serve(&self) -> bool {
-        self.judge().await;
+        self.end_preflight().await;
         let deployment = format!("deployments/{NAME}");
         let found = self.namespace.get(DEPLOYMENTS, &deployment).await.unwrap_or_default();
         let generation = &found["metadata"]["generation"];

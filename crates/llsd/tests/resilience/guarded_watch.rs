@@ -9,18 +9,18 @@ use llsd_testbed::cluster::{NAMESPACE, create_when_served, resource};
 use llsd_testbed::namespace::Namespace;
 use llsd_testbed::test_operator::TestOperator;
 
-async fn becomes_ready(bed: &TestOperator, name: &str) {
-    let namespace = Namespace { cluster: &bed.cluster, name: NAMESPACE.to_owned() };
+async fn becomes_ready(operator: &TestOperator, name: &str) {
+    let namespace = Namespace { cluster: &operator.cluster, name: NAMESPACE.to_owned() };
     namespace.distribution(name, json!({"distribution": {"name": "starter"}})).await;
     namespace.until_ready(name).await;
 }
 
 /// Asked with kubectl, as clients of ours may not read the object at all.
-async fn is_told(bed: &TestOperator, name: &str, words: &str) {
+async fn is_told(operator: &TestOperator, name: &str, words: &str) {
     let path = "jsonpath={.status.conditions[?(@.type==\"ConfigGenerated\")].message}";
     eventually(&format!("the status says: {words}"), async || {
         let args = ["get", "llsd", name, "-n", NAMESPACE, "-o", path];
-        bed.cluster.kubectl(&args, None).await.unwrap().stdout.contains(words)
+        operator.cluster.kubectl(&args, None).await.unwrap().stdout.contains(words)
     })
     .await;
 }
@@ -30,23 +30,23 @@ async fn one_malformed_object_does_not_stop_the_watch_of_the_others() {
     let builder = ControlPlane::builder().with_controller_manager();
     let Some(cluster) = builder.start_or_skip().await else { return };
     store_malformed(&cluster).await;
-    let bed = TestOperator::within(cluster, &[]).await;
-    becomes_ready(&bed, "good").await;
-    is_told(&bed, "bad", "spec.networking.port").await;
+    let operator = TestOperator::within(cluster, &[]).await;
+    becomes_ready(&operator, "good").await;
+    is_told(&operator, "bad", "spec.networking.port").await;
 }
 
 /// Whoever may write resources could otherwise stop the work for everybody else: what reads JSON
 /// gives up at some depth, and with it on the whole list or watch.
 #[tokio::test]
 async fn one_object_that_is_nested_too_deeply_does_not_stop_the_operator() {
-    let Some(mut bed) = TestOperator::start(&[]).await else { return };
-    becomes_ready(&bed, "before").await;
-    store_deep(&bed.cluster, 5_000).await;
-    becomes_ready(&bed, "watched").await;
-    is_told(&bed, "deep", "spec: is nested more than 100 levels deep").await;
+    let Some(mut operator) = TestOperator::start(&[]).await else { return };
+    becomes_ready(&operator, "before").await;
+    store_deep(&operator.cluster, 5_000).await;
+    becomes_ready(&operator, "watched").await;
+    is_told(&operator, "deep", "spec: is nested more than 100 levels deep").await;
 
-    bed.restart(&[]);
-    becomes_ready(&bed, "listed").await;
+    operator.restart(&[]);
+    becomes_ready(&operator, "listed").await;
 }
 
 /// An object that the real schema would refuse, stored while the CRD had none.

@@ -20,7 +20,7 @@ static CLUSTER: SharedControlPlane = SharedControlPlane::new(ControlPlane::build
 const SOON: Duration = Duration::from_secs(10);
 
 /// The shared control plane, a namespace in it and a client.
-async fn bed() -> Option<(&'static ControlPlane, String, kube::Client)> {
+async fn setup() -> Option<(&'static ControlPlane, String, kube::Client)> {
     let cluster = CLUSTER.get_or_skip().await?;
     let namespace = cluster.namespace("election").await.unwrap();
     Some((cluster, namespace, cluster.client()))
@@ -41,7 +41,7 @@ async fn informed_follower(cluster: &ControlPlane, namespace: &str) -> Candidate
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_replicas_one_leads_and_the_lease_says_so() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let leader = cluster.client_for("leader", &["system:masters"]);
     let mut first = Candidate::start(leader, hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
@@ -70,7 +70,7 @@ async fn of_two_replicas_one_leads_and_the_lease_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_vanishes_is_replaced_within_twenty_seconds() {
-    let Some((_, namespace, client)) = bed().await else { return };
+    let Some((_, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), ElectionSettings::new(&*namespace));
     first.acquired_within(SOON).await;
     let mut second = Candidate::start(client.clone(), ElectionSettings::new(&*namespace));
@@ -93,7 +93,7 @@ async fn a_leader_that_vanishes_is_replaced_within_twenty_seconds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_stops_hands_over_at_once() {
-    let Some((_, namespace, client)) = bed().await else { return };
+    let Some((_, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     first.stop().await;
@@ -114,7 +114,7 @@ async fn a_leader_that_stops_hands_over_at_once() {
 
 #[tokio::test]
 async fn work_that_takes_all_the_time_there_is_does_not_cost_the_lease() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let settings = hasty(&namespace, "busy");
     let long = 2 * settings.lease_duration;
     let connect = || {
@@ -136,7 +136,7 @@ async fn work_that_takes_all_the_time_there_is_does_not_cost_the_lease() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_follower_that_stops_leaves_the_lease_alone() {
-    let Some((_, namespace, client)) = bed().await else { return };
+    let Some((_, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let mut second = Candidate::start(client.clone(), hasty(&namespace, "second"));
@@ -182,7 +182,7 @@ async fn a_killed_api_server_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_leader_that_is_cut_off_stops_before_another_begins() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let mut config = cluster.config_for("cut-off", &["system:masters"]);
     let link = Link::before(&mut config).await;
     let over_the_link = kube::Client::try_from(config).unwrap();
@@ -212,7 +212,7 @@ async fn a_leader_that_is_cut_off_stops_before_another_begins() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_freeze_changes_nothing() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let mut config = cluster.config_for("slow", &["system:masters"]);
     let link = Link::before(&mut config).await;
     let settings = ElectionSettings::new(&*namespace);
@@ -234,7 +234,7 @@ async fn a_short_freeze_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_lease_is_written_anew_by_its_leader() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let second = informed_follower(cluster, &namespace).await;
@@ -248,7 +248,7 @@ async fn a_deleted_lease_is_written_anew_by_its_leader() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_lease_whose_leader_is_gone_is_taken_when_it_would_have_run_out() {
-    let Some((cluster, namespace, client)) = bed().await else { return };
+    let Some((cluster, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let mut second = informed_follower(cluster, &namespace).await;
@@ -261,7 +261,7 @@ async fn a_deleted_lease_whose_leader_is_gone_is_taken_when_it_would_have_run_ou
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lease_that_lacks_fields_is_read_as_far_as_it_goes() {
-    let Some((cluster, _, client)) = bed().await else { return };
+    let Some((cluster, _, client)) = setup().await else { return };
     for (spec, must_wait) in [
         (json!(null), false),
         (json!({}), false),
@@ -285,7 +285,7 @@ async fn a_lease_that_lacks_fields_is_read_as_far_as_it_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_finds_another_in_the_lease_leads_no_more() {
-    let Some((_, namespace, client)) = bed().await else { return };
+    let Some((_, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);
@@ -298,7 +298,7 @@ async fn who_finds_another_in_the_lease_leads_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_label_on_the_lease_disturbs_nobody() {
-    let Some((_, namespace, client)) = bed().await else { return };
+    let Some((_, namespace, client)) = setup().await else { return };
     let mut first = Candidate::start(client.clone(), hasty(&namespace, "first"));
     first.acquired_within(SOON).await;
     let leases: Api<Lease> = Api::namespaced(client.clone(), &namespace);

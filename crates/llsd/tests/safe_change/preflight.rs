@@ -1,4 +1,4 @@
-//! A change of a running server is judged by its own image before a pod is replaced; the words of the image
+//! A change of a running server is checked by its own image before a pod is replaced; the words of the image
 //! are those of a test here; a real server speaks in `operator`.
 
 use std::time::Duration;
@@ -21,16 +21,18 @@ fn spec(endpoint: &str) -> Value {
     })
 }
 
-fn is_judge(pod: &Pod) -> bool {
+fn is_preflight(pod: &Pod) -> bool {
     let labels = pod.metadata.labels.iter().flatten();
     labels
         .into_iter()
         .any(|(label, value)| label == "app.kubernetes.io/component" && value == "preflight")
 }
 
-/// Lets pods that judge end up so, and all others become ready.
-fn judge(bed: &TestOperator, state: PodState) {
-    bed.kubelet.decide(move |pod| if is_judge(pod) { state.clone() } else { PodState::Ready });
+/// Gives the pods of preflights this state, and lets all others become ready.
+fn set_preflight(operator: &TestOperator, state: PodState) {
+    operator
+        .kubelet
+        .decide(move |pod| if is_preflight(pod) { state.clone() } else { PodState::Ready });
 }
 
 async fn template(namespace: &Namespace<'_>) -> Value {
@@ -51,36 +53,36 @@ async fn place(namespace: &Namespace<'_>, endpoint: &str) -> String {
 
 fn refusal(path: &str) -> PodState {
     let problem = json!({"kind": "schema", "path": path, "message": "Input should be a valid URL"});
-    let verdict = json!({
+    let result = json!({
         "verdict": "refused", "server": "llama-stack 0.7.3", "problems": [problem], "more": 2,
     });
-    PodState::Ended { message: verdict.to_string() }
+    PodState::Ended { message: result.to_string() }
 }
 
 #[tokio::test]
 async fn what_the_image_refuses_never_reaches_the_running_server() {
-    let Some(mut bed) = TestOperator::start(&DEADLINE).await else { return };
-    judge(&bed, PodState::Pending);
-    let name = bed.namespace("preflight").await.name;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let Some(mut operator) = TestOperator::start(&DEADLINE).await else { return };
+    set_preflight(&operator, PodState::Pending);
+    let name = operator.namespace("preflight").await.name;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.distribution("llama", spec("http://first:8000")).await;
     namespace.until_ready("llama").await;
     assert!(namespace.list("Job").await.is_empty(), "a first rollout has nothing to protect");
     let before = template(&namespace).await;
 
     namespace.distribution("llama", spec("http://second:8000")).await;
-    let judged =
+    let checked =
         namespace.until_condition("llama", "Preflight", "Unknown", "PreflightRunning").await;
-    assert_eq!(condition(&judged, "Ready")["reason"], "PreflightRunning", "{judged}");
-    assert_eq!(condition(&judged, "Available")["status"], "True", "{judged}");
+    assert_eq!(condition(&checked, "Ready")["reason"], "PreflightRunning", "{checked}");
+    assert_eq!(condition(&checked, "Available")["status"], "True", "{checked}");
     assert_eq!(template(&namespace).await, before);
     let path = place(&namespace, "http://second:8000").await;
 
     // The operator ends in the middle, and the image speaks meanwhile.
-    bed.operator.kill();
-    judge(&bed, refusal(&path));
-    bed.restart(&DEADLINE);
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    operator.process.kill();
+    set_preflight(&operator, refusal(&path));
+    operator.restart(&DEADLINE);
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     let refused = namespace.until_condition("llama", "Stalled", "True", "PreflightFailed").await;
     let message = condition(&refused, "Preflight")["message"].as_str().unwrap();
     let words = "spec.providers.inference[0].endpoint: Input should be a valid URL";
@@ -94,18 +96,18 @@ async fn what_the_image_refuses_never_reaches_the_running_server() {
     namespace.until_gone("Job", &job).await;
 
     // Nobody is asked again, and nothing is asked of the API server at rest.
-    let audit = bed.cluster.audit();
+    let audit = operator.cluster.audit();
     eventually("nothing is asked for five seconds", async || {
         let mark = audit.mark().await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        let asked = audit.requests_of(&bed.user).await.unwrap().since(mark).except_watches();
+        let asked = audit.requests_of(&operator.user).await.unwrap().since(mark).except_watches();
         asked.only(|request| request.namespace == namespace.name).is_empty()
     })
     .await;
-    bed.restart(&DEADLINE);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    operator.restart(&DEADLINE);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     namespace.patch(DISTRIBUTION, "llama", &json!({"metadata": {"labels": {"a": "b"}}})).await;
-    namespace.quiet(&bed.user).await;
+    namespace.quiet(&operator.user).await;
     assert!(namespace.list("Job").await.is_empty(), "what it said is remembered");
 
     // What was refused is taken back, and then asked for again, of an image that takes it by now.
@@ -113,7 +115,7 @@ async fn what_the_image_refuses_never_reaches_the_running_server() {
     let back = namespace.until_ready("llama").await;
     assert!(condition(&back, "Preflight").is_null(), "{back}");
     assert_eq!(template(&namespace).await, before);
-    judge(&bed, PodState::Ready);
+    set_preflight(&operator, PodState::Ready);
     namespace.distribution("llama", spec("http://second:8000")).await;
     let passed = namespace.until_condition("llama", "Preflight", "True", "PreflightPassed").await;
     assert_eq!(passed["status"]["preflight"]["verdict"], "Good", "{passed}");
@@ -123,13 +125,13 @@ async fn what_the_image_refuses_never_reaches_the_running_server() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_judged_is_rolled_out_with_a_warning_and_what_cannot_be_pulled_is_not() {
-    let Some(bed) = TestOperator::start(&DEADLINE).await else { return };
+async fn what_cannot_be_checked_is_rolled_out_with_a_warning_and_what_cannot_be_pulled_is_not() {
+    let Some(operator) = TestOperator::start(&DEADLINE).await else { return };
     let pulls = PodState::ImagePull { message: "manifest unknown".into() };
-    judge(&bed, pulls);
+    set_preflight(&operator, pulls);
     let (first, second) = ("http://first:8000", "http://second:8000");
     // A quota that leaves no room for a Job.
-    let tight = bed.namespace("quota").await;
+    let tight = operator.namespace("quota").await;
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "tight"},
         "spec": {"hard": {"count/jobs.batch": "0"}},
@@ -138,8 +140,8 @@ async fn what_cannot_be_judged_is_rolled_out_with_a_warning_and_what_cannot_be_p
     tight
         .until("ResourceQuota", "tight", "is at work", |now| now["status"]["hard"].is_object())
         .await;
-    let pulled = bed.namespace("pull").await;
-    let off = bed.namespace("off").await;
+    let pulled = operator.namespace("pull").await;
+    let off = operator.namespace("off").await;
     for namespace in [&tight, &pulled, &off] {
         namespace.distribution("llama", spec(first)).await;
     }
@@ -169,17 +171,17 @@ async fn what_cannot_be_judged_is_rolled_out_with_a_warning_and_what_cannot_be_p
     tight.until("Deployment", "llama", "is changed", is_second).await;
 
     // The image is there by now, and somebody asks again.
-    judge(&bed, PodState::Ready);
+    set_preflight(&operator, PodState::Ready);
     let retry = json!({"metadata": {"annotations": {"llamastack.io/retry": "1"}}});
     pulled.patch(DISTRIBUTION, "llama", &retry).await;
     pulled.until_condition("llama", "Preflight", "True", "PreflightPassed").await;
     pulled.until_ready("llama").await;
-    changes_without_a_judgement(&bed).await;
+    changes_without_a_preflight(&operator).await;
 }
 
-/// Only what an image would judge is judged.
-async fn changes_without_a_judgement(bed: &TestOperator) {
-    let namespace = bed.namespace("unjudged").await;
+/// Only what changes an input of the preflight has one.
+async fn changes_without_a_preflight(operator: &TestOperator) {
+    let namespace = operator.namespace("unchecked").await;
     let ask = async |note: &str, replicas: u8| {
         let mut spec = spec("http://first:8000");
         spec["workload"]["overrides"]["podAnnotations"] = json!({"note": note});
@@ -190,7 +192,7 @@ async fn changes_without_a_judgement(bed: &TestOperator) {
     ask("a", 1).await;
     ask("b", 1).await;
     ask("b", 2).await;
-    let all = bed.cluster.audit().requests_of(&bed.user).await.unwrap();
+    let all = operator.cluster.audit().requests_of(&operator.user).await.unwrap();
     let written = all.writes().only(|request| request.namespace == namespace.name);
     let written = written.by_verb_and_resource();
     assert!(written.keys().all(|what| !what.contains("jobs")), "{written:?}");

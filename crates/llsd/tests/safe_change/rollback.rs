@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::server::{STUCK, ask, bed, llsd, pods_and_states, said};
+use crate::server::{STUCK, ask, llsd, operator, pods_and_states, said};
 use llsd_testbed::namespace::{Namespace, condition};
 
 /// So long a server must have been available for its state to be a good one.
@@ -18,15 +18,15 @@ fn image_and_labels(deployment: &Value) -> (Value, Value) {
 
 #[tokio::test]
 async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only_when_asked() {
-    let Some(mut bed) = bed().await else { return };
+    let Some(mut operator) = operator().await else { return };
     let name = {
-        let namespace = bed.namespace("rollback").await;
+        let namespace = operator.namespace("rollback").await;
         ask(&namespace, "llama", &json!({STUCK: "no"}), 2).await;
         namespace.until_ready("llama").await;
         tokio::time::sleep(GOOD_AFTER).await;
         namespace.name
     };
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     let good = image_and_labels(&namespace.get("Deployment", "llama").await.unwrap());
     let (pods, _) = pods_and_states(&namespace).await;
     ask(&namespace, "llama", &json!({STUCK: "yes"}), 2).await;
@@ -34,15 +34,15 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
         .until("Deployment", "llama", "has the new template", |now| image_and_labels(now) != good)
         .await;
     // The operator ends in the middle of it.
-    bed.operator.kill();
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace
         .until("Deployment", "llama", "misses its deadline", |now| {
             condition(now, "Progressing")["status"] == "False"
         })
         .await;
-    bed.restart(&[]);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     let back = namespace.until_condition("llama", "RolledBack", "True", "RolledBack").await;
     let message = condition(&back, "RolledBack")["message"].as_str().unwrap();
     assert!(message.contains("has timed out progressing"), "{message}");
@@ -60,9 +60,10 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
     assert_eq!(condition(&told, "Stalled")["status"], "True", "{told}");
 
     // Nothing of it changes by itself, also for an operator that starts anew.
-    let quiet = namespace.quiet(&bed.user).await;
+    let quiet = namespace.quiet(&operator.user).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let written = bed.cluster.audit().requests_of(&bed.user).await.unwrap().since(quiet).writes();
+    let written =
+        operator.cluster.audit().requests_of(&operator.user).await.unwrap().since(quiet).writes();
     let written = written.only(|request| request.namespace == namespace.name);
     assert!(written.is_empty(), "{:?}", written.by_verb_and_resource());
     let shown = llsd(&namespace, &["status", "llama"]).await;
@@ -72,7 +73,7 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
     assert!(history.contains("runs, last good") && history.contains("failed"), "{history}");
 
     // What was in the way is gone, and somebody asks for it again.
-    bed.kubelet.decide(|_| llsd_testkit::PodState::Ready);
+    operator.kubelet.decide(|_| llsd_testkit::PodState::Ready);
     let retried = llsd(&namespace, &["rollout", "retry", "llama"]).await;
     assert!(retried.status.success(), "{}", said(&retried));
     namespace
@@ -84,8 +85,8 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
 
 #[tokio::test]
 async fn who_switches_it_off_keeps_what_was_asked_for() {
-    let Some(bed) = bed().await else { return };
-    let namespace = bed.namespace("off").await;
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("off").await;
     let spec = |stuck: &str| {
         json!({
             "distribution": {"name": "starter"},

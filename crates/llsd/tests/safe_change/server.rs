@@ -16,9 +16,9 @@ pub const STUCK: &str = "stuck";
 const BEFORE: [&str; 3] = ["python3", "-c", "print('before')"];
 
 /// A cluster of its own: these tests end the operator.
-pub async fn bed() -> Option<TestOperator> {
-    let bed = TestOperator::start(&[]).await?;
-    bed.kubelet.decide(|pod| {
+pub async fn operator() -> Option<TestOperator> {
+    let operator = TestOperator::start(&[]).await?;
+    operator.kubelet.decide(|pod| {
         let mut labels = pod.metadata.labels.iter().flatten();
         let is_stuck = labels.any(|(label, value)| label == STUCK && value == "yes");
         // Pods that an operator before made are fine, whatever they are labelled.
@@ -26,7 +26,7 @@ pub async fn bed() -> Option<TestOperator> {
         let is_new = volumes.any(|volume| volume.name == "start-program");
         if is_stuck && is_new { PodState::NeverReady } else { PodState::Ready }
     });
-    Some(bed)
+    Some(operator)
 }
 
 /// Asks for a server that the start program starts.

@@ -2,28 +2,28 @@
 
 use serde_json::json;
 
-use crate::server::{STUCK, ask, bed, is_new, llsd, made_before, pods_and_states, said};
+use crate::server::{STUCK, ask, is_new, llsd, made_before, operator, pods_and_states, said};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::test_operator::TestOperator;
 
 /// Servers that an operator before made, under one that would start them otherwise.
-async fn upgraded(bed: &mut TestOperator, servers: &[&str]) -> String {
+async fn upgraded(operator: &mut TestOperator, servers: &[&str]) -> String {
     let name = {
-        let namespace = bed.namespace("upgrade").await;
+        let namespace = operator.namespace("upgrade").await;
         for server in servers {
             ask(&namespace, server, &json!({STUCK: "no"}), 2).await;
             namespace.until_ready(server).await;
         }
         namespace.name
     };
-    bed.operator.kill();
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     for server in servers {
         made_before(&namespace, server).await;
     }
     let before = pods_and_states(&namespace).await;
-    bed.restart(&[]);
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     for server in servers {
         let held = namespace.until_condition(server, "UpdatePending", "True", "TemplateKept").await;
         let message = condition(&held, "UpdatePending")["message"].as_str().unwrap().to_owned();
@@ -41,9 +41,9 @@ async fn upgraded(bed: &mut TestOperator, servers: &[&str]) -> String {
 
 #[tokio::test]
 async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
-    let Some(mut bed) = bed().await else { return };
-    let name = upgraded(&mut bed, &["llama"]).await;
-    let namespace = Namespace { cluster: &bed.cluster, name: name.clone() };
+    let Some(mut operator) = operator().await else { return };
+    let name = upgraded(&mut operator, &["llama"]).await;
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
     namespace.until_event("llama", "UpdatePending", "containers[llama-stack].command").await;
     let configs = namespace.list("ConfigMap").await;
     let is_program = |name: &str| name.starts_with("llama-start-");
@@ -53,8 +53,8 @@ async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
     assert!(programs.count() <= 1);
     // It goes on to hold while it is restarted, and a number of pods is no change of a pod.
     let before = pods_and_states(&namespace).await;
-    bed.restart(&[]);
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
     namespace.patch(DISTRIBUTION, "llama", &json!({"spec": {"workload": {"replicas": 2}}})).await;
     let scaled = namespace
         .until("Deployment", "llama", "has two pods", |now| now["status"]["availableReplicas"] == 2)
@@ -88,12 +88,12 @@ async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
 
 #[tokio::test]
 async fn approval_of_all_stops_at_the_first_server_that_does_not_come_back() {
-    let Some(mut bed) = bed().await else { return };
+    let Some(mut operator) = operator().await else { return };
     let servers = ["a", "b", "c"];
-    let name = upgraded(&mut bed, &servers).await;
-    let namespace = Namespace { cluster: &bed.cluster, name };
+    let name = upgraded(&mut operator, &servers).await;
+    let namespace = Namespace { cluster: &operator.cluster, name };
     // From now on new pods of b do not become ready.
-    bed.kubelet.decide(|pod| {
+    operator.kubelet.decide(|pod| {
         let of_b = pod
             .metadata
             .labels

@@ -3,13 +3,13 @@
 mod access;
 mod forgotten_registrations;
 mod image;
-mod judged;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;
 mod policies;
+mod preflight_program;
 mod provider_packages;
-mod real_servers_judge;
+mod real_servers_check;
 mod redis;
 mod redis_proxy;
 mod redis_proxy_tls;

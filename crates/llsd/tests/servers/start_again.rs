@@ -1,11 +1,11 @@
-//! A server that is started once more in the same pod: its file is judged first, and what is found
+//! A server that is started once more in the same pod: its file is checked first, and what is found
 //! becomes the container's last words.
 
 use std::fs;
 
 use super::image::{Image, stderr};
 
-/// In the place of the judge: refuses, and says one thing that is no reason to end.
+/// In the place of the preflight: refuses, and says one thing that is no reason to end.
 const REFUSES: &str = r#"
 import json
 problems = [
@@ -16,14 +16,14 @@ print(json.dumps({"verdict": "refused", "problems": problems}))
 "#;
 
 #[test]
-fn a_start_that_failed_is_judged_before_the_next_and_a_first_one_is_not() {
+fn a_start_that_failed_is_checked_before_the_next_and_a_first_one_is_not() {
     let Some(image) = Image::installed("0.7.3") else { return };
     let words = image.path().join("last-words");
     fs::create_dir(image.path().join("record")).unwrap();
     let record = image.path().join("record").display().to_string();
     let log = words.display().to_string();
     let env = [("LLS_START_RECORD", record.as_str()), ("LLS_TERMINATION_LOG", &log)];
-    image.write("judge.py", REFUSES);
+    image.write("preflight.py", REFUSES);
     let first = image.start("version: 2", &env);
     assert!(first.status.success() && !stderr(&first).contains("error"), "{}", stderr(&first));
     assert!(!words.exists());
@@ -37,15 +37,15 @@ fn a_start_that_failed_is_judged_before_the_next_and_a_first_one_is_not() {
 }
 
 #[test]
-fn a_judge_that_fails_or_finds_nothing_leaves_the_last_words_to_the_server() {
+fn a_check_that_fails_or_finds_nothing_leaves_the_last_words_to_the_server() {
     let Some(image) = Image::installed("0.7.3") else { return };
     let words = image.path().join("last-words");
     let log = words.display().to_string();
     let record = image.path().display().to_string();
     let env = [("LLS_START_RECORD", record.as_str()), ("LLS_TERMINATION_LOG", &log)];
     let good = "print('{\"verdict\": \"good\", \"problems\": []}')";
-    for judge in ["raise SystemExit(3)", good] {
-        image.write("judge.py", judge);
+    for program in ["raise SystemExit(3)", good] {
+        image.write("preflight.py", program);
         for _ in 0..2 {
             let done = image.start("version: 2", &env);
             assert!(done.status.success(), "{}", stderr(&done));

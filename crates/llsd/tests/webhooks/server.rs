@@ -38,7 +38,7 @@ impl Identity {
         }
     }
 
-    /// With whoever judges callers.
+    /// With what identifies callers.
     fn tls(&self, callers: Option<Arc<Callers>>) -> Arc<ServerConfig> {
         llsd_testkit::install_crypto_provider();
         let key = PrivateKeyDer::try_from(self.key.clone()).unwrap();

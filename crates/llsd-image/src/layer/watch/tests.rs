@@ -131,14 +131,14 @@ fn a_layer_says_what_layers_below_may_still_show() {
         let mut watch = Watch::new("app/d/c");
         loop {
             scan(layer(entries).as_slice(), &mut watch, &bounds).unwrap();
-            match watch.verdict(LIMIT).unwrap() {
-                Verdict::Absent { path, below } => return (path, below),
-                Verdict::Again(next) => watch = next,
-                Verdict::Found(_) => panic!("there is no such file"),
+            match watch.outcome(LIMIT).unwrap() {
+                Outcome::Absent { path, below } => return (path, below),
+                Outcome::Again(next) => watch = next,
+                Outcome::Found(_) => panic!("there is no such file"),
             }
         }
     };
-    let same = |verdict| ("app/d/c".to_owned(), verdict);
+    let same = |outcome| ("app/d/c".to_owned(), outcome);
     assert_eq!(below(&[Folder("app"), File("app/x", "")]), same(Below::Shown));
     assert_eq!(below(&[File("app/d/.wh..wh..plnk", "")]), same(Below::Shown));
     assert_eq!(below(&[File("app/e/.wh..wh..opq", "")]), same(Below::Shown));

@@ -1,4 +1,4 @@
-//! `server.auth.provider_config`: the way in of the resource, in the words of the server. Its `type` is
+//! `server.auth.provider_config`: the authentication of the resource, in the words of the server. Its `type` is
 //! always written out: one that resolved to nothing would switch authentication off.
 
 use llsd_api::lenient::Lenient;

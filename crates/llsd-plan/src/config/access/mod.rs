@@ -164,7 +164,7 @@ fn tenancy_section(tenancy: &TenancySpec, path: &FieldPath) -> Node {
     Node::from_value(section, &Origin::Field(path.clone()))
 }
 
-/// Where each caller has a tenant, the way in must name it.
+/// Where each caller has a tenant, the authentication must name it.
 fn tenants(access: &AccessSpec, path: &FieldPath, findings: &mut Findings) {
     let many = access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
     let Authentication { oidc, kubernetes, github: _, custom, api_keys: _, gateway } =

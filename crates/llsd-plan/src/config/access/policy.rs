@@ -24,9 +24,9 @@ pub(super) fn routes(given: &[RouteRule], path: &FieldPath) -> Option<Node> {
     rules.extend(given.iter().enumerate().map(|(index, rule)| {
         let RouteRule { permit, forbid, when, unless, description } = rule;
         let scope = |paths: &llsd_api::v1alpha2::Paths| json!({"paths": paths.paths});
-        let verdict =
+        let decision =
             [("permit", permit.as_ref().map(scope)), ("forbid", forbid.as_ref().map(scope))];
-        entry(verdict, when.as_ref(), unless.as_ref(), description.as_ref(), &path.index(index))
+        entry(decision, when.as_ref(), unless.as_ref(), description.as_ref(), &path.index(index))
     }));
     Some(Node::list(rules, Origin::Field(path.clone())))
 }
@@ -42,15 +42,15 @@ pub(super) fn rules(given: &[AccessRule], path: &FieldPath) -> Option<Node> {
             // Written as the resource has it; what it leaves out is left out.
             serde_json::to_value(scope).unwrap_or_default()
         };
-        let verdict =
+        let decision =
             [("permit", permit.as_ref().map(scope)), ("forbid", forbid.as_ref().map(scope))];
-        entry(verdict, when.as_ref(), unless.as_ref(), description.as_ref(), &path.index(index))
+        entry(decision, when.as_ref(), unless.as_ref(), description.as_ref(), &path.index(index))
     });
     Some(Node::list(rules.collect(), Origin::Field(path.clone())))
 }
 
 fn entry(
-    verdict: [(&str, Option<Value>); 2],
+    decision: [(&str, Option<Value>); 2],
     when: Option<&OneOrMany<String>>,
     unless: Option<&OneOrMany<String>>,
     description: Option<&String>,
@@ -60,7 +60,7 @@ fn entry(
     let conditions = |given: &OneOrMany<String>| serde_json::to_value(given).unwrap_or_default();
     let conditions = [("when", when.map(conditions)), ("unless", unless.map(conditions))];
     let description = [("description", description.map(|text| Value::from(text.as_str())))];
-    for (key, value) in verdict.into_iter().chain(conditions).chain(description) {
+    for (key, value) in decision.into_iter().chain(conditions).chain(description) {
         if let Some(value) = value {
             rule.set(key, Node::from_field(&value, &path.key(key)));
         }

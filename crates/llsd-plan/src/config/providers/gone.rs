@@ -18,8 +18,8 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let mut apis: Vec<String> = listed.chain(draft.provider_apis()).collect();
     apis.sort();
     apis.dedup();
-    let (era, users) = (draft.profile, draft.user_providers());
-    for api in apis.iter().filter(|api| era.lacks_api(api)) {
+    let (profile, users) = (draft.profile, draft.user_providers());
+    for api in apis.iter().filter(|api| profile.lacks_api(api)) {
         // A provider of the resource was refused already.
         if users.iter().all(|user| user.api != *api) {
             let remedy = format!(

@@ -73,7 +73,7 @@ fn register(
     true
 }
 
-/// Llama Guard asks a model for its verdict; without one the shield answers every request with
+/// Llama Guard asks a model for its decision; without one the shield answers every request with
 /// "model not found".
 fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &FieldPath) {
     let guards = draft.providers("safety").iter().any(|entry| {

@@ -1,4 +1,4 @@
-//! `resources.tools`: tool groups, as the era has them. Up to 0.6 they are registered; since 0.7 the
+//! `resources.tools`: tool groups, as the release has them. Up to 0.6 they are registered; since 0.7 the
 //! server finds them by their providers, and MCP servers are connectors.
 
 use llsd_api::name_or_entry::NameOrEntry;

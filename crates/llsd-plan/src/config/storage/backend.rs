@@ -45,7 +45,7 @@ impl Target {
 pub(super) fn connection(
     kind: StoreKind,
     target: &Target,
-    era: &ServerProfile,
+    profile: &ServerProfile,
     distro: &str,
     name: &str,
 ) -> Value {
@@ -56,11 +56,12 @@ pub(super) fn connection(
                 (StoreKind::Sql, "sql_default") => "sql_store",
                 _ => name,
             };
-            let directory = with_default(era, "SQLITE_STORE_DIR", &state_directory(era, distro));
+            let directory =
+                with_default(profile, "SQLITE_STORE_DIR", &state_directory(profile, distro));
             json!({"type": null, "db_path": format!("{directory}/{file}.db")})
         }
         Target::Redis { host, port } => json!({"type": null, "host": host, "port": port}),
-        Target::Postgres if era.database_form() == Form::Whole => {
+        Target::Postgres if profile.database_form() == Form::Whole => {
             json!({"type": null, "connection_string": "${env.LLSD_STORAGE_SQL_URL}"})
         }
         Target::Postgres => {
@@ -71,7 +72,7 @@ pub(super) fn connection(
                 "port": part("PORT"),
                 "db": part("DB"),
                 "user": part("USER"),
-                "password": with_default(era, "LLSD_STORAGE_SQL_PASSWORD", ""),
+                "password": with_default(profile, "LLSD_STORAGE_SQL_PASSWORD", ""),
             })
         }
     }
@@ -87,11 +88,13 @@ pub(super) fn distro_name(document: &Node) -> String {
         .to_owned()
 }
 
-pub(super) fn state_directory(era: &ServerProfile, distro: &str) -> String {
-    format!("{}/distributions/{distro}", era.layout.state_folder).trim_end_matches('/').to_owned()
+pub(super) fn state_directory(profile: &ServerProfile, distro: &str) -> String {
+    format!("{}/distributions/{distro}", profile.layout.state_folder)
+        .trim_end_matches('/')
+        .to_owned()
 }
 
-/// A reference to a variable with a default, in the grammar of the era.
-fn with_default(era: &ServerProfile, variable: &str, value: &str) -> String {
-    format!("${{env.{variable}{}{value}}}", era.layout.default_sign)
+/// A reference to a variable with a default, in the grammar of the release.
+fn with_default(profile: &ServerProfile, variable: &str, value: &str) -> String {
+    format!("${{env.{variable}{}{value}}}", profile.layout.default_sign)
 }

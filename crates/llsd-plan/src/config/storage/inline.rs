@@ -16,10 +16,10 @@ const PROVIDER_STORES: [(&str, StoreKind); 4] = [
 ];
 
 pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
-    let era = draft.profile;
+    let profile = draft.profile;
     let distro = distro_name(&draft.document);
     let store = |name: &str| {
-        let mut store = connection(kind, target, &era, &distro, name);
+        let mut store = connection(kind, target, &profile, &distro, name);
         store["type"] = target.name().into();
         if matches!(target, Target::Redis { .. }) {
             // In files of their own the stores could not meet; in one Redis they would.

@@ -1,4 +1,4 @@
-//! `spec.storage`: the state of the server in SQLite, Redis or Postgres, in the layout of the era.
+//! `spec.storage`: the state of the server in SQLite, Redis or Postgres, in the layout of the release.
 //! What the resource does not speak of stays as the base has it.
 
 mod backend;

@@ -11,7 +11,7 @@ use llsd_yaml::document::{Node, Origin};
 pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path: &FieldPath) {
     ensure_section(draft);
     let distro = distro_name(&draft.document);
-    let era = draft.profile;
+    let profile = draft.profile;
     let rule = Origin::Rule("storage needs a backend");
     let backends = draft.document.entry_map("storage", &rule).entry_map("backends", &rule);
     let mut names: Vec<String> = backends
@@ -30,7 +30,7 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
             && backends.get(&name).and_then(|backend| backend.get_str("type"))
                 == Some(&format!("{}sqlite", kind.prefix()));
         if !fits {
-            let mut backend = connection(kind, target, &era, &distro, &name);
+            let mut backend = connection(kind, target, &profile, &distro, &name);
             backend["type"] = format!("{}{}", kind.prefix(), target.name()).into();
             let backend = Node::from_value(backend, &Origin::Field(path.clone()));
             backends.set(&name, backend);
@@ -40,7 +40,7 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
 
 /// The section as the server itself would default it, where the base leaves it out.
 pub(in crate::config) fn ensure_section(draft: &mut Draft<'_>) {
-    let era = draft.profile;
+    let profile = draft.profile;
     let rule = Origin::Rule("the server's own default, written out");
     let storage = draft.document.entry_map("storage", &rule);
     if storage.get("backends").is_none_or(|backends| backends.fields().is_empty()) {
@@ -48,7 +48,7 @@ pub(in crate::config) fn ensure_section(draft: &mut Draft<'_>) {
         for kind in [StoreKind::Kv, StoreKind::Sql] {
             let name = kind.default_backend();
             // Its own files lie beside the distributions' folders, not in one of them.
-            let mut backend = connection(kind, &Target::Sqlite, &era, "", name);
+            let mut backend = connection(kind, &Target::Sqlite, &profile, "", name);
             backend["type"] = format!("{}sqlite", kind.prefix()).into();
             backends.insert(name.to_owned(), backend);
         }
@@ -62,7 +62,7 @@ pub(in crate::config) fn ensure_section(draft: &mut Draft<'_>) {
             "responses": {"table_name": "responses", "backend": "sql_default"},
         });
         for store in ["prompts", "connectors"] {
-            match era.layout.store(store) {
+            match profile.layout.store(store) {
                 Some(StoreKind::Kv) => {
                     stores[store] = json!({"namespace": store, "backend": "kv_default"});
                 }

@@ -14,7 +14,7 @@ use crate::objects::blueprint::Blueprint;
 use crate::objects::labels::{DESCRIBE_SERVER, PREPARE_INSTALLER};
 use crate::server::paths::{EXTERNAL_PROVIDERS_DIR, INSTALLER, INSTALLER_DIR, SERVER_FACTS};
 
-/// In the order of the providers: a later one is judged beside those before it.
+/// In the order of the providers: a later one is checked beside those before it.
 pub(super) fn init_containers(blueprint: &Blueprint) -> Vec<Container> {
     if blueprint.external_providers.is_empty() {
         return Vec::new();

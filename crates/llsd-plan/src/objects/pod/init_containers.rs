@@ -12,7 +12,7 @@ use crate::server::paths::{CA_BUNDLE_DIR, CA_BUNDLE_KEY, MODELS_PROGRAM, TRUST_D
 
 /// The program of [`joined_trust`]. Its arguments: the resource's certificates, or nothing, and the file to
 /// write.
-pub const TRUST: &str = include_str!("trust.py");
+pub const TRUST: &str = include_str!("../../../pod-programs/trust.py");
 
 /// The variable from which the sidecar reads the password.
 const PASSWORD: &str = "LLSD_STORAGE_KV_PASSWORD";

@@ -26,7 +26,7 @@ pub struct Asked<'a> {
     pub not_made: Option<(i64, String)>,
     /// In seconds.
     pub now: i64,
-    /// In seconds: so long a judgement is waited for.
+    /// In seconds: how long a preflight may take.
     pub deadline: i64,
 }
 
@@ -45,7 +45,7 @@ pub enum State {
     ToBeAsked(Option<String>),
     /// The Job goes on; what is in its way, where something is.
     Asking(Option<String>),
-    Judged(PreflightStatus),
+    Checked(PreflightStatus),
 }
 
 impl Preflight {
@@ -53,7 +53,7 @@ impl Preflight {
     pub fn holds(&self) -> bool {
         match &self.state {
             State::ToBeAsked(_) | State::Asking(_) => true,
-            State::Judged(_) => self.is_refused(),
+            State::Checked(_) => self.is_refused(),
         }
     }
 
@@ -67,35 +67,35 @@ impl Preflight {
     }
 
     pub fn is_refused(&self) -> bool {
-        let State::Judged(judged) = &self.state else { return false };
-        judged.verdict == PreflightVerdict::Refused
+        let State::Checked(checked) = &self.state else { return false };
+        checked.verdict == PreflightVerdict::Refused
     }
 }
 
 /// Decides what a question came to. `field` names the field of the resource that a place in config.yaml
 /// comes from.
 pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> String) -> Preflight {
-    let judged =
-        |verdict: PreflightResult| State::Judged(status(question, verdict, asked.now, &field));
+    let checked =
+        |result: PreflightResult| State::Checked(status(question, result, asked.now, &field));
     let state = match (&question.remembered, asked.job) {
-        (Some(remembered), _) => State::Judged(remembered.clone()),
+        (Some(remembered), _) => State::Checked(remembered.clone()),
         (None, None) => match &asked.not_made {
             Some((seconds, why)) if *seconds >= asked.deadline => {
-                judged(PreflightResult::not_checked(format!("the Job could not be made: {why}")))
+                checked(PreflightResult::not_checked(format!("the Job could not be made: {why}")))
             }
             not_made => State::ToBeAsked(not_made.as_ref().map(|(_, why)| why.clone())),
         },
-        (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, judged),
+        (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, checked),
     };
     Preflight { job: question.job.clone(), state, is_recorded: question.remembered.is_some() }
 }
 
-/// The verdict, or what is in its way.
+/// The result, or what is in its way.
 fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<String>> {
     let age = asked.now - job.created;
     let is_late = age >= asked.deadline;
     let (waits, late) = match &asked.seen {
-        Seen::Judged(verdict) => return Ok(verdict.clone()),
+        Seen::Checked(result) => return Ok(result.clone()),
         Seen::CannotPull { container, why } if age >= asked.deadline / PULL_PART => {
             let message = format!("the image cannot be pulled: {why}");
             return Ok(PreflightResult::refused("image", &of_init(container), message));
@@ -118,7 +118,7 @@ fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<
 
 fn status(
     question: &Question,
-    verdict: PreflightResult,
+    result: PreflightResult,
     now: i64,
     field: impl Fn(&str) -> String,
 ) -> PreflightStatus {
@@ -128,18 +128,18 @@ fn status(
         path: Some(found.path).filter(|path| !path.is_empty() && !is_of_init(path)),
         message: found.message,
     };
-    let problems: Vec<PreflightProblem> = verdict.findings.into_iter().map(problem).collect();
+    let problems: Vec<PreflightProblem> = result.findings.into_iter().map(problem).collect();
     PreflightStatus {
         hash: question.hash.clone(),
-        verdict: match verdict.outcome {
+        verdict: match result.outcome {
             PreflightOutcome::Good => PreflightVerdict::Good,
             PreflightOutcome::Refused => PreflightVerdict::Refused,
             PreflightOutcome::NotChecked => PreflightVerdict::NotJudged,
         },
-        server: verdict.server,
-        why: verdict.why.filter(|why| !why.is_empty()),
+        server: result.server,
+        why: result.why.filter(|why| !why.is_empty()),
         problems: Some(problems).filter(|problems| !problems.is_empty()),
-        more: Some(verdict.more).filter(|more| *more > 0),
+        more: Some(result.more).filter(|more| *more > 0),
         judged_at: Timestamp::from_second(now).ok().map(Time),
     }
 }
@@ -158,9 +158,9 @@ mod tests {
         decide(&question(None), &asked, |path| format!("field of {path}")).state
     }
 
-    fn verdict(state: &State) -> Option<PreflightVerdict> {
+    fn outcome(state: &State) -> Option<PreflightVerdict> {
         match state {
-            State::Judged(judged) => Some(judged.verdict),
+            State::Checked(checked) => Some(checked.verdict),
             _ => None,
         }
     }
@@ -181,16 +181,16 @@ mod tests {
         let late = |seen: Seen| {
             let early = state(Some(&job), seen.clone(), 1599, None);
             assert!(matches!(early, State::Asking(_)), "{early:?}");
-            verdict(&state(Some(&job), seen, 1600, None))
+            outcome(&state(Some(&job), seen, 1600, None))
         };
         for seen in [Seen::NoPod, Seen::Running, Seen::Pending(Some("Unschedulable".into()))] {
             assert_eq!(late(seen), Some(PreflightVerdict::NotJudged));
         }
-        let good = Seen::Judged(PreflightResult::parse(r#"{"verdict": "good"}"#));
-        assert_eq!(verdict(&state(Some(&job), good, 1001, None)), Some(PreflightVerdict::Good));
+        let good = Seen::Checked(PreflightResult::parse(r#"{"verdict": "good"}"#));
+        assert_eq!(outcome(&state(Some(&job), good, 1001, None)), Some(PreflightVerdict::Good));
         let over = JobDetail { ended: Some("DeadlineExceeded".into()), ..job.clone() };
         let over = state(Some(&over), Seen::NoPod, 1001, None);
-        assert_eq!(verdict(&over), Some(PreflightVerdict::NotJudged));
+        assert_eq!(outcome(&over), Some(PreflightVerdict::NotJudged));
     }
 
     #[test]
@@ -198,17 +198,17 @@ mod tests {
         let job = JobDetail { created: 1000, active: 1, ended: None };
         let why = "server:2 (ImagePullBackOff): not found".to_owned();
         let seen = || Seen::CannotPull { container: "llama-stack".into(), why: why.clone() };
-        assert_eq!(verdict(&state(Some(&job), seen(), 1059, None)), None);
+        assert_eq!(outcome(&state(Some(&job), seen(), 1059, None)), None);
         let refused = state(Some(&job), seen(), 1060, None);
-        assert_eq!(verdict(&refused), Some(PreflightVerdict::Refused));
-        let State::Judged(judged) = refused else { panic!() };
-        assert_eq!(judged.problems.unwrap()[0].field, "field of initContainers.llama-stack");
+        assert_eq!(outcome(&refused), Some(PreflightVerdict::Refused));
+        let State::Checked(checked) = refused else { panic!() };
+        assert_eq!(checked.problems.unwrap()[0].field, "field of initContainers.llama-stack");
     }
 
     #[test]
     fn a_job_that_may_not_be_made_is_done_without_after_the_deadline() {
         assert!(matches!(state(None, Seen::NoPod, 0, Some(599)), State::ToBeAsked(Some(_))));
         let passed = state(None, Seen::NoPod, 0, Some(600));
-        assert_eq!(verdict(&passed), Some(PreflightVerdict::NotJudged));
+        assert_eq!(outcome(&passed), Some(PreflightVerdict::NotJudged));
     }
 }

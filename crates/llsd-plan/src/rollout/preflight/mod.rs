@@ -1,10 +1,10 @@
-//! A change that would replace the pods of a running server is judged first, by the very image that it would
+//! A change that would replace the pods of a running server is checked first, by the very image that it would
 //! run: a Job says what the server thinks of its configuration, and only then is the Deployment changed.
 //!
 //! - A first rollout has nothing to protect; nor has one of a server of which no pod is available.
 //! - What an image says is remembered in the status, and asked again only for another combination of
 //!   image, file, packages and variables, or when `llamastack.io/retry` gets a new value.
-//! - What cannot be judged is rolled out all the same, with a warning.
+//! - What cannot be checked is rolled out all the same, with a warning.
 
 mod gate;
 mod provenance;

@@ -1,4 +1,4 @@
-//! Whether a planned change is one to be judged, and what is asked then.
+//! Whether a planned change is one to be checked, and what is asked then.
 
 use llsd_api::v1alpha2::{PreflightPolicy, PreflightStatus};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ const DIGITS: usize = 8;
 /// What is asked of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Stands for what is judged.
+    /// Stands for what is checked.
     pub hash: String,
     /// The name of the Job.
     pub job: String,
@@ -26,7 +26,7 @@ pub struct Question {
 }
 
 /// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
-/// Deployment then shows whether anything that is judged is new.
+/// Deployment then shows whether anything that is checked is new.
 pub fn may_need_preflight(
     resource: &Resource,
     planned: &PlannedObject,
@@ -49,7 +49,7 @@ pub fn may_need_preflight(
 }
 
 impl Question {
-    /// What is to be asked; `None` where the live Deployment runs what would be judged.
+    /// What is to be asked; `None` where the live Deployment runs what would be checked.
     pub fn for_change(resource: &Resource, planned: &PlannedObject, live: &Value) -> Option<Self> {
         let template = fingerprint::owned_template(live);
         let running = template.as_ref().unwrap_or(&live["spec"]["template"]);

@@ -1,4 +1,4 @@
-//! What the judge writes as the last words of its container.
+//! What the preflight writes as the last words of its container.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,13 +11,13 @@ pub enum PreflightOutcome {
     NotChecked,
 }
 
-/// What the judge found.
+/// What the preflight found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightResult {
     pub outcome: PreflightOutcome,
-    /// The server that judged, with its release.
+    /// The server that checked, with its release.
     pub server: Option<String>,
-    /// Why nothing was judged.
+    /// Why nothing was checked.
     pub why: Option<String>,
     pub findings: Vec<Finding>,
     /// Findings that did not fit.
@@ -34,20 +34,20 @@ pub struct Finding {
 }
 
 impl PreflightResult {
-    /// Reads the last words; what cannot be read judges nothing.
+    /// Reads the last words; what cannot be read counts as not checked.
     pub fn parse(words: &str) -> Self {
         let Ok(said) = serde_json::from_str::<Value>(words.trim()) else {
             return Self::not_checked("the judge left no verdict");
         };
         let text = |field: &str| said[field].as_str().map(str::to_owned);
         let list = said["problems"].as_array().into_iter().flatten();
-        let opinion = match said["verdict"].as_str() {
+        let outcome = match said["verdict"].as_str() {
             Some("good") => PreflightOutcome::Good,
             Some("refused") => PreflightOutcome::Refused,
             _ => PreflightOutcome::NotChecked,
         };
         Self {
-            outcome: opinion,
+            outcome,
             server: text("server"),
             why: text("why"),
             findings: list.filter_map(|found| Finding::deserialize(found).ok()).collect(),
@@ -65,7 +65,7 @@ impl PreflightResult {
         }
     }
 
-    /// What no judge had to look at to know that the pods would not run.
+    /// What is known without a preflight: the pods would not run.
     pub fn refused(kind: &str, path: &str, message: impl Into<String>) -> Self {
         let finding =
             Finding { kind: kind.to_owned(), path: path.to_owned(), message: message.into() };
@@ -83,12 +83,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_verdict_is_read_leniently() {
+    fn a_result_is_read_leniently() {
         let words = r#"{"verdict": "refused", "server": "llama-stack 0.7.3", "more": 2, "problems": [
             {"kind": "new", "path": "a[0].b", "message": "m", "else": 1}, "odd"]}"#;
-        let verdict = PreflightResult::parse(words);
-        assert_eq!((verdict.outcome, verdict.more), (PreflightOutcome::Refused, 2));
-        assert_eq!(verdict.findings.len(), 1, "a kind that nobody knows is kept: {verdict:?}");
+        let result = PreflightResult::parse(words);
+        assert_eq!((result.outcome, result.more), (PreflightOutcome::Refused, 2));
+        assert_eq!(result.findings.len(), 1, "a kind that nobody knows is kept: {result:?}");
         for words in ["", "Traceback", "[]", "{\"verdict\": \"perhaps\"}"] {
             assert_eq!(
                 PreflightResult::parse(words).outcome,

@@ -1,4 +1,4 @@
-//! How far the pod of a judging Job is.
+//! How far the pod of the preflight Job is.
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
@@ -20,7 +20,7 @@ pub enum Seen {
         why: String,
     },
     Running,
-    Judged(PreflightResult),
+    Checked(PreflightResult),
 }
 
 impl Seen {
@@ -34,8 +34,8 @@ impl Seen {
 fn of_pod(pod: &Pod) -> Seen {
     let Some(status) = &pod.status else { return Seen::Pending(None) };
     let installs = status.init_container_statuses.iter().flatten();
-    let judge = status.container_statuses.iter().flatten().next();
-    for container in installs.clone().chain(judge) {
+    let preflight = status.container_statuses.iter().flatten().next();
+    for container in installs.clone().chain(preflight) {
         if let Some((reason, message)) = waits(container)
             && cannot_pull(&reason)
         {
@@ -49,32 +49,33 @@ fn of_pod(pod: &Pod) -> Seen {
             if let Some(words) = install_words(install) {
                 message = format!("{message}: {words}");
             }
-            return Seen::Judged(PreflightResult::refused(
+            return Seen::Checked(PreflightResult::refused(
                 "package",
                 &of_init(&install.name),
                 message,
             ));
         }
     }
-    if let Some(ended) = judge.and_then(ended) {
-        return Seen::Judged(last_words(ended));
+    if let Some(ended) = preflight.and_then(ended) {
+        return Seen::Checked(last_words(ended));
     }
-    let is_running = judge
-        .is_some_and(|judge| judge.state.as_ref().is_some_and(|state| state.running.is_some()));
+    let is_running = preflight.is_some_and(|preflight| {
+        preflight.state.as_ref().is_some_and(|state| state.running.is_some())
+    });
     match status.phase.as_deref() {
         Some("Failed") => {
             let why = status.reason.as_deref().unwrap_or("the judge's pod failed");
-            Seen::Judged(PreflightResult::not_checked(why))
+            Seen::Checked(PreflightResult::not_checked(why))
         }
         _ if is_running => Seen::Running,
-        _ => Seen::Pending(trouble(pod, judge)),
+        _ => Seen::Pending(trouble(pod, preflight)),
     }
 }
 
 fn last_words(ended: &ContainerStateTerminated) -> PreflightResult {
     let words = ended.message.as_deref().unwrap_or_default();
     match ended.reason.as_deref() {
-        // It never ran, or was killed: what it says is not the judge's.
+        // It never ran, or was killed: what it says is not the preflight's.
         Some(reason @ ("StartError" | "ContainerCannotRun" | "OOMKilled")) => {
             PreflightResult::not_checked(format!("the judge did not run ({reason})"))
         }
@@ -86,7 +87,7 @@ fn last_words(ended: &ContainerStateTerminated) -> PreflightResult {
     }
 }
 
-fn trouble(pod: &Pod, judge: Option<&ContainerStatus>) -> Option<String> {
+fn trouble(pod: &Pod, preflight: Option<&ContainerStatus>) -> Option<String> {
     let conditions = pod.status.as_ref()?.conditions.iter().flatten();
     let mut unscheduled =
         conditions.filter(|known| known.type_ == "PodScheduled" && known.status == "False");
@@ -94,7 +95,7 @@ fn trouble(pod: &Pod, judge: Option<&ContainerStatus>) -> Option<String> {
         let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
         return Some(format!("{reason}: {}", condition.message.as_deref().unwrap_or_default()));
     }
-    let (reason, message) = judge.and_then(waits)?;
+    let (reason, message) = preflight.and_then(waits)?;
     let is_usual = matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing");
     (!is_usual).then(|| format!("{reason}: {message}"))
 }
@@ -154,23 +155,26 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_has_a_verdict_whatever_it_said() {
-        let opinion = |status: &Value| match seen(status) {
-            Seen::Judged(verdict) => verdict.outcome,
+    fn what_ended_has_a_result_whatever_it_said() {
+        let outcome = |status: &Value| match seen(status) {
+            Seen::Checked(result) => result.outcome,
             other => panic!("{other:?}"),
         };
-        let judge = |containers: Value| opinion(&json!({"containerStatuses": containers}));
-        assert_eq!(judge(ended(0, "Completed", r#"{"verdict": "good"}"#)), PreflightOutcome::Good);
-        assert_eq!(judge(ended(0, "Completed", "")), PreflightOutcome::NotChecked);
+        let preflight = |containers: Value| outcome(&json!({"containerStatuses": containers}));
         assert_eq!(
-            judge(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)),
+            preflight(ended(0, "Completed", r#"{"verdict": "good"}"#)),
+            PreflightOutcome::Good
+        );
+        assert_eq!(preflight(ended(0, "Completed", "")), PreflightOutcome::NotChecked);
+        assert_eq!(
+            preflight(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)),
             PreflightOutcome::NotChecked
         );
-        assert_eq!(judge(ended(128, "StartError", "no python3")), PreflightOutcome::NotChecked);
+        assert_eq!(preflight(ended(128, "StartError", "no python3")), PreflightOutcome::NotChecked);
         let install = json!({"initContainerStatuses": ended(1, "Error", "")});
-        assert_eq!(opinion(&install), PreflightOutcome::Refused, "the pods would not start either");
+        assert_eq!(outcome(&install), PreflightOutcome::Refused, "the pods would not start either");
         assert_eq!(
-            opinion(&json!({"phase": "Failed", "reason": "Evicted"})),
+            outcome(&json!({"phase": "Failed", "reason": "Evicted"})),
             PreflightOutcome::NotChecked
         );
     }

@@ -50,8 +50,8 @@ pub(super) fn all(
     assessments.push(Assessment::Current(server::service(observed.live)));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
-    let judged = previous.condition(ConditionType::Preflight);
-    assessments.extend(preflight::preflight(stage, judged));
+    let checked = previous.condition(ConditionType::Preflight);
+    assessments.extend(preflight::preflight(stage, checked));
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
     assessments.extend(server::models(observed.live).map(Assessment::Current));

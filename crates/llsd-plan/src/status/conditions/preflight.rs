@@ -1,4 +1,4 @@
-//! `Preflight`: what the new image says of the last change that was judged, and the same as a record by which
+//! `Preflight`: what the new image says of the last change that was checked, and the same as a record by which
 //! the question is not asked again.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -29,7 +29,7 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
         State::ToBeAsked(_) | State::Asking(_) => {
             (Truth::Unknown, ConditionReason::PreflightRunning)
         }
-        State::Judged(judged) => match judged.verdict {
+        State::Checked(checked) => match checked.verdict {
             PreflightVerdict::Good => (Truth::True, ConditionReason::PreflightPassed),
             PreflightVerdict::Refused => (Truth::False, ConditionReason::PreflightFailed),
             PreflightVerdict::NotJudged => (Truth::Unknown, ConditionReason::PreflightSkipped),
@@ -42,7 +42,7 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
 /// What is remembered of it.
 pub(in super::super) fn record(stage: &Stage<'_>, previous: &Previous) -> Option<PreflightStatus> {
     match stage.preflight().map(|preflight| &preflight.state) {
-        Some(State::Judged(judged)) => Some(judged.clone()),
+        Some(State::Checked(checked)) => Some(checked.clone()),
         Some(State::ToBeAsked(_) | State::Asking(_)) => previous.preflight.clone(),
         None if stage.applied().is_none() => previous.preflight.clone(),
         None => {

@@ -1,4 +1,4 @@
-//! `llsd access`: who may call a server, judged without it.
+//! `llsd access`: who may call a server, checked without it.
 
 mod test;
 

@@ -97,16 +97,15 @@ impl Arguments {
             return Err(Printout::usage("what is created has no owner yet: leave --owner out"));
         }
         let (caller, owner) = (told(self.caller.as_deref())?, told(self.owner.as_deref())?);
-        let deed = self.action.zip(self.resource.clone()).map(|(verb, resource)| ResourceRequest {
-            action: verb.into(),
-            resource,
-            owner,
-        });
+        let resource_request = self
+            .action
+            .zip(self.resource.clone())
+            .map(|(verb, resource)| ResourceRequest { action: verb.into(), resource, owner });
         Ok(Question {
             method: self.method.clone(),
             path: self.path.clone(),
             caller,
-            resource_request: deed,
+            resource_request,
         })
     }
 }

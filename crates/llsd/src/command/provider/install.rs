@@ -128,7 +128,7 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         let unread =
             |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
         let target = InstallFolder::load(&arguments.to, &id).map_err(unread)?;
-        let wheels = judged(package, &from, &server, &target, remarks)?;
+        let wheels = checked(package, &from, &server, &target, remarks)?;
         let lines = target.write(wheels, package, &text).map_err(unread)?;
         stdout.push_str(&lines);
     }
@@ -190,7 +190,7 @@ fn wrong_api(file: &PackageFile, api: &str) -> Fault {
 type SelectedWheels = Vec<(Wheel<File>, Decision)>;
 
 /// The wheels with what becomes of each; all problems at once.
-fn judged(
+fn checked(
     package: &ProviderPackage,
     from: &Folder,
     server: &Server,

@@ -186,7 +186,7 @@ fn images(
     images
 }
 
-/// What the package file says, judged by the reader of package files.
+/// What the package file says, checked by the reader of package files.
 fn package(arguments: &Arguments, wheels: &[&Wheel<File>]) -> Result<ProviderPackage, Vec<Fault>> {
     let is_main = |wheel: &&&Wheel<File>| wheel.has_module(&arguments.module);
     let Some(main) = wheels.iter().find(is_main) else {

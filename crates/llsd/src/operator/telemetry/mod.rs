@@ -11,5 +11,5 @@ pub mod traces;
 
 pub use api_calls::client;
 pub use metrics::{Certificate, Metrics};
-pub use results::{Call, Condition, Generation, Held, Look, Lookup, Reconcile};
+pub use results::{Call, Condition, Generation, HeldChange, Look, Lookup, Reconcile};
 pub use status_changes::count as count_changes;

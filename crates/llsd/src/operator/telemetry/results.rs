@@ -45,7 +45,7 @@ results! {
 
 results! {
     /// Why a server runs otherwise than is planned.
-    Held {
+    HeldChange {
         /// An upgrade of the operator waits to be approved.
         Upgrade = "upgrade",
         /// The template of v0.9 is kept.
@@ -57,7 +57,7 @@ results! {
     }
 }
 
-impl Held {
+impl HeldChange {
     /// From the conditions of a resource.
     pub fn from_status(status: &Value) -> Option<Self> {
         let conditions = status["conditions"].as_array()?;
@@ -117,11 +117,11 @@ results! {
 
 results! {
     /// What an image said of a change that it was to run.
-    Judgement {
+    PreflightOutcome {
         Good = "good",
         Refused = "refused",
         /// Nobody could say, and it was rolled out all the same.
-        NotJudged = "not_judged",
+        NotChecked = "not_judged",
     }
 }
 

@@ -1,15 +1,15 @@
-//! What a new status of a resource says that the one before did not, counted: judgements and returns. A
+//! What a new status of a resource says that the one before did not, counted: preflights and returns. A
 //! status is written once, so each is counted once, whichever replica leads.
 
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 
 use super::metrics::Metrics;
-use super::results::{Judgement, Returned};
+use super::results::{PreflightOutcome, Returned};
 
 /// Counts what is new. Called once a status was written.
 pub fn count(metrics: &Metrics, before: &Value, after: &Value) {
-    if let Some(result) = judged(before, after) {
+    if let Some(result) = checked(before, after) {
         metrics.preflight(result);
     }
     if let Some(cause) = returned(before, after) {
@@ -17,7 +17,7 @@ pub fn count(metrics: &Metrics, before: &Value, after: &Value) {
     }
 }
 
-fn judged(before: &Value, after: &Value) -> Option<Judgement> {
+fn checked(before: &Value, after: &Value) -> Option<PreflightOutcome> {
     let of = |status: &Value| {
         let preflight = &status["preflight"];
         (preflight["hash"].clone(), preflight["judgedAt"].clone())
@@ -26,9 +26,9 @@ fn judged(before: &Value, after: &Value) -> Option<Judgement> {
         return None;
     }
     match after["preflight"]["verdict"].as_str()? {
-        "Good" => Some(Judgement::Good),
-        "Refused" => Some(Judgement::Refused),
-        _ => Some(Judgement::NotJudged),
+        "Good" => Some(PreflightOutcome::Good),
+        "Refused" => Some(PreflightOutcome::Refused),
+        _ => Some(PreflightOutcome::NotChecked),
     }
 }
 
@@ -55,16 +55,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_judgement_and_each_return_counts_once() {
+    fn each_preflight_and_each_return_counts_once() {
         let metrics = Metrics::new("0");
-        let judged = |verdict: &str, at: &str| json!({"preflight": {"hash": "1", "verdict": verdict, "judgedAt": at}});
+        let checked = |verdict: &str, at: &str| json!({"preflight": {"hash": "1", "verdict": verdict, "judgedAt": at}});
         let back = |reason: &str| json!({"conditions": [{"type": "RolledBack", "reason": reason}]});
         for (before, after) in [
-            (json!({}), judged("Good", "1")),
-            (judged("Good", "1"), judged("Good", "1")),
-            (judged("Good", "1"), judged("Refused", "2")),
-            (judged("Refused", "2"), json!({})),
-            (json!({}), judged("NotJudged", "3")),
+            (json!({}), checked("Good", "1")),
+            (checked("Good", "1"), checked("Good", "1")),
+            (checked("Good", "1"), checked("Refused", "2")),
+            (checked("Refused", "2"), json!({})),
+            (json!({}), checked("NotJudged", "3")),
             (json!({}), back("RolledBack")),
             (back("RolledBack"), back("RolledBack")),
             (back("RolledBack"), back("RollbackRequested")),

@@ -74,9 +74,9 @@ impl Callers {
         }
     }
 
-    /// Who shows these certificates. They are judged here and not by the handshake: a certificate of the
+    /// Who shows these certificates. They are checked here and not by the handshake: a certificate of the
     /// API server that has expired must not end its calls, which then nobody would hear of.
-    pub(super) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Caller {
+    pub(super) fn identify(&self, shown: Option<&[CertificateDer<'_>]>) -> Caller {
         let authority = self.read.read().unwrap_or_else(PoisonError::into_inner).authority.clone();
         let (Some(authority), Some([certificate, rest @ ..])) = (authority, shown) else {
             return Caller::Unknown;
@@ -193,11 +193,11 @@ mod tests {
         std::fs::write(&file, own.pem()).unwrap();
         let callers = Callers::new(&file);
         let client = signed(&own, ExtendedKeyUsagePurpose::ClientAuth);
-        assert_eq!(callers.judge(Some(&client)), Caller::Known);
+        assert_eq!(callers.identify(Some(&client)), Caller::Known);
         let server = signed(&own, ExtendedKeyUsagePurpose::ServerAuth);
         let foreign = signed(&other, ExtendedKeyUsagePurpose::ClientAuth);
         for shown in [None, Some(&[][..]), Some(&server[..]), Some(&foreign[..])] {
-            assert_eq!(callers.judge(shown), Caller::Unknown);
+            assert_eq!(callers.identify(shown), Caller::Unknown);
         }
     }
 
@@ -208,19 +208,19 @@ mod tests {
         let callers = Callers::new(&file);
         let [first, second] = [authority(), authority()];
         let of = |authority: &Authority| signed(authority, ExtendedKeyUsagePurpose::ClientAuth);
-        assert_eq!(callers.judge(Some(&of(&first))), Caller::Unknown, "there is no file yet");
+        assert_eq!(callers.identify(Some(&of(&first))), Caller::Unknown, "there is no file yet");
         let follow = |text: &str| {
             std::fs::write(&file, text).unwrap();
             callers.refresh();
         };
         follow(&first.pem());
-        assert_eq!(callers.judge(Some(&of(&first))), Caller::Known);
+        assert_eq!(callers.identify(Some(&of(&first))), Caller::Known);
         for broken in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n"] {
             follow(broken);
-            assert_eq!(callers.judge(Some(&of(&first))), Caller::Known, "{broken}");
+            assert_eq!(callers.identify(Some(&of(&first))), Caller::Known, "{broken}");
         }
         follow(&second.pem());
-        assert_eq!(callers.judge(Some(&of(&second))), Caller::Known);
-        assert_eq!(callers.judge(Some(&of(&first))), Caller::Unknown);
+        assert_eq!(callers.identify(Some(&of(&second))), Caller::Known);
+        assert_eq!(callers.identify(Some(&of(&first))), Caller::Unknown);
     }
 }

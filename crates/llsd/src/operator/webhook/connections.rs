@@ -45,7 +45,7 @@ const LATE: Duration = Duration::from_secs(1);
 pub(super) struct Terms {
     pub(super) tls: TlsAcceptor,
     pub(super) router: Router,
-    /// Who judges callers; without it nobody is known.
+    /// Identifies callers; without it no caller is known.
     pub(super) callers: Option<Arc<Callers>>,
     pub(super) shutdown: Shutdown,
 }
@@ -105,7 +105,8 @@ async fn connection(
         },
     };
     let session = stream.get_ref().1;
-    let caller = callers.map_or(Caller::Unknown, |known| known.judge(session.peer_certificates()));
+    let caller =
+        callers.map_or(Caller::Unknown, |known| known.identify(session.peer_certificates()));
     let service = TowerToHyperService::new(router.layer(Extension(caller)));
     let http = http(session.alpn_protocol() == Some(b"h2"));
     let connection = http.serve_connection(TokioIo::new(stream), service);

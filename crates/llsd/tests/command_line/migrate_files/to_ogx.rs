@@ -43,12 +43,12 @@ fn a_file_of_v1alpha1_becomes_one_of_ogx_that_validates_and_stays() {
     assert_eq!((again.code, &again.stdout), (0, &first.stdout), "{}", again.stderr);
     let files = Files::new();
     let file = files.add("resource.yaml", &first.stdout);
-    let judged = run(&["validate", "--release", "ogx-1.5.0", "-f", &file], "");
-    assert_eq!(judged.code, 0, "{}{}", judged.stdout, judged.stderr);
+    let checked = run(&["validate", "--release", "ogx-1.5.0", "-f", &file], "");
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
 }
 
 #[test]
-fn an_image_is_judged_as_the_release_that_is_asked_for() {
+fn an_image_is_checked_as_the_release_that_is_asked_for() {
     let image = "\
 apiVersion: llamastack.io/v1alpha2
 kind: LlamaStackDistribution

@@ -62,10 +62,10 @@ async fn until_rolled(namespace: &Namespace<'_>, times: u32) {
 
 #[tokio::test]
 async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_followed() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("trusting").await;
-    let elsewhere = bed.namespace("authorities").await;
-    bed.configure(json!({"caBundleNamespaces": elsewhere.name})).await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("trusting").await;
+    let elsewhere = operator.namespace("authorities").await;
+    operator.configure(json!({"caBundleNamespaces": elsewhere.name})).await;
     let [a, b, c] = ["a", "b", "c"].map(authority);
     config_map(&elsewhere, "both", json!({"a.crt": a, "b.crt": b, "other": "x"}), "1").await;
     let bundle = json!({
@@ -84,8 +84,8 @@ async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_follo
 
 #[tokio::test]
 async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_long() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("openshift-ai").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("openshift-ai").await;
     ask(&namespace, &json!({})).await;
     assert_eq!(rollouts(&namespace).await, 1);
     assert!(namespace.find("ConfigMap", "llama-ca-bundle-").await.is_none());

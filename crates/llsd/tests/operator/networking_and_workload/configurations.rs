@@ -26,9 +26,9 @@ async fn configurations(namespace: &Namespace<'_>) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("configurations").await;
-    let other = bed.namespace("another").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("configurations").await;
+    let other = operator.namespace("another").await;
     let mut others = BTreeSet::new();
     for endpoint in ["x", "y", "z"] {
         others.insert(configured(&other, endpoint).await);
@@ -68,8 +68,8 @@ async fn the_last_two_configurations_and_those_of_replica_sets_are_kept() {
 
 #[tokio::test]
 async fn what_is_named_by_its_content_goes_with_the_last_state_that_needs_it() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("database").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("database").await;
     everything::prepare(&namespace).await;
     let rich = everything::spec();
     let rich =

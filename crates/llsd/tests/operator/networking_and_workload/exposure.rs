@@ -11,8 +11,8 @@ async fn count(namespace: &Namespace<'_>, kind: &str) -> usize {
 
 #[tokio::test]
 async fn a_server_is_exposed_and_hidden_again() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("exposed").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("exposed").await;
     for (expose, exposed) in [
         (json!(true), true),
         (json!(false), false),
@@ -40,8 +40,8 @@ async fn a_server_is_exposed_and_hidden_again() {
 
 #[tokio::test]
 async fn an_autoscaler_and_a_disruption_budget_come_and_go() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("workload").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("workload").await;
     let rows = [
         (json!({}), 0, 0),
         (json!({"podDisruptionBudget": {"minAvailable": 1}}), 0, 1),

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{Apart, Namespace, TestOperator, ask, condition_message};
 
-async fn network_policies(bed: &TestOperator, flag: Option<bool>) {
-    let operators = Namespace { cluster: &bed.cluster, name: names::NAMESPACE.to_owned() };
+async fn network_policies(operator: &TestOperator, flag: Option<bool>) {
+    let operators = Namespace { cluster: &operator.cluster, name: names::NAMESPACE.to_owned() };
     let flag = flag.map(|flag| format!("enableNetworkPolicy:\n  enabled: {flag}\n"));
     let flag = flag.unwrap_or_default();
     operators.config_map(names::CONFIG_MAP, json!({"featureFlags": flag})).await;
@@ -15,9 +15,9 @@ async fn network_policies(bed: &TestOperator, flag: Option<bool>) {
 #[tokio::test]
 async fn the_operators_configuration_decides_on_network_policies_for_all() {
     let Some(apart) = Apart::shared().await else { return };
-    let bed = &apart.bed;
-    let asking = bed.namespace("asking").await;
-    let silent = bed.namespace("silent").await;
+    let operator = &apart.operator;
+    let asking = operator.namespace("asking").await;
+    let silent = operator.namespace("silent").await;
     ask(&asking, &json!({"networking": {"allowedFrom": {"namespaces": ["friends"]}}})).await;
     ask(&silent, &json!({})).await;
     let policy = "llama-network-policy";
@@ -28,11 +28,11 @@ async fn the_operators_configuration_decides_on_network_policies_for_all() {
     assert!(found.to_string().contains("friends"), "{found}");
     assert!(silent.get("NetworkPolicy", policy).await.is_none());
 
-    network_policies(bed, Some(true)).await;
+    network_policies(operator, Some(true)).await;
     there(&silent).await;
     there(&asking).await;
 
-    network_policies(bed, Some(false)).await;
+    network_policies(operator, Some(false)).await;
     silent.until_gone("NetworkPolicy", policy).await;
     asking.until_gone("NetworkPolicy", policy).await;
     asking
@@ -41,7 +41,7 @@ async fn the_operators_configuration_decides_on_network_policies_for_all() {
         })
         .await;
 
-    network_policies(bed, None).await;
+    network_policies(operator, None).await;
     there(&asking).await;
     assert!(silent.get("NetworkPolicy", policy).await.is_none());
 }

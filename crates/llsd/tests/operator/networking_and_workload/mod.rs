@@ -37,7 +37,7 @@ fn condition_message(resource: &Value, condition: &str) -> String {
 
 /// A cluster that serves Routes and HTTPRoutes, and whose operator is configured anew meanwhile.
 struct Apart {
-    bed: TestOperator,
+    operator: TestOperator,
     /// Why it serves neither, if so.
     routes: Result<(), String>,
 }
@@ -53,6 +53,6 @@ impl Apart {
         let cluster = builder.start_or_skip().await?;
         // Before the operator, which asks only once what is served.
         let routes = definitions::both(&cluster.client()).await;
-        Some(Self { bed: TestOperator::within(cluster, &[]).await, routes })
+        Some(Self { operator: TestOperator::within(cluster, &[]).await, routes })
     }
 }

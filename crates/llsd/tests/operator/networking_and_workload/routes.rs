@@ -26,7 +26,7 @@ async fn a_route_where_they_are_served_an_http_route_where_a_gateway_is_named() 
     if let Err(why) = &apart.routes {
         return skip(why);
     }
-    let namespace = apart.bed.namespace("routes").await;
+    let namespace = apart.operator.namespace("routes").await;
     let gateway = json!({"gateway": {"name": "gate", "namespace": "gates"}});
     for (expose, kind) in [
         (json!(true), "Route"),

@@ -68,8 +68,8 @@ async fn until_applied(namespace: &Namespace<'_>, variable: &str) -> String {
 
 #[tokio::test]
 async fn a_volume_grows_and_does_not_shrink() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("grows").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("grows").await;
     let class = storage_class(&namespace, true).await;
     bound_claim(&namespace, &class).await;
     let ready = ask(&namespace, &volume("2Gi", "a")).await;
@@ -94,8 +94,8 @@ async fn a_volume_grows_and_does_not_shrink() {
 
 #[tokio::test]
 async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("fixed").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("fixed").await;
     let class = storage_class(&namespace, false).await;
     bound_claim(&namespace, &class).await;
     ask(&namespace, &volume("5Gi", "a")).await;
@@ -115,10 +115,10 @@ async fn a_volume_whose_class_cannot_grow_stays_and_the_rest_is_applied() {
 
 #[tokio::test]
 async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
-    let Some(bed) = TestOperator::shared().await else {
+    let Some(operator) = TestOperator::shared().await else {
         return;
     };
-    let namespace = bed.namespace("volume").await;
+    let namespace = operator.namespace("volume").await;
     let mut claims = Vec::new();
     for (storage, strategy) in [
         (json!({"replicas": 1}), "RollingUpdate"),
@@ -142,8 +142,8 @@ async fn a_running_server_gets_a_volume_and_loses_it_and_its_data_stay() {
 /// A claim goes when no pod uses it any more, so its server must be free to stop.
 #[tokio::test]
 async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("emptied").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("emptied").await;
     let with =
         |replicas: u8| json!({"workload": {"replicas": replicas, "storage": {"size": "1Gi"}}});
     ask(&namespace, &with(1)).await;
@@ -163,8 +163,8 @@ async fn a_claim_that_somebody_deletes_holds_up_nothing_and_is_made_anew() {
 
 #[tokio::test]
 async fn a_claim_of_the_users_own_is_waited_for_mounted_and_never_touched() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("existing").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("existing").await;
     ask(&namespace, &json!({"workload": {"replicas": 1}})).await;
     let before = namespace.running("llama").await;
     let spec = json!({"workload": {"replicas": 1, "storage": {"existingClaim": "mine"}}});
@@ -194,8 +194,8 @@ async fn a_claim_of_the_users_own_is_waited_for_mounted_and_never_touched() {
 
 #[tokio::test]
 async fn a_volume_that_is_there_keeps_its_class_and_says_so() {
-    let Some(bed) = TestOperator::shared().await else { return };
-    let namespace = bed.namespace("class").await;
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("class").await;
     let class = storage_class(&namespace, true).await;
     let with = |class: Option<&str>, variable: &str| {
         let mut spec = volume("2Gi", variable);

@@ -1,4 +1,4 @@
-//! The ways in that OGX alone has: keys, and a gateway in front.
+//! The kinds of authentication that OGX alone has: keys, and a gateway in front.
 
 use llsd_testkit::{LlamaStackServer, OpenAiStub, Release};
 use reqwest::Method;

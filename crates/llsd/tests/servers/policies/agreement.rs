@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::cases::{Case, has_routes};
 use super::sentences;
 
-/// Cases that are judged here, for each release.
-const JUDGED: usize = 500;
+/// Cases that are checked here, for each release.
+const CHECKED: usize = 500;
 /// Some have a pattern that only the server reads.
 const GENERATED: usize = 560;
 const SENTENCES: usize = 400;
@@ -61,14 +61,14 @@ fn agree(release: Release) {
     for (case, theirs) in cases.iter().zip(&decisions.cases) {
         let Some(ours) = foreseen(case, row) else { continue };
         assert_eq!(ours, *theirs, "{release}: ours, then the server's, of {:#}", case.for_server);
-        count("judged".to_owned());
+        count("checked".to_owned());
         count(format!("status {}", theirs.status));
         if let Some(allowed) = theirs.allowed {
             count(format!("allowed {allowed}"));
         }
     }
     println!("{release}: {seen:?}");
-    assert!(seen["judged"] >= JUDGED, "{release}: {seen:?}");
+    assert!(seen["checked"] >= CHECKED, "{release}: {seen:?}");
     let mut kinds = vec!["status 200", "status 401", "allowed true", "allowed false"];
     kinds.extend(["sentence true", "sentence false"]);
     kinds.extend(has_routes(release).then_some("status 403"));
@@ -83,25 +83,26 @@ fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
         policy::parse_policies(&spec, row).unwrap_or_else(|problems| panic!("{problems:#?}"));
     let asked: Request =
         Request { method: case.method.clone(), path: case.path.clone(), told: case.told.clone() };
-    let (caller, verdict) = match policy::answer(&spec, &policies, &asked) {
-        Answer::Unjudged(_) => return None,
+    let (caller, decision) = match policy::answer(&spec, &policies, &asked) {
+        Answer::Undecided(_) => return None,
         Answer::Unknown(_) => return Some(stopped(401)),
         Answer::Failed(_) => return Some(stopped(500)),
-        Answer::Decided { caller, verdict } => (caller, verdict),
+        Answer::Decided { caller, decision } => (caller, decision),
     };
     // The operator's own rule stands before all others.
-    let route = match verdict.by {
+    let route = match decision.by {
         DecidedBy::OpenPaths => Some(0),
         DecidedBy::Rule(index) => Some(index + 1),
         _ => None,
     };
-    let status = match verdict.outcome {
+    let status = match decision.outcome {
         Outcome::Allowed => 200,
         Outcome::Denied => 403,
         Outcome::Unsure => return None,
     };
-    let deed = if status == 200 { deed(case, &policies, caller.as_ref()) } else { None };
-    let (allowed, rule) = match deed {
+    let resource_request =
+        if status == 200 { resource_request(case, &policies, caller.as_ref()) } else { None };
+    let (allowed, rule) = match resource_request {
         None => (None, None),
         Some(RuleDecision { outcome: Outcome::Unsure, .. }) => return None,
         Some(RuleDecision { outcome, by }) => {
@@ -117,14 +118,22 @@ fn stopped(status: u16) -> Decided {
     Decided { status, route: None, allowed: None, rule: None }
 }
 
-fn deed(case: &Case, policies: &Policies, caller: Option<&Caller>) -> Option<RuleDecision> {
-    let deed = case.for_server.get("deed").filter(|deed| !deed.is_null())?;
-    let action: Action = serde_json::from_value(deed["action"].clone()).unwrap();
-    let resource = deed["resource"].as_str().unwrap();
-    let owner = deed.get("owner").filter(|owner| !owner.is_null()).map(|owner| Caller {
-        principal: owner["principal"].as_str().unwrap().to_owned(),
-        attributes: serde_json::from_value(owner["attributes"].clone()).unwrap(),
-        tenant: owner["tenant"].as_str().map(str::to_owned),
-    });
+fn resource_request(
+    case: &Case,
+    policies: &Policies,
+    caller: Option<&Caller>,
+) -> Option<RuleDecision> {
+    let resource_request = case
+        .for_server
+        .get("resource_request")
+        .filter(|resource_request| !resource_request.is_null())?;
+    let action: Action = serde_json::from_value(resource_request["action"].clone()).unwrap();
+    let resource = resource_request["resource"].as_str().unwrap();
+    let owner =
+        resource_request.get("owner").filter(|owner| !owner.is_null()).map(|owner| Caller {
+            principal: owner["principal"].as_str().unwrap().to_owned(),
+            attributes: serde_json::from_value(owner["attributes"].clone()).unwrap(),
+            tenant: owner["tenant"].as_str().map(str::to_owned),
+        });
     Some(decide_resource(policies, caller, action, resource, owner.as_ref()))
 }

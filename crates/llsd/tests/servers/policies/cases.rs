@@ -92,7 +92,7 @@ fn some(of: &[&str], random: &mut Rng) -> Vec<String> {
 
 impl Case {
     pub(super) fn generate(release: Release, row: &Row, random: &mut Rng) -> Self {
-        let (way_in, provider_config, told) = way_in(release, random);
+        let (authentication, provider_config, told) = authentication(release, random);
         let told = (random.u8(..12) != 0).then_some(told);
         let count = |random: &mut Rng| if random.u8(..4) == 0 { 0 } else { random.usize(1..6) };
         let routes: Vec<Value> = if has_routes(release) {
@@ -107,7 +107,8 @@ impl Case {
         }
         let (tenancy, its_tenancy) = tenancy(release, random);
         let (method, path) = (one(&["GET", "GET", "POST", "HEAD"], random), one(&CALLED, random));
-        let mut access = json!({"authentication": way_in, "routes": routes, "rules": rules});
+        let mut access =
+            json!({"authentication": authentication, "routes": routes, "rules": rules});
         if !tenancy.is_null() {
             access["tenancy"] = tenancy;
         }
@@ -119,14 +120,14 @@ impl Case {
             },
             "tenancy": its_tenancy,
             "request": {"method": method, "path": path, "told": told},
-            "deed": deed(release, random),
+            "resource_request": resource_request(release, random),
         });
         Self { access, method: method.to_owned(), path: path.to_owned(), told, for_server }
     }
 }
 
-/// The way in as the resource says it and as the server does, and what it is told of a caller.
-fn way_in(release: Release, random: &mut Rng) -> (Value, Value, Map<String, Value>) {
+/// The authentication as the resource says it and as the server does, and what it is told of a caller.
+fn authentication(release: Release, random: &mut Rng) -> (Value, Value, Map<String, Value>) {
     let tenants = has_tenants(release) && random.bool();
     let ways = if !release.is_ogx() {
         5
@@ -382,7 +383,7 @@ fn tenancy(release: Release, random: &mut Rng) -> (Value, Value) {
     }
 }
 
-fn deed(release: Release, random: &mut Rng) -> Value {
+fn resource_request(release: Release, random: &mut Rng) -> Value {
     let owner = if random.u8(..3) == 0 {
         Value::Null
     } else {

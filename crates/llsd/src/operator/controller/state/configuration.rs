@@ -114,7 +114,7 @@ impl CurrentConfiguration {
     }
 
     fn renew(&self, sources: &mut Sources) {
-        // What is wrong with them was said when they were judged.
+        // What is wrong with them was said when they were checked.
         let (config, _) = OperatorConfig::parse(&sources.texts.by_name(), environment());
         let mut registries = config.registries.clone();
         registries.add_rules(sources.mirrors.values().flatten().cloned());

@@ -38,9 +38,9 @@ pub struct Settings {
     pub registry_patience: Duration,
     /// Where servers are reached, for an operator outside of the cluster.
     pub server_url: Option<String>,
-    /// How long a judgement of a change is waited for.
+    /// How long a change waits for its preflight.
     pub preflight_deadline: Duration,
-    /// Judgements that go on at the same time.
+    /// Preflights that go on at the same time.
     pub preflight_jobs: usize,
     /// How long work under way may take to end.
     pub grace: Duration,

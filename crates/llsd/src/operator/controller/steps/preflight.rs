@@ -85,7 +85,7 @@ async fn create<W: Writer>(
     let claims = claims(plan, &state.objects);
     let binds = claims.values().any(|claim| *claim == ClaimUse::OnTheirNode);
     let node = if binds { node(context, &resource.key, job).await? } else { None };
-    let judging = PreflightJob {
+    let preflight = PreflightJob {
         resource,
         template,
         hash: job.rsplit('-').next().unwrap_or_default(),
@@ -94,7 +94,7 @@ async fn create<W: Writer>(
         node: node.as_deref(),
         seconds: seconds(context) + AFTERWARDS,
     };
-    for object in judging.objects() {
+    for object in preflight.objects() {
         if let Creation::Exists(found) = writer.create(&object).await? {
             if LiveObject::owned_by(object.kind, &found, resource).is_none() {
                 return Err(WriteFailure::not_ours(&object));
@@ -105,7 +105,7 @@ async fn create<W: Writer>(
     Ok(())
 }
 
-/// How the claims can be mounted by one more pod. One that is not bound yet has nothing to be judged, and
+/// How the claims can be mounted by one more pod. One that is not bound yet has nothing to be checked, and
 /// would be bound by whoever comes first.
 fn claims(plan: &Plan, live: &[LiveObject]) -> BTreeMap<String, ClaimUse> {
     let given = plan.preflight_inputs.claims.iter();

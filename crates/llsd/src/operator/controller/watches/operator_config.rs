@@ -1,4 +1,4 @@
-//! The watch of the operator's own ConfigMap. What it says is judged key by key: a broken key leaves the
+//! The watch of the operator's own ConfigMap. What it says is checked key by key: a broken key leaves the
 //! last good value in use, and so does a ConfigMap that is gone. What is in use is kept before it is
 //! used, so that it outlives the operator; what is broken is logged, counted and an event.
 
@@ -130,17 +130,17 @@ impl<'a> Keeper<'a> {
     async fn seen(&mut self, object: ConfigMap) {
         self.is_missing = false;
         let data = object.data.clone().unwrap_or_default();
-        let judged = self.context.configuration.texts().check(&data);
-        self.use_texts(judged.in_use.clone()).await;
-        self.tell(&object, judged);
+        let checked = self.context.configuration.texts().check(&data);
+        self.use_texts(checked.in_use.clone()).await;
+        self.tell(&object, checked);
     }
 
     /// There was none when the watch began.
     async fn missing(&mut self) {
         if self.context.configuration.texts() == TextsInUse::default() {
             // Nor was there ever one: all keys have their defaults.
-            let judged = TextsInUse::default().check(&[].into());
-            self.use_texts(judged.in_use).await;
+            let checked = TextsInUse::default().check(&[].into());
+            self.use_texts(checked.in_use).await;
         }
         self.is_missing = true;
         self.write().await;
@@ -224,18 +224,18 @@ impl<'a> Keeper<'a> {
     }
 
     /// Says what is broken, or no longer, where that changed.
-    fn tell(&mut self, object: &ConfigMap, judged: CheckedTexts) {
-        if (&self.told.broken, &self.told.unknown) == (&judged.broken, &judged.unknown) {
+    fn tell(&mut self, object: &ConfigMap, checked: CheckedTexts) {
+        if (&self.told.broken, &self.told.unknown) == (&checked.broken, &checked.unknown) {
             return;
         }
-        let names: Vec<&str> = judged.broken.keys().map(|key| key.name()).collect();
+        let names: Vec<&str> = checked.broken.keys().map(|key| key.name()).collect();
         self.context.metrics.broken_configuration(&names);
-        for problem in judged.problems() {
+        for problem in checked.problems() {
             tracing::warn!(%problem, "ConfigMap {CONFIG_MAP} has a mistake");
         }
         let key = Key::new(&self.context.settings.operator_namespace, CONFIG_MAP);
-        let events = judged.events(&self.told);
+        let events = checked.events(&self.told);
         self.context.events.publish_on_config_map(&key, &object.metadata, events);
-        self.told = judged;
+        self.told = checked;
     }
 }

@@ -22,8 +22,8 @@ use prometheus_client::registry::Registry;
 
 use super::hosts::HostClass;
 use super::results::{
-    Call, Condition, Generation, Held, Judgement, Look, Lookup, PHASES, Reconcile, Returned,
-    phase_name,
+    Call, Condition, Generation, HeldChange, Look, Lookup, PHASES, PreflightOutcome, Reconcile,
+    Returned, phase_name,
 };
 use certificates::Certificates;
 use conditions::Conditions;
@@ -115,7 +115,7 @@ impl Metrics {
                 let _ = self.registry_lookups.get_or_create(&lookup_labels(result, class));
             }
         }
-        for &result in Judgement::ALL {
+        for &result in PreflightOutcome::ALL {
             let _ = self.preflights.get_or_create(&label("result", result.name()));
         }
         for &cause in Returned::ALL {
@@ -171,7 +171,7 @@ impl Metrics {
     }
 
     /// What an image said of a change that it was to run.
-    pub fn preflight(&self, result: Judgement) {
+    pub fn preflight(&self, result: PreflightOutcome) {
         self.preflights.get_or_create(&label("result", result.name())).inc();
     }
 
@@ -226,8 +226,8 @@ impl Metrics {
     }
 
     /// The servers that run otherwise than is planned, each by its cause.
-    pub fn held(&self, held: &[Held]) {
-        for &cause in Held::ALL {
+    pub fn held(&self, held: &[HeldChange]) {
+        for &cause in HeldChange::ALL {
             let count = held.iter().filter(|held| **held == cause).count();
             self.held.get_or_create(&label("cause", cause.name())).set(saturated(count));
         }

@@ -40,8 +40,8 @@ impl Metrics {
         let held = "Servers that run otherwise than is planned, by cause";
         add(all, "llsd_held", held, &self.held);
         add(all, "llsd_problems", "Mistakes found in resources, by reason", &self.problems);
-        let judged = "Changes judged by their image before they were rolled out, by result";
-        add(all, "llsd_preflights", judged, &self.preflights);
+        let checked = "Changes judged by their image before they were rolled out, by result";
+        add(all, "llsd_preflights", checked, &self.preflights);
         let back = "Returns of servers to an earlier state, by cause";
         add(all, "llsd_rollbacks", back, &self.rollbacks);
     }

@@ -42,7 +42,7 @@ impl ResolvesServerCert for Served {
 }
 
 /// TLS 1.2 and later, with whatever is served at the time of a handshake. Callers are asked for a
-/// certificate only where somebody judges it.
+/// certificate only where a client checks it.
 pub fn server_config(
     served: Arc<Served>,
     callers: Option<Arc<dyn ClientCertVerifier>>,

@@ -18,7 +18,7 @@ pub enum WebhookTarget {
 
 /// What is to be done about a `clientConfig`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Decision {
     AsItShould,
     /// Merge this into it.
     Change(Value),
@@ -27,38 +27,38 @@ pub enum Verdict {
 }
 
 /// Decides about the `clientConfig` of the webhook at `path`.
-pub fn decide(found: &Value, target: &WebhookTarget, path: &str, bundle: &Bundle) -> Verdict {
+pub fn decide(found: &Value, target: &WebhookTarget, path: &str, bundle: &Bundle) -> Decision {
     let trusted = json!(ByteString(bundle.0.clone().into_bytes()));
     let is_trusted = found["caBundle"] == trusted;
     match target {
         WebhookTarget::Url(address) => {
             let url = format!("{address}{path}");
             if is_trusted && found["url"] == url.as_str() && found["service"].is_null() {
-                return Verdict::AsItShould;
+                return Decision::AsItShould;
             }
-            Verdict::Change(json!({"url": url, "service": null, "caBundle": trusted}))
+            Decision::Change(json!({"url": url, "service": null, "caBundle": trusted}))
         }
         WebhookTarget::Service { namespace } if found["url"].is_string() => {
             let service = json!({
                 "namespace": namespace, "name": WEBHOOK_SERVICE, "path": path,
                 "port": WEBHOOK_SERVICE_PORT,
             });
-            Verdict::Change(json!({"url": null, "service": service, "caBundle": trusted}))
+            Decision::Change(json!({"url": null, "service": service, "caBundle": trusted}))
         }
         WebhookTarget::Service { namespace } => {
             let text = |field: &str| found["service"][field].as_str().unwrap_or_default();
             let named = (text("namespace"), text("name"));
             if named != (namespace, WEBHOOK_SERVICE) {
-                return Verdict::NotOurs(format!(
+                return Decision::NotOurs(format!(
                     "it names the Service {}/{}, and this operator is behind \
                      {namespace}/{WEBHOOK_SERVICE}",
                     named.0, named.1,
                 ));
             }
             if is_trusted {
-                return Verdict::AsItShould;
+                return Decision::AsItShould;
             }
-            Verdict::Change(json!({"caBundle": trusted}))
+            Decision::Change(json!({"caBundle": trusted}))
         }
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn changed(mut found: Value, target: &WebhookTarget) -> Value {
-        let Verdict::Change(change) = decide(&found, target, "/convert", &bundle()) else {
+        let Decision::Change(change) = decide(&found, target, "/convert", &bundle()) else {
             panic!("nothing to change");
         };
         for (field, value) in change.as_object().unwrap() {
@@ -91,21 +91,21 @@ mod tests {
                 value => found[field] = value.clone(),
             }
         }
-        assert_eq!(decide(&found, target, "/convert", &bundle()), Verdict::AsItShould);
+        assert_eq!(decide(&found, target, "/convert", &bundle()), Decision::AsItShould);
         found
     }
 
     #[test]
     fn behind_its_service_only_the_authorities_are_written() {
         let change = decide(&service("home"), &ours(), "/convert", &bundle());
-        assert_eq!(change, Verdict::Change(json!({"caBundle": "Y2VydGlmaWNhdGU="})));
+        assert_eq!(change, Decision::Change(json!({"caBundle": "Y2VydGlmaWNhdGU="})));
         changed(service("home"), &ours());
     }
 
     #[test]
     fn the_service_of_another_operator_is_left_alone() {
-        let verdict = decide(&service("elsewhere"), &ours(), "/convert", &bundle());
-        assert!(matches!(verdict, Verdict::NotOurs(why) if why.contains("elsewhere")));
+        let decision = decide(&service("elsewhere"), &ours(), "/convert", &bundle());
+        assert!(matches!(decision, Decision::NotOurs(why) if why.contains("elsewhere")));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-pub use client_config::{Verdict, WebhookTarget, decide};
+pub use client_config::{Decision, WebhookTarget, decide};
 pub use llsd_install::names::WEBHOOK_FIELD_MANAGER as FIELD_MANAGER;
 
 use super::certificates::{Bundle, Confirmed};

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::client_config::{Verdict, WebhookTarget, decide};
+use super::client_config::{Decision, WebhookTarget, decide};
 use crate::operator::webhook::certificates::Bundle;
 
 /// The longest that one request may take.
@@ -196,9 +196,9 @@ impl<K: NamesWebhooks> Registration<K> {
         let mut changes = Vec::new();
         for ClientConfig { webhook, path, config } in configs {
             match decide(&config, &self.target, path, bundle) {
-                Verdict::AsItShould => {}
-                Verdict::NotOurs(why) => return Ok(self.not_ours(why)),
-                Verdict::Change(change) => changes.push((webhook, change)),
+                Decision::AsItShould => {}
+                Decision::NotOurs(why) => return Ok(self.not_ours(why)),
+                Decision::Change(change) => changes.push((webhook, change)),
             }
         }
         if changes.is_empty() {

@@ -13,7 +13,7 @@ use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use serde_json::Value;
 
-use crate::operator::telemetry::{Condition, Held};
+use crate::operator::telemetry::{Condition, HeldChange};
 
 pub use packed::Packed;
 
@@ -79,7 +79,7 @@ impl Cache {
     }
 
     /// Why servers run otherwise than is planned, of each that does.
-    pub fn held(&self) -> Vec<Held> {
+    pub fn held(&self) -> Vec<HeldChange> {
         self.lock().resources.values().filter_map(|packed| packed.held).collect()
     }
 

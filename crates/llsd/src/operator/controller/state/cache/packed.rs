@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::operator::telemetry::{Condition, Held};
+use crate::operator::telemetry::{Condition, HeldChange};
 use llsd_plan::live::version;
 
 /// One resource.
@@ -22,7 +22,7 @@ pub struct Packed {
     pub version: u64,
     pub phase: Option<Phase>,
     /// Why its server runs otherwise than is planned.
-    pub held: Option<Held>,
+    pub held: Option<HeldChange>,
     pub conditions: Box<[Condition]>,
     bytes: Box<[u8]>,
     /// Of everything that a reconcile depends on.
@@ -46,7 +46,7 @@ impl Packed {
             uid: object["metadata"]["uid"].as_str().unwrap_or_default().into(),
             version,
             phase: Phase::deserialize(&object["status"]["phase"]).ok(),
-            held: Held::from_status(&object["status"]),
+            held: HeldChange::from_status(&object["status"]),
             conditions: Condition::all_in_status(&object["status"]),
             bytes: pack(&object.to_string()),
             asked,

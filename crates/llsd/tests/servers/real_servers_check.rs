@@ -1,4 +1,4 @@
-//! What is generated is judged by the servers' own models: nothing is refused, and no key of ours is
+//! What is generated is checked by the servers' own models: nothing is refused, and no key of ours is
 //! dropped without a word. Every provider type of every release, every kind of storage, every API
 //! switched off, every kind of resource.
 
@@ -205,8 +205,8 @@ fn everything_else(catalogue: Catalogue) -> Vec<(String, Value)> {
     cases
 }
 
-/// Judging is quick, so an ordinary run asks a release of an old layout too.
-fn judges() -> Vec<Release> {
+/// Checking is quick, so an ordinary run asks a release of an old layout too.
+fn checking_releases() -> Vec<Release> {
     if Release::is_thorough_test() {
         Release::under_test().unwrap()
     } else {
@@ -217,7 +217,7 @@ fn judges() -> Vec<Release> {
 /// Every release of the test run; the rest of them belong to `make test-servers`.
 #[test]
 fn the_servers_own_models_accept_every_generated_configuration() {
-    for release in judges() {
+    for release in checking_releases() {
         let catalogue = Releases::shipped().catalogue(release.name()).expect("a known release");
         let mut cases = every_provider_type(catalogue);
         cases.extend(every_api_disabled(catalogue));
@@ -226,24 +226,21 @@ fn the_servers_own_models_accept_every_generated_configuration() {
             .iter()
             .map(|(name, spec)| candidate(name, &planned(&catalogue.release.name, name, spec)))
             .collect();
-        let judgements = match release.check(&candidates) {
-            Ok(judgements) => judgements,
+        let results = match release.check(&candidates) {
+            Ok(results) => results,
             Err(error) => return skip(&error.to_string()),
         };
-        let refused: Vec<String> = judgements
-            .iter()
-            .filter(|judgement| !judgement.is_clean())
-            .map(ToString::to_string)
-            .collect();
+        let refused: Vec<String> =
+            results.iter().filter(|result| !result.is_clean()).map(ToString::to_string).collect();
         assert!(refused.is_empty(), "{release}:\n{}", refused.join("\n"));
-        eprintln!("{release}: {} configurations accepted", judgements.len());
+        eprintln!("{release}: {} configurations accepted", results.len());
     }
 }
 
 /// What the operator carries, as it stands: with nothing set, and with a model server.
 #[test]
 fn every_embedded_distribution_is_accepted_by_its_release() {
-    for release in judges() {
+    for release in checking_releases() {
         let of_release = Distribution::all()
             .iter()
             .filter(|(_, distribution)| distribution.release == release.name());
@@ -256,9 +253,9 @@ fn every_embedded_distribution_is_accepted_by_its_release() {
         }
         match release.check(&candidates) {
             Err(error) => return skip(&error.to_string()),
-            Ok(judgements) => {
-                for judgement in judgements {
-                    assert!(judgement.is_clean(), "{release}: {judgement}");
+            Ok(results) => {
+                for result in results {
+                    assert!(result.is_clean(), "{release}: {result}");
                 }
             }
         }
@@ -339,7 +336,7 @@ fn the_servers_yaml_reader_reads_back_exactly_what_was_meant() {
     }
 }
 
-/// Every sample whose image is one of the operator's own, judged by the release of that image.
+/// Every sample whose image is one of the operator's own, checked by the release of that image.
 #[test]
 fn the_servers_own_models_accept_every_sample() {
     let mut by_release: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
@@ -357,15 +354,15 @@ fn the_servers_own_models_accept_every_sample() {
         }
     }
     assert!(names.len() > 15, "{names:?}");
-    for release in judges() {
+    for release in checking_releases() {
         let known = Releases::shipped().catalogue(release.name());
         let name = known.map_or("", |catalogue| &catalogue.release.title);
         let Some(candidates) = by_release.get(name) else { continue };
         match release.check(candidates) {
             Err(error) => return skip(&error.to_string()),
-            Ok(judgements) => {
-                for judgement in judgements {
-                    assert!(judgement.is_clean(), "{release}: {judgement}");
+            Ok(results) => {
+                for result in results {
+                    assert!(result.is_clean(), "{release}: {result}");
                 }
             }
         }

@@ -1,6 +1,6 @@
-"""What the installed release of the server has to say of one configuration file, by its own code.
+"""What the installed release of the server finds in one configuration file, by its own code.
 
-Used by `judge.py`, which is a program; this is not. The file is loaded as that release does: variables, the model of the
+Used by `preflight.py`, which is a program; this is not. The file is loaded as that release does: variables, the model of the
 file, the registry of providers, each provider's own model, and how they come together. Nothing is started.
 """
 
@@ -19,11 +19,11 @@ NEEDED_STORES = ("metadata", "conversations")  # a server with a storage section
 
 
 class Refused(Exception):
-    """What depends on the part that was refused is not judged."""
+    """What depends on the part that was refused is not checked."""
 
 
-class Unjudged(Exception):
-    """The image is not one whose configuration can be judged; says why."""
+class NotChecked(Exception):
+    """The image is not one whose configuration can be checked; says why."""
 
 
 class Server:
@@ -54,12 +54,12 @@ class Server:
                 if found:
                     return importlib.import_module(f"{package}.{module}")
         if required:
-            raise Unjudged(f"the server has no module {module}")
+            raise NotChecked(f"the server has no module {module}")
         return None
 
 
-class Judge:
-    """What one release has to say of one file."""
+class ConfigCheck:
+    """What one release finds in one file."""
 
     def __init__(self, server: Server):
         self.server, self.problems, self.deprecated, self.made = server, [], [], []
@@ -92,7 +92,7 @@ class Judge:
 
     # The file
 
-    def judge(self, text: str) -> None:
+    def run(self, text: str) -> None:
         with contextlib.suppress(Refused):
             given = self.substituted(text)
             config = self.built(self.server.model, self.server.name_as_text(dict(given)), given, "")
@@ -259,7 +259,7 @@ class Judge:
             return self.problem("package", f"{path}.provider_type", str(error))
         except Exception as error:
             return self.problem("provider", f"{path}.provider_type", str(error))
-        with contextlib.suppress(Refused):  # the other providers can be judged all the same
+        with contextlib.suppress(Refused):  # the other providers can be checked all the same
             instance = self.built(model, entry.config, entry.config, join(path, "config"))
             self.ignored(entry.config, instance, join(path, "config"))
             self.references(config, instance, join(path, "config"))
@@ -305,7 +305,7 @@ class Judge:
         except KeyError as error:
             self.refuse("provider", "apis", f"{error.args[0]} is needed and not there")
         except (AttributeError, TypeError) as error:
-            raise Unjudged(f"{type(error).__name__} where the server puts its providers together") from error
+            raise NotChecked(f"{type(error).__name__} where the server puts its providers together") from error
         except Exception as error:
             self.refuse("provider", "providers", str(error))
         for index, name in enumerate(config.apis or []):

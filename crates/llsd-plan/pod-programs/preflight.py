@@ -1,13 +1,13 @@
-"""Judges the server's configuration with the code of the image that is to run it, and starts nothing.
+"""Checks the server's configuration with the code of the image that is to run it, and starts nothing.
 
 Runs as `python3 <this file>` in a container that is like the server's, before running pods are replaced, and in the
 server's own container when a start has failed. It loads the file as that release does: variables, the model of the file,
-each provider's own model, and the modules that each provider imports. Nothing is written but the verdict, and nothing
+each provider's own model, and the modules that each provider imports. Nothing is written but the result, and nothing
 is sent: the code of the server runs in a child that may do neither. Only the backends of LLS_AWAITED_MODELS are asked
 for their lists of models, as `models.py` does.
 
-Environment: what the server has. LLS_TERMINATION_LOG names the file of the verdict, LLS_JUDGE_SECONDS the time for it.
-The verdict is one JSON object: {"verdict": "good" | "refused" | "unjudged", "server", "why", "problems", "more"}, a
+Environment: what the server has. LLS_TERMINATION_LOG names the file of the result, LLS_PREFLIGHT_SECONDS the time for it.
+The result is one JSON object: {"verdict": "good" | "refused" | "unjudged", "server", "why", "problems", "more"}, a
 problem {"kind", "path", "message"}. Values of variables are never part of it.
 """
 
@@ -27,7 +27,7 @@ import time
 
 import installed
 import models
-from judgement import WARNINGS, Judge, Server, Unjudged, join
+from preflight_checks import WARNINGS, ConfigCheck, NotChecked, Server, join
 
 MESSAGE_BYTES = 4096  # as much as Kubernetes keeps
 SECONDS = 300
@@ -79,20 +79,20 @@ def import_provider(spec) -> None:
             exec(compile(ast.Module(imports, []), spec.module, "exec"), dict(vars(module)))
 
 
-def import_providers(judge: Judge) -> None:
+def import_providers(check: ConfigCheck) -> None:
     """What each provider imports when the server makes it; its own code is not run."""
-    for provider in judge.made:
-        place = judge.enabled.get(provider.spec.api, {}).get(provider.provider_id)
+    for provider in check.made:
+        place = check.enabled.get(provider.spec.api, {}).get(provider.provider_id)
         if not place:  # one of the server's own
             continue
         blocked = len(BLOCKED)
         try:
             import_provider(provider.spec)
         except ImportError as error:
-            judge.problem("package", f"{place}.provider_type", str(error))
+            check.problem("package", f"{place}.provider_type", str(error))
         except Exception as error:
             if len(BLOCKED) == blocked:  # else it is this program that stood in its way
-                judge.problem("package", f"{place}.provider_type", f"its import fails: {type(error).__name__}")
+                check.problem("package", f"{place}.provider_type", f"its import fails: {type(error).__name__}")
 
 
 # The volume
@@ -133,34 +133,34 @@ def unwritable_part(path: str) -> str | None:
     return None
 
 
-# The verdict
+# The result
 
 
-def judge_installed() -> dict:
-    """In the child: the verdict of the installed release on its file."""
+def check_installed() -> dict:
+    """In the child: what the installed release finds in its file."""
     release = installed.installed_release()
     found = [(name, title) for name, title in (("ogx", "OGX"), ("llama_stack", "llama-stack")) if version(name)]
     if not found:
-        raise Unjudged("no Python package llama_stack or ogx")
+        raise NotChecked("no Python package llama_stack or ogx")
     file = installed.config_file(release)
     if not file:
-        raise Unjudged("the image's own configuration is not found")
+        raise NotChecked("the image's own configuration is not found")
     if release >= installed.OGX:
         installed.prepare_ogx(file)
-    verdict = {"server": f"{found[0][1]} {version(found[0][0])}"}
+    result = {"server": f"{found[0][1]} {version(found[0][0])}"}
     seal()
-    judge = Judge(Server())
+    check = ConfigCheck(Server())
     try:
         with open(file) as opened:
             text = opened.read()
     except (OSError, UnicodeError) as error:
-        judge.problem("schema", "", f"the file cannot be read: {type(error).__name__}")
+        check.problem("schema", "", f"the file cannot be read: {type(error).__name__}")
     else:
-        judge.judge(text)
-        import_providers(judge)
-        for place, message in unwritable(judge.resolved):
-            judge.problem("volume", place, message)
-    return verdict | {"verdict": "refused" if judge.refusals() else "good", "problems": judge.problems}
+        check.run(text)
+        import_providers(check)
+        for place, message in unwritable(check.resolved):
+            check.problem("volume", place, message)
+    return result | {"verdict": "refused" if check.refusals() else "good", "problems": check.problems}
 
 
 def version(package: str) -> str | None:
@@ -169,7 +169,7 @@ def version(package: str) -> str | None:
     return None
 
 
-def unjudged(why: str) -> dict:
+def not_checked(why: str) -> dict:
     return {"verdict": "unjudged", "why": why, "problems": []}
 
 
@@ -185,10 +185,10 @@ def in_a_child(work, seconds: float) -> dict:
         try:
             logging.disable(logging.CRITICAL)
             result = work()
-        except Unjudged as error:
-            result = unjudged(str(error))
+        except NotChecked as error:
+            result = not_checked(str(error))
         except BaseException as error:  # whose text may quote anything
-            result = unjudged(f"{type(error).__name__} while judging")
+            result = not_checked(f"{type(error).__name__} while judging")
         with open(answer, "w") as pipe:
             json.dump(result, pipe)
         os._exit(0)
@@ -201,20 +201,20 @@ def in_a_child(work, seconds: float) -> dict:
         text += part
     else:
         os.kill(child, signal.SIGKILL)
-        text = json.dumps(unjudged(f"no verdict after {seconds:g} s")).encode()
+        text = json.dumps(not_checked(f"no verdict after {seconds:g} s")).encode()
     _, status = os.waitpid(child, 0)
-    return json.loads(text) if text else unjudged(f"the judge ended with status {os.waitstatus_to_exitcode(status)}")
+    return json.loads(text) if text else not_checked(f"the judge ended with status {os.waitstatus_to_exitcode(status)}")
 
 
-def bounded(verdict: dict) -> str:
+def bounded(result: dict) -> str:
     """As JSON, refusals first, and only as many problems as Kubernetes keeps."""
-    problems = sorted(verdict["problems"], key=lambda one: one["kind"] in WARNINGS)
+    problems = sorted(result["problems"], key=lambda one: one["kind"] in WARNINGS)
     for kept in range(len(problems), -1, -1):
         more = {"more": len(problems) - kept} if kept < len(problems) else {}
-        text = json.dumps(verdict | {"problems": problems[:kept]} | more)
+        text = json.dumps(result | {"problems": problems[:kept]} | more)
         if len(text) <= MESSAGE_BYTES:
             return text
-    return json.dumps(unjudged("the verdict is too long"))
+    return json.dumps(not_checked("the verdict is too long"))
 
 
 def lacking_models() -> list[dict]:
@@ -225,17 +225,17 @@ def lacking_models() -> list[dict]:
         return []
     try:
         found = models.missing(installed.read(file), release)
-    except (Exception, SystemExit):  # a file that cannot be read was judged already
+    except (Exception, SystemExit):  # a file that cannot be read was refused already
         return []
     return [{"kind": "model", "path": path, "message": message} for path, message in found]
 
 
 def main() -> None:
-    verdict = in_a_child(judge_installed, float(os.environ.get("LLS_JUDGE_SECONDS") or SECONDS))
-    lacking = lacking_models() if verdict["verdict"] != "unjudged" else []
+    result = in_a_child(check_installed, float(os.environ.get("LLS_PREFLIGHT_SECONDS") or SECONDS))
+    lacking = lacking_models() if result["verdict"] != "unjudged" else []
     if lacking:
-        verdict |= {"verdict": "refused", "problems": [*verdict["problems"], *lacking]}
-    text = bounded(verdict)
+        result |= {"verdict": "refused", "problems": [*result["problems"], *lacking]}
+    text = bounded(result)
     print(text, flush=True)
     with contextlib.suppress(OSError), open(os.environ.get("LLS_TERMINATION_LOG") or "/dev/termination-log", "w") as file:
         file.write(text)

@@ -2,7 +2,7 @@
 
 Runs as `python3 <this file>` in an init container of the server's image, which no probe ends. What it waits for is shown
 by Kubernetes only when a container ends: so it ends with an error once when it knows what is missing, and again when
-that changes, and goes on waiting when it is started again. `judge.py` asks the same of the backend, once.
+that changes, and goes on waiting when it is started again. `preflight.py` asks the same of the backend, once.
 
 Environment: what the server has, and LLS_AWAITED_MODELS, a JSON object: {"providers": {provider id: {"lists": the
 path at which its backend lists models, "pull": the command that brings one there, "seconds": how long to wait}}}.

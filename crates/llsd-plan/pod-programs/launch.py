@@ -38,7 +38,7 @@ from installed import (
 
 ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")  # of published images
 FAILED_START_SECONDS = 900  # one that ran for longer had started
-JUDGE_SECONDS = 60
+PREFLIGHT_SECONDS = 60
 
 
 def run_as_it_is(release: Release) -> None:
@@ -76,8 +76,8 @@ def become(command: list[str]) -> None:
         fail(f"{command[0]} cannot be run: {error.strerror}")
 
 
-def judge_after_a_failed_start() -> None:
-    """Where this pod has tried to start a moment ago, the server ended. Then its file is judged before the next try, and
+def check_after_a_failed_start() -> None:
+    """Where this pod has tried to start a moment ago, the server ended. Then its file is checked before the next try, and
     what is found becomes the container's last words, in place of the server's, which hide the cause and quote values.
     A first start is not slowed."""
     folder = os.environ.get("LLS_START_RECORD") or START_RECORD
@@ -90,9 +90,9 @@ def judge_after_a_failed_start() -> None:
         return
     if not failed:
         return
-    words = os.environ | {"LLS_JUDGE_SECONDS": str(JUDGE_SECONDS), "LLS_TERMINATION_LOG": os.devnull}
+    words = os.environ | {"LLS_PREFLIGHT_SECONDS": str(PREFLIGHT_SECONDS), "LLS_TERMINATION_LOG": os.devnull}
     try:
-        done = subprocess.run([sys.executable, beside("judge.py")], env=words, capture_output=True, timeout=JUDGE_SECONDS + 10)
+        done = subprocess.run([sys.executable, beside("preflight.py")], env=words, capture_output=True, timeout=PREFLIGHT_SECONDS + 10)
         problems = [one for one in json.loads(done.stdout)["problems"] if one["kind"] != "dropped"]
     except (OSError, ValueError, KeyError, subprocess.SubprocessError):
         return
@@ -185,7 +185,7 @@ def main() -> None:
         prepare_ogx(file)
     else:
         os.environ["LLAMA_STACK_CONFIG"] = file
-    judge_after_a_failed_start()
+    check_after_a_failed_start()
     config = resolved(read(file), reference(release))
     if os.environ.get("LLS_ACCESS"):
         import access
