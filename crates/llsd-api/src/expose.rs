@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
@@ -18,15 +19,14 @@ pub enum Expose {
 }
 
 /// How the server is reached from outside the cluster.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExposeSpec {
     /// Switches exposure off without losing the other settings. An object without it is switched on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// The host name that clients use. Without it the cluster's own default applies: the name that
     /// OpenShift gives a Route, or `<name>-<namespace>.<ingressDomain>`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 253),
         regex(
@@ -35,18 +35,14 @@ pub struct ExposeSpec {
     )]
     pub hostname: Option<String>,
     /// The IngressClass of the Ingress. Without it the cluster's default class applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub class_name: Option<String>,
     /// Annotations for the Ingress, Route or HTTPRoute. Annotations that others put there stay.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<BTreeMap<String, String>>,
     /// The Secret with the certificate that the Ingress serves. Default: `networking.tls.secretName`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub tls_secret_name: Option<String>,
     /// The Gateway to attach to. With it an HTTPRoute is made instead of an Ingress.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewaySpec>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]
@@ -55,6 +51,7 @@ pub struct ExposeSpec {
 }
 
 /// The Gateway that an HTTPRoute attaches to.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewaySpec {
@@ -62,11 +59,9 @@ pub struct GatewaySpec {
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The Gateway's namespace. Default: the resource's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub namespace: Option<String>,
     /// The Gateway's listener. Default: any that accepts the route.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub section_name: Option<String>,
 }

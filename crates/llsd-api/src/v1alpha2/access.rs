@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::authentication::Authentication;
 use crate::one_or_many::OneOrMany;
@@ -10,6 +11,7 @@ use crate::text_or_list::{LITERAL, TextOrList};
 
 /// Who may call the server. Without it everybody who reaches the server may. The paths `/v1/health`
 /// and `/v1/version` stay open, for probes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessSpec {
     /// How callers show who they are. Exactly one way in.
@@ -26,31 +28,26 @@ pub struct AccessSpec {
     #[schemars(length(max = 64))]
     pub rules: Vec<AccessRule>,
     /// Whether the server keeps the state of several tenants apart. OGX from 1.2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenancy: Option<TenancySpec>,
 }
 
 /// Permits or forbids paths.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-validations" = validations(&[PERMIT_XOR_FORBID])))]
 pub struct RouteRule {
     /// The paths that may be called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub permit: Option<Paths>,
     /// The paths that may not be called.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub forbid: Option<Paths>,
     /// The rule holds where this is so: one condition, or a list of which all must be met. For example
     /// `user with admin in roles`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TextOrList>")]
     pub when: Option<OneOrMany<String>>,
     /// The rule holds except where this is so. Excludes `when`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TextOrList>")]
     pub unless: Option<OneOrMany<String>>,
     /// What the rule is for, in your own words. The server keeps it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024), regex(pattern = LITERAL))]
     pub description: Option<String>,
 }
@@ -70,42 +67,37 @@ pub struct Paths {
 }
 
 /// Permits or forbids actions on resources of the server.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-validations" = validations(&[PERMIT_XOR_FORBID])))]
 pub struct AccessRule {
     /// What may be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub permit: Option<Scope>,
     /// What may not be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub forbid: Option<Scope>,
     /// The rule holds where this is so: one condition, or a list of which all must be met. For example
     /// `user is owner`, `user in owners teams`, `user with admin in roles`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TextOrList>")]
     pub when: Option<OneOrMany<String>>,
     /// The rule holds except where this is so. Excludes `when`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TextOrList>")]
     pub unless: Option<OneOrMany<String>>,
     /// What the rule is for, in your own words. The server keeps it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024), regex(pattern = LITERAL))]
     pub description: Option<String>,
 }
 
 /// Who, what, and to which resource. What is left out matches all.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scope {
     /// The name of one user, as the way in gives it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
     pub principal: Option<String>,
     /// The actions.
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub actions: Vec<Action>,
     /// The resource, as `model::NAME`, `vector_store::*` or `regex:` with a pattern.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
     pub resource: Option<String>,
 }
@@ -121,6 +113,7 @@ pub enum Action {
 }
 
 /// Whether the server keeps tenants apart.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[SINGLE_NEEDS_TENANT])))]
@@ -129,7 +122,6 @@ pub struct TenancySpec {
     /// the one that the way in names.
     pub mode: TenancyMode,
     /// The tenant of all callers, where the mode is `single`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,127}$"))]
     pub default_tenant_id: Option<String>,
 }

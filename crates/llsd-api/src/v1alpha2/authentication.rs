@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::rules::{INTROSPECTION_XOR_KEYS, ONE_WAY_IN, validations};
@@ -20,34 +21,30 @@ const URL: &str = r"^https?://[^\s@$]+$";
 const HEADER: &str = r"^[A-Za-z0-9-]+$";
 
 /// How callers show who they are: exactly one of these.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[ONE_WAY_IN])))]
 pub struct Authentication {
     /// By tokens of an OpenID Connect provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub oidc: Option<OidcSpec>,
     /// By tokens of this cluster, as service accounts have them. The server asks the API server who
     /// the token belongs to; it needs no rights of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<KubernetesSpec>,
     /// By access tokens of GitHub.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub github: Option<GitHubSpec>,
     /// By a service of your own, which the server asks about every token.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub custom: Option<CustomSpec>,
     /// By keys that you hand out, one Secret reference for each. OGX from 1.4. The server takes the key
     /// itself for the user's name, and keeps it beside what that user makes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 64))]
     pub api_keys: Option<Vec<Lenient<SecretRef>>>,
     /// By a gateway in front, which has checked the caller and says in headers who it is. OGX.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayHeadersSpec>,
 }
 
 /// An OpenID Connect provider.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[INTROSPECTION_XOR_KEYS])))]
@@ -56,28 +53,22 @@ pub struct OidcSpec {
     #[schemars(length(max = 2048), regex(pattern = URL))]
     pub issuer: String,
     /// Whom tokens must be for, in `aud`. Default: `llama-stack`, or `ogx` for OGX.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
     pub audience: Option<String>,
     /// Where the provider's keys are. Default: where the provider says, which is asked when the pod
     /// starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), regex(pattern = URL))]
     pub jwks_uri: Option<String>,
     /// Asks the provider about every token, instead of checking tokens by the provider's keys.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub introspection: Option<IntrospectionSpec>,
     /// Certificate authorities of the provider, beside those that the server trusts anyway.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<AccessCaBundle>,
     /// Which claim of a token becomes which attribute of the user. What you write replaces the whole
     /// default: `sub` and `username` as `roles`, `groups` and `team` as `teams`, `project` as
     /// `projects`, `tenant` and `namespace` as `namespaces`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
     /// The claim that names the tenant. OGX from 1.2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256), regex(pattern = LITERAL))]
     pub tenant_claim: Option<String>,
 }
@@ -97,6 +88,7 @@ pub struct IntrospectionSpec {
 }
 
 /// One key of a ConfigMap with certificates of certificate authorities.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessCaBundle {
@@ -104,7 +96,6 @@ pub struct AccessCaBundle {
     #[schemars(length(min = 1, max = 253))]
     pub config_map_name: String,
     /// The key. Default: `ca-bundle.crt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 253),
         regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$")
@@ -113,36 +104,35 @@ pub struct AccessCaBundle {
 }
 
 /// Tokens of this cluster.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KubernetesSpec {
     /// Which of `username`, `groups` and `uid` becomes which attribute of the user. Default: `username`
     /// and `groups` as `roles`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
     /// The claim that names the tenant. OGX from 1.2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256), regex(pattern = LITERAL))]
     pub tenant_claim: Option<String>,
 }
 
 /// Tokens of GitHub.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitHubSpec {
     /// The API of a GitHub of your own. Default: `https://api.github.com`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2048), regex(pattern = URL))]
     pub api_url: Option<String>,
     /// Which of `login`, `id` and `organizations` becomes which attribute of the user. Default: `login`
     /// as `roles`, `organizations` as `teams`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AttributeMap>")]
     pub claims: Option<Attributes>,
 }
 
 /// A service of your own that knows tokens.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomSpec {
@@ -150,12 +140,12 @@ pub struct CustomSpec {
     #[schemars(length(max = 2048), regex(pattern = URL))]
     pub endpoint: String,
     /// The field of the answer that names the tenant. OGX from 1.2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256), regex(pattern = LITERAL))]
     pub tenant_field: Option<String>,
 }
 
 /// Headers that a gateway sets, after it has taken away those of the caller.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GatewayHeadersSpec {
@@ -163,20 +153,16 @@ pub struct GatewayHeadersSpec {
     #[schemars(length(max = 256), regex(pattern = HEADER))]
     pub principal_header: String,
     /// The header with the tenant. OGX from 1.2.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), regex(pattern = HEADER))]
     pub tenant_header: Option<String>,
     /// The header with the user's attributes, as JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), regex(pattern = HEADER))]
     pub attributes_header: Option<String>,
     /// Which header becomes which attribute of the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AttributeMap>")]
     pub attribute_headers: Option<Attributes>,
     /// The addresses of the gateway, as `10.0.0.0/8`. Requests from elsewhere are refused; without it
     /// everybody who reaches the server can say to be anybody.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 64),
         inner(length(max = 64), regex(pattern = r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$"))

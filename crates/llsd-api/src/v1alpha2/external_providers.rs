@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::provider_id::ProviderId;
@@ -27,6 +28,7 @@ per_provider_api! {
 }
 
 /// A provider that an image brings; its type and module come from the image's metadata.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalProvider {
@@ -36,14 +38,11 @@ pub struct ExternalProvider {
     #[schemars(regex(pattern = r"^\S+$"))]
     pub image: String,
     /// Configuration, passed on as it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Map<String, Value>>,
     /// Fields of the configuration from Secrets: field name to Secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("maxProperties" = 64))]
     pub secret_refs: Option<BTreeMap<String, Lenient<SecretRef>>>,
     /// When the image is pulled.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image_pull_policy: Option<PullPolicy>,
 }
 

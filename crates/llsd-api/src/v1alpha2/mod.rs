@@ -18,6 +18,7 @@ mod workload;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 pub use access::{
     AccessRule, AccessSpec, Action, Paths, RouteRule, Scope, TenancyMode, TenancySpec,
@@ -52,6 +53,7 @@ use crate::rules::{
 
 /// What the server should be: which distribution, with which providers, models and storage, and
 /// how it runs in the cluster.
+#[skip_serializing_none]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "llamastack.io",
@@ -71,37 +73,27 @@ pub struct LlamaStackDistributionSpec {
     pub distribution: DistributionSpec,
     /// The providers of each API, laid over those that the distribution brings. A provider with
     /// the id of one of the distribution's takes its place; the others stay.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub providers: Option<ProvidersSpec>,
     /// Models, tools and shields that are registered when the server starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesSpec>,
     /// Where the server keeps its state. Without it the distribution's own storage stays.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<StateStorageSpec>,
     /// Names of APIs to switch off, with everything that depends on them, for example `eval` or
     /// `postTraining`. Both `postTraining` and `post_training` are understood.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)), extend("x-kubernetes-list-type" = "set"))]
     pub disabled: Option<Vec<String>>,
     /// How the server is reached: port, TLS, exposure, and who may connect.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub networking: Option<NetworkingSpec>,
     /// Who may call the server. Without it, everybody who reaches the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessSpec>,
     /// How the server is watched: figures for Prometheus, and where telemetry is sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub monitoring: Option<MonitoringSpec>,
     /// How the server runs in the cluster: replicas, resources, volume, scaling, pod settings.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadSpec>,
     /// Providers that are installed from images of their own when the pod starts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub external_providers: Option<ExternalProvidersSpec>,
     /// A complete configuration of your own, instead of a generated one. Excludes `providers`,
     /// `resources`, `storage`, `disabled` and `access`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub override_config: Option<OverrideConfigSpec>,
 }
 

@@ -2,26 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::expose::Expose;
 use crate::rules::{TLS_NEEDS_SECRET, validations};
 
 /// Port, TLS, exposure, and who may connect.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkingSpec {
     /// The port that the server listens on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1024, max = 65535), extend("default" = 8321))]
     pub port: Option<i32>,
     /// TLS of the server, and the certificate authorities that it trusts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSpec>,
     /// Makes the server reachable from outside the cluster: `true`, or an object that says how.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expose: Option<Expose>,
     /// Who may connect to the server. With it a NetworkPolicy refuses everybody else.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_from: Option<AllowedFromSpec>,
 }
 
@@ -31,24 +29,23 @@ impl NetworkingSpec {
 }
 
 /// TLS that the server serves, and trust for what it connects to.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[TLS_NEEDS_SECRET])))]
 pub struct TlsSpec {
     /// Whether the server serves TLS.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// The Secret of type `kubernetes.io/tls` with the server's certificate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub secret_name: Option<String>,
     /// Certificate authorities that the server trusts, beside the system's, when it connects to
     /// providers. Independent of `enabled`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_bundle: Option<CaBundleSpec>,
 }
 
 /// A ConfigMap with certificates of certificate authorities.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CaBundleSpec {
@@ -56,11 +53,9 @@ pub struct CaBundleSpec {
     #[schemars(length(min = 1, max = 253))]
     pub config_map_name: String,
     /// The ConfigMap's namespace. Default: the resource's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub config_map_namespace: Option<String>,
     /// The keys to read, in this order. Default: `ca-bundle.crt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(max = 50),
         inner(
@@ -72,14 +67,13 @@ pub struct CaBundleSpec {
 }
 
 /// Sources of traffic that the NetworkPolicy lets in.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AllowedFromSpec {
     /// Namespaces by name; `*` stands for all of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
     pub namespaces: Option<Vec<String>>,
     /// Namespaces by a label key that they carry.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 317)))]
     pub labels: Option<Vec<String>>,
 }

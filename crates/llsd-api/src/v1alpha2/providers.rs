@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::one_or_many::OneOrMany;
@@ -25,42 +26,34 @@ per_provider_api! {
 
 /// One provider of an API. The descriptions are short because the CRD holds them once for each
 /// API; `docs/` has the long form.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderEntry {
     /// Id, by which models name the provider. Default: the short name of `provider`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<ProviderId>,
     /// Type: a short name (`vllm`) or a full one (`remote::vllm`).
     #[schemars(regex(pattern = r"^\S+$"))]
     pub provider: String,
     /// Address, for example `http://vllm:8000`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub endpoint: Option<String>,
     /// Secret with the API key.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<Lenient<SecretRef>>,
     /// Host, in clear or from a Secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
     /// Cloud region.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub region: Option<String>,
     /// Azure OpenAI deployment.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub deployment_name: Option<String>,
     /// Further fields from Secrets: field name to Secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("maxProperties" = 64))]
     pub secret_refs: Option<BTreeMap<String, Lenient<SecretRef>>>,
     /// Further configuration, passed on as it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
     /// Another name of `settings`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Map<String, Value>>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]

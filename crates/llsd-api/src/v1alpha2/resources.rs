@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with_macros::skip_serializing_none;
 
 use crate::name_or_entry::NameOrEntry;
 
 /// Models, tools and shields. Each item is a name, or an object that says more.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourcesSpec {
     /// Models. A bare name goes to the first inference provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub models: Option<Vec<NameOrEntry<ModelEntry>>>,
     /// Tool groups, for example `websearch` or `rag`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub tools: Option<Vec<NameOrEntry<ToolEntry>>>,
     /// Shields, registered with the safety provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 128))]
     pub shields: Option<Vec<NameOrEntry<ShieldEntry>>>,
 }
 
 /// A model.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelEntry {
@@ -33,30 +33,23 @@ pub struct ModelEntry {
     #[schemars(length(min = 1, max = 512))]
     pub name: String,
     /// The id of the provider that serves it. Default: the first inference provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub provider: Option<String>,
     /// The provider's own name of the model. Default: `name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub provider_model_id: Option<String>,
     /// What the model does. Default: `llm`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model_type: Option<ModelType>,
     /// The context window, in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub context_length: Option<i64>,
     /// How the weights are quantised, for example `fp8`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub quantization: Option<String>,
     /// The length of the vectors; required for `modelType: embedding`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub embedding_dimension: Option<i64>,
     /// Further metadata, passed on as it stands.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]
@@ -74,6 +67,7 @@ pub enum ModelType {
 }
 
 /// A tool group.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEntry {
@@ -81,14 +75,11 @@ pub struct ToolEntry {
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The id of the provider that runs it. Default: the one that can.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub provider: Option<String>,
     /// The Model Context Protocol server behind the group.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp_endpoint: Option<McpEndpoint>,
     /// Arguments of the group, passed on as they stand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Map<String, Value>>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]
@@ -105,6 +96,7 @@ pub struct McpEndpoint {
 }
 
 /// A shield.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShieldEntry {
@@ -112,15 +104,12 @@ pub struct ShieldEntry {
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
     /// The id of the safety provider. Default: the first one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub provider: Option<String>,
     /// The model behind the shield, by the provider's own name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 512))]
     pub model: Option<String>,
     /// Parameters of the shield, passed on as they stand.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub params: Option<Map<String, Value>>,
     /// Fields that are not understood; validation names them.
     #[serde(flatten)]

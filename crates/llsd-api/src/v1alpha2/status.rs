@@ -6,61 +6,52 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with_macros::skip_serializing_none;
 
 /// What the operator found and did.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LlamaStackDistributionStatus {
     /// The generation of the resource that this status speaks of.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// The state in one word, derived from the conditions.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
     /// Versions of the operator and of the running server.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<VersionInfo>,
     /// What the running server says of itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution_config: Option<DistributionConfig>,
     /// The image that runs, and where its base configuration came from.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_distribution: Option<ResolvedDistribution>,
     /// The generated configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_generation: Option<ConfigGenerationStatus>,
     /// What the new image said of the last change that was judged before it was rolled out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight: Option<PreflightStatus>,
     /// How far each external provider is.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["initContainerName"]
     ))]
     pub external_providers: Option<Vec<ExternalProviderStatus>>,
     /// The state in detail.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Option<Vec<Condition>>,
     /// How many pods there are, ready or not; what the scale subresource reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// The labels of the pods as a query, by which autoscalers find them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
     /// How many pods are ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub available_replicas: Option<i32>,
     /// Where the server is reached inside the cluster.
-    #[serde(rename = "serviceURL", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "serviceURL")]
     pub service_url: Option<String>,
     /// Where the server is reached from outside; empty while that is not known yet.
-    #[serde(rename = "routeURL", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "routeURL")]
     pub route_url: Option<String>,
 }
 
 /// How far one external provider is.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalProviderStatus {
@@ -70,12 +61,10 @@ pub struct ExternalProviderStatus {
     pub image: String,
     pub phase: ExternalPhase,
     /// What is waited for, or what is wrong and what to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The init container that installs it.
     pub init_container_name: String,
     /// Since when it is in this phase.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
 }
 
@@ -94,6 +83,7 @@ pub enum ExternalPhase {
 }
 
 /// What the new image said of a change.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreflightStatus {
@@ -101,19 +91,14 @@ pub struct PreflightStatus {
     pub hash: String,
     pub verdict: PreflightVerdict,
     /// The server that judged, with its release.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Why nothing could be judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What the server finds wrong, or would leave out without a word.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub problems: Option<Vec<PreflightProblem>>,
     /// How many more problems there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<i64>,
     /// When it was judged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub judged_at: Option<Time>,
 }
 
@@ -131,6 +116,7 @@ pub enum PreflightVerdict {
 }
 
 /// One finding of a judgement.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreflightProblem {
@@ -140,7 +126,6 @@ pub struct PreflightProblem {
     /// The field of the resource that it comes from.
     pub field: String,
     /// The place in config.yaml.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The server's own words.
     pub message: String,
@@ -157,32 +142,28 @@ pub enum Phase {
 }
 
 /// Versions of the operator and of the running server.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionInfo {
     /// The operator's version.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_version: Option<String>,
     /// The server's version, as it says itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub llama_stack_server_version: Option<String>,
     /// When one of the two last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<Time>,
 }
 
 /// What the running server says of itself.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DistributionConfig {
     /// The distribution's name, or `custom` for an image.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub active_distribution: Option<String>,
     /// The server's providers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub providers: Option<Vec<ProviderStatus>>,
     /// The distributions that the operator knows, with their images.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub available_distributions: Option<BTreeMap<String, String>>,
 }
 
@@ -211,43 +192,35 @@ pub struct ProviderHealth {
 }
 
 /// The image that runs, and where its base configuration came from.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedDistribution {
     /// The image.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Its digest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Where the configuration came from: `Labels`, `Layer`, `Embedded`, `Override` or `Default`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_source: Option<String>,
     /// The hash of the base configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_hash: Option<String>,
     /// The server inside and its release, as far as the image tells: `OGX 1.5.0`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
 }
 
 /// The generated configuration.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigGenerationStatus {
     /// The ConfigMap that holds it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_map_name: Option<String>,
     /// When it last changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub generated_at: Option<Time>,
     /// How many providers it holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_count: Option<i32>,
     /// How many models, tools and shields it registers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_count: Option<i32>,
     /// The version of its schema.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_version: Option<i32>,
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::rules::{
@@ -11,32 +12,30 @@ use crate::rules::{
 use crate::secret_ref::SecretRef;
 
 /// The two kinds of state. What is not given stays as the distribution has it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StateStorageSpec {
     /// Keys and values: registered resources, agents' memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kv: Option<KvStorageSpec>,
     /// Tables: conversations, responses, files.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sql: Option<SqlStorageSpec>,
 }
 
 /// Key-value storage.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("x-kubernetes-validations" = validations(&[
     REDIS_NEEDS_ENDPOINT, ENDPOINT_IS_FOR_REDIS, PASSWORD_IS_FOR_REDIS, ENDPOINT_WITHOUT_CREDENTIALS,
 ])))]
 pub struct KvStorageSpec {
     /// `sqlite`, a file on the server's volume, or `redis`.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     #[schemars(extend("default" = "sqlite"))]
     pub kind: Option<KvType>,
     /// The Redis server, as `redis://HOST:PORT`, or `rediss://` for TLS. Only for `redis`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     pub endpoint: Option<String>,
     /// The Secret with the Redis password. Only for `redis`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<Lenient<SecretRef>>,
 }
 
@@ -50,6 +49,7 @@ pub enum KvType {
 }
 
 /// Relational storage.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[
@@ -57,12 +57,11 @@ pub enum KvType {
 ])))]
 pub struct SqlStorageSpec {
     /// `sqlite`, a file on the server's volume, or `postgres`.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     #[schemars(extend("default" = "sqlite"))]
     pub kind: Option<SqlType>,
     /// The Secret with the connection string, as `postgresql://USER:PASSWORD@HOST:PORT/DB` or in
     /// `key=value` form. Only for `postgres`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_string: Option<Lenient<SecretRef>>,
 }
 

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::overrides::OverridesSpec;
 use crate::rules::{
@@ -14,50 +15,40 @@ use crate::rules::{
 };
 
 /// Replicas, resources, volume, scaling and pod settings.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadSpec {
     /// How many pods run. Left out, nobody owns the number: it begins with 1, and an autoscaler of
     /// your own on the Deployment may change it. With `autoscaling` this is the lower bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub replicas: Option<i32>,
     /// How many worker processes serve in each pod. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub workers: Option<i32>,
     /// CPU and memory of the server's container.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirements>,
     /// Scales the pods by their load.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub autoscaling: Option<AutoscalingSpec>,
     /// The volume that holds the server's state. Without it the state is lost with the pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<VolumeSpec>,
     /// How many pods a drain may take away at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pod_disruption_budget: Option<PodDisruptionBudgetSpec>,
     /// How the pods are spread over nodes and zones.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "x-kubernetes-list-type" = "map",
         "x-kubernetes-list-map-keys" = ["topologyKey", "whenUnsatisfiable"]
     ))]
     pub topology_spread_constraints: Option<Vec<TopologySpreadConstraint>>,
     /// Settings of the pod and its container that win over the operator's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<OverridesSpec>,
     /// What becomes of a change whose pods do not become available. `Auto` returns to the last state
     /// that was. Default: what the operator's configuration says, or `Auto`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback: Option<RollbackPolicy>,
     /// Whether a change of a running server is judged by the new image, in a Job, before a pod is
     /// replaced. Default: what the operator's configuration says, or `Auto`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight: Option<PreflightPolicy>,
     /// How many earlier states are kept to return to. Default: 5.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub history_limit: Option<i32>,
 }
@@ -79,72 +70,63 @@ pub enum PreflightPolicy {
 }
 
 /// A HorizontalPodAutoscaler.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[MAX_NOT_BELOW_MIN, ONE_CPU_TARGET, ONE_MEMORY_TARGET])))]
 pub struct AutoscalingSpec {
     /// The fewest pods. Default: `replicas`, or 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub min_replicas: Option<i32>,
     /// The most pods.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub max_replicas: i32,
     /// The CPU use to aim for, in percent of the request. Default: 80 where no target is given.
-    #[serde(rename = "targetCPUUtilization", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "targetCPUUtilization")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization: Option<i32>,
     /// Another name of `targetCPUUtilization`.
-    #[serde(rename = "targetCPUUtilizationPercentage", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "targetCPUUtilizationPercentage")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_cpu_utilization_percentage: Option<i32>,
     /// The memory use to aim for, in percent of the request.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization: Option<i32>,
     /// Another name of `targetMemoryUtilization`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub target_memory_utilization_percentage: Option<i32>,
     /// Further metrics to scale by, as a HorizontalPodAutoscaler has them. With them and without a
     /// target above, the CPU is not looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 32))]
     pub metrics: Option<Vec<MetricSpec>>,
     /// How fast it scales up and down, as a HorizontalPodAutoscaler has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub behavior: Option<HorizontalPodAutoscalerBehavior>,
 }
 
 /// A PersistentVolumeClaim for the server's state.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&EXISTING_CLAIM_EXCLUDES.map(|(_, rule)| rule))))]
 pub struct VolumeSpec {
     /// A claim of your own, by name, in the resource's namespace. The operator neither changes nor
     /// deletes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub existing_claim: Option<String>,
     /// The volume's size. Default: 10Gi. It can grow, where the storage class allows it, not shrink.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Quantity>,
     /// Where the volume is mounted. Default: `/.llama`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024), regex(pattern = "^(/.+)?$"))]
     pub mount_path: Option<String>,
     /// The storage class. Default: the cluster's. It cannot be changed once the volume is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     pub storage_class_name: Option<String>,
     /// How the volume can be mounted. Default: `ReadWriteOnce`. It cannot be changed once the volume
     /// is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 4), extend("x-kubernetes-list-type" = "set"))]
     pub access_modes: Option<Vec<AccessMode>>,
     /// What becomes of the volume when the resource is deleted. `Retain` keeps it, and a new
     /// resource of the same name takes it up again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "Retain"))]
     pub deletion_policy: Option<DeletionPolicy>,
 }
@@ -179,14 +161,13 @@ pub enum DeletionPolicy {
 }
 
 /// A PodDisruptionBudget. Exactly one of its two bounds.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = validations(&[ONE_DISRUPTION_BOUND])))]
 pub struct PodDisruptionBudgetSpec {
     /// The pods that must stay, as a number or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_available: Option<IntOrString>,
     /// The pods that may go, as a number or a percentage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
 }

@@ -101,7 +101,7 @@ impl Planning {
 const CONTAINER_NAME: &str = "llama-stack";
 
 /// What a configuration needs around it: its secrets, its variables and what they refer to.
-struct Surroundings {
+struct ConfigNeeds {
     config: ConfigSource,
     references: Vec<SecretUse>,
     database: Option<Database>,
@@ -119,12 +119,11 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     };
     let mut server = server_profile(spec, &image, facts);
     let mut made = configure(spec, &image, &mut server, facts, &mut findings, &mut unavailable);
-    let Some(around) = surroundings(resource, spec, facts, &server, &mut made, &mut findings)
-    else {
+    let Some(needs) = config_needs(resource, spec, facts, &server, &mut made, &mut findings) else {
         return stop(findings, unavailable);
     };
-    let secret_references = secret_references::fields(&around.references);
-    let blueprint = blueprint(resource, (spec, facts), &image, server.family, &made, around);
+    let secret_references = secret_references::fields(&needs.references);
+    let blueprint = blueprint(resource, (spec, facts), &image, server.family, &made, needs);
     let (objects, remarks) = objects(&blueprint);
     findings.extend(remarks);
     if !findings.problems.is_empty() || !unavailable.is_empty() {
@@ -152,14 +151,14 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
 }
 
 /// Finds and checks what the configuration refers to; nothing where there is no configuration.
-fn surroundings(
+fn config_needs(
     resource: &Resource,
     spec: &LlamaStackDistributionSpec,
     facts: &Facts,
     server: &KnownServer<'_>,
     made: &mut Configured,
     findings: &mut Findings,
-) -> Option<Surroundings> {
+) -> Option<ConfigNeeds> {
     let Key { namespace, name } = &resource.key;
     let (generated, merged) = (made.generated.as_ref(), made.merged.as_ref());
     let references = secret_references::secret_references(spec, generated, merged);
@@ -175,7 +174,7 @@ fn surroundings(
     let mut environment = environment(generated, database.as_ref(), name);
     environment.extend(merged.iter().flat_map(|merged| bound(&merged.secrets)));
     monitoring::add((spec, &**name), &config, server, &mut environment, findings);
-    Some(Surroundings { config, references, database, environment, ca_bundle })
+    Some(ConfigNeeds { config, references, database, environment, ca_bundle })
 }
 
 fn blueprint<'a>(
@@ -184,9 +183,9 @@ fn blueprint<'a>(
     image: &RequestedImage,
     server: ServerFamily,
     made: &Configured,
-    around: Surroundings,
+    needs: ConfigNeeds,
 ) -> Blueprint<'a> {
-    let Surroundings { config, references, database, environment, ca_bundle } = around;
+    let ConfigNeeds { config, references, database, environment, ca_bundle } = needs;
     let inputs = resource.generation.map(|_| {
         own_inputs::own_inputs(resource, spec, image, &references, ca_bundle.as_deref(), facts)
             .text()

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::runtime::runtime;
 use super::{Printout, waiting};
 use crate::operator::controller::resources;
-use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::safe_message;
 use crate::operator::telemetry::Metrics;
 use crate::operator::telemetry::api_calls::{Patience, patient_client};
 

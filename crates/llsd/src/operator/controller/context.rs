@@ -14,16 +14,10 @@ use crate::operator::controller::registries::pull_credentials::PullCredentials;
 use crate::operator::controller::secrets::Secrets;
 use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
-use crate::operator::controller::state::bundles::Bundles;
-use crate::operator::controller::state::cache::Cache;
-use crate::operator::controller::state::configuration::CurrentConfiguration;
-use crate::operator::controller::state::memory::Memory;
-use crate::operator::controller::state::queue::Queue;
-use crate::operator::controller::state::rights::Rights;
-use crate::operator::controller::state::scope::Part;
-use crate::operator::controller::state::served::ServedKinds;
-use crate::operator::controller::state::settings::Settings;
-use crate::operator::controller::state::synced::Synced;
+use crate::operator::controller::state::{
+    Bundles, Cache, CurrentConfiguration, Memory, Part, Queue, Rights, ServedKinds, Settings,
+    Synced,
+};
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 

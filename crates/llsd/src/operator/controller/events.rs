@@ -19,7 +19,7 @@ use llsd_plan::status::{Event, EventKind};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::safe_message;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
 /// More than this many are not kept: whoever cannot send so many has other worries.

@@ -20,5 +20,4 @@ mod watches;
 pub use context::{Context, Error};
 pub use requests::api::distribution as resources;
 pub use run::run;
-pub use state::scope::Scope;
-pub use state::settings::Settings;
+pub use state::{Scope, Settings};

@@ -10,8 +10,7 @@ use llsd_plan::status::Applied;
 
 use super::context::Context;
 use super::pipeline::{CarriedOut, PipelineResult};
-use super::state::queue::Next;
-use super::state::settings::Settings;
+use super::state::{Next, Settings};
 use super::steps::observe::Observation;
 use crate::operator::telemetry::{Generation, Reconcile};
 

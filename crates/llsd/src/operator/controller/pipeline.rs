@@ -9,7 +9,7 @@ use llsd_plan::rollout::{self, ClusterState, WriteFailure};
 use llsd_plan::status::Applied;
 
 use super::context::Context;
-use super::state::rights::Denials;
+use super::state::Denials;
 use super::steps::apply::{self, apply};
 use super::steps::gather::{GatherError, Gathered, gather};
 use super::steps::prune::prune;

@@ -10,7 +10,7 @@ use llsd_plan::rollout::retention::is_image_record;
 use llsd_plan::rollout::{self, ClusterState};
 
 use super::context::Context;
-use super::state::api_error::safe_message;
+use super::state::safe_message;
 use super::steps::apply;
 use super::steps::writer::{ClusterWriter, Writer};
 

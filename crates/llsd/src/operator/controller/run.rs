@@ -15,7 +15,7 @@ use tracing::Instrument;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::reconcile::reconcile;
 use crate::operator::controller::servers::Target;
-use crate::operator::controller::state::queue::Next;
+use crate::operator::controller::state::Next;
 use crate::operator::controller::watches;
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::{Reconcile, traces};

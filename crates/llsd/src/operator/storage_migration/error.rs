@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::safe_message;
 
 /// An object that the API server did not take back.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,8 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::asker::{Asker, ImageFound};
-use crate::operator::controller::state::queue::Queue;
-use crate::operator::controller::state::turns::Turns;
+use crate::operator::controller::state::{Queue, Turns};
 
 /// Questions under way at the same time, in all and of one namespace.
 const AT_ONCE: usize = 128;

@@ -15,7 +15,7 @@ use llsd_registry::Credential;
 use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
 
-use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::Denials;
 
 /// How long a keyring serves before its Secrets are read again.
 const FRESH: Duration = Duration::from_secs(45);

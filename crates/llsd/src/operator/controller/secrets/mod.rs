@@ -17,8 +17,7 @@ use llsd_plan::resource::Key;
 use tokio::time::Instant;
 
 use crate::operator::controller::secrets::hash_key::HashKey;
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::rights::Rights;
+use crate::operator::controller::state::{Rights, safe_message};
 use known::{Address, Keys, KnownSecret, Own};
 use values::{SecretsRead, add_connection, hashes, wanted_keys};
 

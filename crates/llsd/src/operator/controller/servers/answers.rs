@@ -13,8 +13,7 @@ use llsd_plan::status::ServerAnswer;
 use tokio::time::Instant;
 
 use crate::operator::backoff::jittered;
-use crate::operator::controller::state::queue::{Next, Queue};
-use crate::operator::controller::state::turns::Turns;
+use crate::operator::controller::state::{Next, Queue, Turns};
 
 /// Servers that are asked at the same time, in all and of one namespace.
 const AT_ONCE: usize = 64;

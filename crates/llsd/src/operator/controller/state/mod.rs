@@ -1,16 +1,30 @@
 //! What the operator knows and remembers between two reconciles. Losing any of it costs time, never
 //! correctness.
 
-pub mod api_error;
-pub mod bundles;
-pub mod cache;
-pub mod configuration;
-pub mod memory;
-pub mod queue;
-pub mod rights;
-pub mod scope;
-pub mod served;
-pub mod settings;
-pub mod synced;
-pub mod turns;
-pub mod watched;
+mod api_error;
+mod bundles;
+mod cache;
+mod configuration;
+mod memory;
+mod queue;
+mod rights;
+mod scope;
+mod served;
+mod settings;
+mod synced;
+mod turns;
+mod watched;
+
+pub use api_error::{failure, safe_message};
+pub use bundles::Bundles;
+pub use cache::Cache;
+pub use configuration::CurrentConfiguration;
+pub use memory::Memory;
+pub use queue::{Next, Queue};
+pub use rights::{Denials, Rights};
+pub use scope::{Part, Scope};
+pub use served::{MIRRORS, ServedKinds};
+pub use settings::Settings;
+pub use synced::{Synced, Watch};
+pub use turns::Turns;
+pub use watched::{Trouble, Watched};

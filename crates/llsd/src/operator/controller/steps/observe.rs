@@ -17,7 +17,7 @@ use llsd_plan::values::quantity::nanos;
 
 use crate::operator::controller::context::Context;
 use crate::operator::controller::servers::{LastAnswer, Target};
-use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::Denials;
 use crate::operator::telemetry::traces::TARGET;
 
 /// After this time without readiness it is asked why.

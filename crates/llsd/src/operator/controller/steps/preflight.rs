@@ -16,7 +16,7 @@ use llsd_plan::rollout::{ClusterState, WriteFailure};
 
 use super::writer::{Creation, Writer};
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::failure;
+use crate::operator::controller::state::failure;
 
 /// The label by which Kubernetes knows the pods of a Job.
 const JOB_NAME: &str = "batch.kubernetes.io/job-name";

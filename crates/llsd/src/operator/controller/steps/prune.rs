@@ -14,8 +14,7 @@ use super::history;
 use super::writer::Writer;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
-use crate::operator::controller::state::api_error::failure;
-use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::{Denials, failure};
 use crate::operator::telemetry::traces::TARGET;
 
 /// What was deleted.

@@ -15,8 +15,7 @@ use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
 use super::{history, preflight};
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::failure;
-use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::{Denials, failure};
 use crate::operator::telemetry::traces::TARGET;
 
 /// What there is of `planned`, beside the `objects` that are known of the resource.

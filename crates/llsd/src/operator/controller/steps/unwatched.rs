@@ -12,8 +12,7 @@ use llsd_plan::status::Limitation;
 
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
-use crate::operator::controller::state::rights::Denials;
-use crate::operator::controller::state::watched::{Trouble, Watched};
+use crate::operator::controller::state::{Denials, MIRRORS, Trouble, Watched};
 
 /// Whether an object was found by its name, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +141,7 @@ pub fn limitations(
         None => needed.push(Watched::Owned(ObjectKind::Deployment)),
     }
     if lacks_its_image {
-        let mirrors = crate::operator::controller::state::served::MIRRORS.iter();
+        let mirrors = MIRRORS.iter();
         needed.extend(mirrors.map(|(api, _)| Watched::Mirrors(api.plural)));
     }
     let troubled = needed.into_iter().filter_map(|watched| {

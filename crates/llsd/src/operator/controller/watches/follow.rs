@@ -12,10 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::operator::backoff::Backoff;
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::rights::Rights;
-use crate::operator::controller::state::synced::Watch;
-use crate::operator::controller::state::watched::Trouble;
+use crate::operator::controller::state::{Rights, Trouble, Watch, safe_message};
 
 /// A list that shows nothing more for so long is not waited for.
 const LIST_PATIENCE: Duration = Duration::from_secs(30);

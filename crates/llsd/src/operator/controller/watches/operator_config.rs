@@ -17,10 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::follow::trouble;
 use super::kept_config::KeptConfig;
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::scope::Part;
-use crate::operator::controller::state::synced::Watch;
-use crate::operator::controller::state::watched::Trouble;
+use crate::operator::controller::state::{Part, Trouble, Watch, safe_message};
 use llsd_install::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
 use llsd_settings::{CheckedTexts, TextsInUse};
 

@@ -12,10 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::required;
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::scope::{Part, Scope};
-use crate::operator::controller::state::served::MIRRORS;
-use crate::operator::controller::state::watched::Watched;
+use crate::operator::controller::state::{MIRRORS, Part, Scope, Watched, safe_message};
 
 /// How often the cluster is asked what it serves.
 const EVERY: Duration = Duration::from_secs(30);

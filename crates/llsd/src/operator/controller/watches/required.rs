@@ -20,9 +20,7 @@ use super::operator_config;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
 use crate::operator::controller::requests::object::Object;
-use crate::operator::controller::state::scope::Part;
-use crate::operator::controller::state::synced::Watch;
-use crate::operator::controller::state::watched::Watched;
+use crate::operator::controller::state::{Part, Watch, Watched};
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.

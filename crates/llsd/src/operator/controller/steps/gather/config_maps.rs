@@ -10,8 +10,7 @@ use llsd_plan::plan::references::References;
 use llsd_plan::resource::Key;
 
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::rights::Denials;
-use crate::operator::controller::state::watched::Watched;
+use crate::operator::controller::state::{Denials, Watched};
 
 /// Facts name ConfigMaps of other namespaces as `namespace/name`.
 fn place<'a>(named: &'a str, namespace: &'a str) -> (&'a str, &'a str) {

@@ -28,7 +28,7 @@ use serde_json::Value;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::registries::asker::Asker;
 use crate::operator::controller::requests::api;
-use crate::operator::controller::state::rights::Denials;
+use crate::operator::controller::state::Denials;
 use crate::operator::controller::steps::unwatched;
 use crate::operator::telemetry::traces::TARGET;
 use crate::provider_image::WANTED;

@@ -12,7 +12,7 @@ use llsd_plan::resource::Resource;
 use llsd_plan::rollout::retention::is_image_record;
 
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::api_error::safe_message;
+use crate::operator::controller::state::safe_message;
 
 /// What was read of the image with this digest for this resource, if that was kept.
 pub async fn recorded(

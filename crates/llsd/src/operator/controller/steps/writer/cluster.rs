@@ -12,8 +12,7 @@ use super::object_requests::ObjectRequests;
 use super::{Creation, Writer};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::object::Object;
-use crate::operator::controller::state::api_error::safe_message;
-use crate::operator::controller::state::cache::Cache;
+use crate::operator::controller::state::{Cache, safe_message};
 
 /// Owns `spec.replicas` until an autoscaler takes it over.
 const REPLICAS_MANAGER: &str = "llama-stack-operator-replicas";

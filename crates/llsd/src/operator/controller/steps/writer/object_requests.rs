@@ -16,8 +16,7 @@ use serde_json::Value;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
 use crate::operator::controller::requests::object::Object;
-use crate::operator::controller::state::api_error::failure;
-use crate::operator::controller::state::rights::Rights;
+use crate::operator::controller::state::{Rights, failure};
 
 /// An object with one more field in its metadata, without a copy of the rest.
 type Guarded<'a> = BTreeMap<&'a str, Cow<'a, Value>>;
