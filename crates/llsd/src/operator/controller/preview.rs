@@ -156,10 +156,10 @@ impl Previewer {
             ));
         }
         progress.state.preflight = None;
-        let mut planned = progress.gathered.planned_objects(resource, plan);
-        planned.retain(|object| object.kind == ObjectKind::Deployment);
+        let planned = progress.gathered.planned_objects(resource, plan);
         let image_override = plan.image.image_override();
-        let rollout = rollout::decide(resource, planned, image_override, &progress.state);
+        let mut rollout = rollout::decide(resource, planned, image_override, &progress.state);
+        rollout.decisions.retain(|decision| decision.object.kind == ObjectKind::Deployment);
         writer.changes.retain(|change| change.kind != ObjectKind::Deployment.name());
         carry_out(writer, resource, &rollout).await;
         Some(format!(

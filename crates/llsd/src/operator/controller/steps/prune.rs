@@ -69,6 +69,8 @@ async fn unplanned<'a>(
     denials: &Denials<'_>,
 ) -> kube::Result<Vec<&'a LiveObject>> {
     let mut unplanned = retention::unplanned(resource, referred, &plan.withheld, live);
+    // Secrets have a record of their own, below.
+    unplanned.retain(|object| object.kind.is_watched());
     if retention::may_be_needed(&unplanned) {
         let pod_sets = denials.tolerate(pod_sets(context, &resource.key).await)?;
         unplanned.retain(|object| match &pod_sets {
