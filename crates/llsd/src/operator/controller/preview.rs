@@ -15,6 +15,7 @@ use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout;
 use llsd_registry::credentials::ProviderPlugins;
+use llsd_settings::TextsInUse;
 use serde_json::Value;
 
 use super::context::{Context, Error};
@@ -80,6 +81,8 @@ impl Previewer {
         let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
         let texts = match config_maps.get_opt(CONFIG_MAP).await {
             Ok(Some(found)) => kept.check(&found.data.unwrap_or_default()).in_use,
+            // As the operator has it where there is none: the defaults.
+            _ if kept == TextsInUse::default() => kept.check(&[].into()).in_use,
             _ => kept,
         };
         context.configuration.set_texts(texts);
