@@ -74,8 +74,7 @@ async fn paused(
 ) -> kube::Result<(Reconcile, Next)> {
     let objects = context.cache.live(&resource.key);
     let now = observe(context, resource, None, &objects, denials).await?;
-    let limits = denials.limitations();
-    report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &limits).await?;
+    report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &denials.limitations()).await?;
     Ok((Reconcile::Paused, next_look(&context.settings, &now)))
 }
 
@@ -121,11 +120,10 @@ async fn tell(
         Some(Err(failure)) => Applying::Failed(failure),
     };
     let pass = Pass::Reconciled { planning, applying };
-    let mut limits = denials.limitations();
+    let (mut limits, key) = (denials.limitations(), &resource.key);
     let is_denied = !limits.is_empty();
     let lacks_its_image = gathered.facts.image.unavailable.is_some();
-    let plan = progress.plan();
-    limits.extend(unwatched::limitations(context, &resource.key, plan, lacks_its_image));
+    limits.extend(unwatched::limitations(context, key, progress.plan(), lacks_its_image));
     report(context, resource, pass, now, &gathered.tag, &limits).await?;
     Ok(outcome(&context.settings, planning, carried_out, now, is_denied))
 }
