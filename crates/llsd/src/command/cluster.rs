@@ -29,6 +29,16 @@ pub(super) struct NamespaceFlag {
     pub(super) namespace: Option<String>,
 }
 
+/// The one resource that a command is about.
+#[derive(Debug, Args)]
+pub(super) struct ResourceName {
+    /// The resource
+    pub(super) name: String,
+
+    #[command(flatten)]
+    place: NamespaceFlag,
+}
+
 /// A cluster, as the current kubeconfig names it.
 #[derive(Clone)]
 pub(super) struct Cluster {
@@ -42,6 +52,24 @@ pub(super) fn run<T>(
     command: impl AsyncFnOnce(Cluster) -> Result<T, String>,
 ) -> Result<T, Printout> {
     run_to_end(waiting::for_work("asking the cluster", asked(command)))
+}
+
+/// Runs a command that sets an annotation of a resource to the current time; `happens` is its answer.
+pub(super) fn run_annotate(
+    named: &ResourceName,
+    annotation: &str,
+    happens: &str,
+) -> Result<Printout, Printout> {
+    run(async |cluster| {
+        let (cluster, _) = cluster.with_resource(named).await?;
+        cluster.annotate(&cluster.namespace, &named.name, annotation, &now()).await?;
+        Ok(under_way(&named.name, happens))
+    })
+}
+
+/// The answer of a command whose effect takes a while.
+pub(super) fn under_way(name: &str, happens: &str) -> Printout {
+    Printout::fine(format!("{happens}; `llsd status {name}` says how it goes\n"))
 }
 
 /// As [`run`], for a command that says itself how far it is.
@@ -98,6 +126,13 @@ impl Cluster {
             self.namespace.clone_from(namespace);
         }
         self
+    }
+
+    /// The cluster with the namespace of a resource, and that resource.
+    pub(super) async fn with_resource(self, named: &ResourceName) -> Result<(Self, Value), String> {
+        let cluster = self.at(&named.place);
+        let resource = cluster.resource(&named.name).await?;
+        Ok((cluster, resource))
     }
 
     /// A resource.

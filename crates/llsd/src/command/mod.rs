@@ -71,8 +71,16 @@ enum Command {
     Rollback(server::rollback::Arguments),
     Rollout(rollout::Arguments),
     Logs(server::logs::Arguments),
-    Restart(server::restart::Restart),
-    Refresh(server::restart::Refresh),
+    /// Restart a server's pods, with nothing changed
+    ///
+    /// Does what `kubectl rollout restart` does to the server's Deployment: you need to be allowed to
+    /// patch it.
+    Restart(cluster::ResourceName),
+    /// Look the tag of a server's image up again, and run what it names now
+    ///
+    /// Sets the annotation llamastack.io/refresh of the resource. A tag that names the same image as before
+    /// changes nothing.
+    Refresh(cluster::ResourceName),
     RedisProxy(redis_proxy::Arguments),
     Completion(completion::Arguments),
     Version(version::Arguments),
@@ -100,8 +108,8 @@ impl Command {
             Self::Rollback(arguments) => server::rollback::run(arguments),
             Self::Rollout(arguments) => rollout::run(arguments),
             Self::Logs(arguments) => server::logs::run(arguments),
-            Self::Restart(arguments) => server::restart::restart(arguments),
-            Self::Refresh(arguments) => server::restart::refresh(arguments),
+            Self::Restart(resource) => server::restart::restart(resource),
+            Self::Refresh(resource) => server::restart::refresh(resource),
             Self::RedisProxy(arguments) => Ok(redis_proxy::run(arguments)),
             Self::Completion(arguments) => Ok(completion::run(arguments)),
             Self::Version(arguments) => Ok(version::run(arguments)),

@@ -20,7 +20,7 @@ use super::left_out::{Values, shown};
 const LINES: i64 = 5000;
 
 /// Files by name, and what could not be read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ReportFiles {
     pub(super) files: Vec<(String, String)>,
     pub(super) remarks: String,

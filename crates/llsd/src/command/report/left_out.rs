@@ -18,12 +18,6 @@ const TELLING: [&str; 7] =
 #[derive(Default)]
 pub(super) struct Values(Vec<(String, String)>);
 
-impl std::fmt::Debug for Values {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} values", self.0.len())
-    }
-}
-
 impl Values {
     /// Takes in one value of a Secret, as it is and in base64.
     pub(super) fn add(&mut self, secret: &str, key: &str, value: &[u8]) {

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use llsd_plan::resource::RETRY;
 
 use super::Printout;
-use super::cluster::{self, NamespaceFlag};
+use super::cluster::{self, ResourceName};
 
 /// Apply what is held back, or try again what failed
 #[derive(Debug, Args)]
@@ -19,30 +19,17 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum RolloutCommand {
     Approve(approve::Arguments),
-    Retry(Retry),
-}
-
-/// Try again what was rolled back, or refused before it was rolled out
-///
-/// Sets the annotation llamastack.io/retry of the resource.
-#[derive(Debug, Args)]
-struct Retry {
-    /// The resource
-    name: String,
-
-    #[command(flatten)]
-    place: NamespaceFlag,
+    /// Try again what was rolled back, or refused before it was rolled out
+    ///
+    /// Sets the annotation llamastack.io/retry of the resource.
+    Retry(ResourceName),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     match &arguments.command {
         RolloutCommand::Approve(arguments) => approve::run(arguments),
-        RolloutCommand::Retry(Retry { name, place }) => cluster::run(async |cluster| {
-            let cluster = cluster.at(place);
-            cluster.resource(name).await?;
-            cluster.annotate(&cluster.namespace, name, RETRY, &cluster::now()).await?;
-            let say = format!("{name} is tried again; `llsd status {name}` says how it goes\n");
-            Ok(Printout::fine(say))
-        }),
+        RolloutCommand::Retry(resource) => {
+            cluster::run_annotate(resource, RETRY, &format!("{} is tried again", resource.name))
+        }
     }
 }

@@ -28,14 +28,12 @@ pub(super) struct Site {
 }
 
 /// What keeps the certificates, their registration and the authorities of callers up to date.
-#[derive(Debug)]
 pub(super) struct WebhookCertificates {
     keeper: Kept,
     installer: Option<Installer>,
     callers: Option<Arc<Callers>>,
 }
 
-#[derive(Debug)]
 enum Kept {
     Own(Box<CertificateKeeper>),
     Files(Box<Files>),

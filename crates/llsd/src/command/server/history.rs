@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::states::{ServerState, of_server};
 use crate::command::Printout;
-use crate::command::cluster::{self, NamespaceFlag};
+use crate::command::cluster::{self, ResourceName};
 use crate::command::format::OutputFormat;
 
 /// List the states of a server that are kept
@@ -15,11 +15,8 @@ use crate::command::format::OutputFormat;
 /// The first one runs. `llsd rollback NAME --to HASH` goes back to one of the others.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
-    /// The resource
-    name: String,
-
     #[command(flatten)]
-    place: NamespaceFlag,
+    resource: ResourceName,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -28,9 +25,8 @@ pub(in crate::command) struct Arguments {
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run(async |cluster| {
-        let cluster = cluster.at(&arguments.place);
-        cluster.resource(&arguments.name).await?;
-        let (_, states) = of_server(&cluster, &arguments.name).await?;
+        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
+        let (_, states) = of_server(&cluster, &arguments.resource.name).await?;
         let found: Value = states.iter().map(ServerState::to_json).collect();
         let lines = || {
             if states.is_empty() {

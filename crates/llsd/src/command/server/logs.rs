@@ -11,16 +11,13 @@ use kube::{Api, ResourceExt};
 use llsd_plan::objects::labels;
 
 use crate::command::Printout;
-use crate::command::cluster::{self, NamespaceFlag, text};
+use crate::command::cluster::{self, ResourceName, text};
 
 /// Show what a server's pods wrote
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
-    /// The resource
-    name: String,
-
     #[command(flatten)]
-    place: NamespaceFlag,
+    resource: ResourceName,
 
     /// How many lines of each pod
     #[arg(long, value_name = "LINES", default_value_t = 200)]
@@ -37,10 +34,9 @@ pub(in crate::command) struct Arguments {
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run_speaking(async |cluster| {
-        let cluster = cluster.at(&arguments.place);
-        cluster.resource(&arguments.name).await?;
+        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
         let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-        let own = ListParams::default().labels(&labels::selector_text(&arguments.name));
+        let own = ListParams::default().labels(&labels::selector_text(&arguments.resource.name));
         let mut listed = pods.list(&own).await.map_err(text)?.items;
         listed.sort_by_key(|pod| std::cmp::Reverse(pod.creation_timestamp().map(|time| time.0)));
         if listed.is_empty() {

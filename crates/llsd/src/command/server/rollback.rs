@@ -4,7 +4,7 @@ use clap::Args;
 use llsd_plan::resource::ROLLBACK_TO;
 
 use super::states::{ServerState, of_server};
-use crate::command::cluster::{self, NamespaceFlag};
+use crate::command::cluster::{self, ResourceName};
 use crate::command::{Exit, Printout};
 
 /// Go back to an earlier state of a server
@@ -13,21 +13,18 @@ use crate::command::{Exit, Printout};
 /// next change of its spec is applied as always. Values of Secrets and data are not restored.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
-    /// The resource
-    name: String,
+    #[command(flatten)]
+    resource: ResourceName,
 
     /// The state, as `llsd history` names it; by default the one before
     #[arg(long, value_name = "HASH")]
     to: Option<String>,
-
-    #[command(flatten)]
-    place: NamespaceFlag,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run(async |cluster| {
-        let (cluster, name) = (cluster.at(&arguments.place), &arguments.name);
-        cluster.resource(name).await?;
+        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
+        let name = &arguments.resource.name;
         let (_, states) = of_server(&cluster, name).await?;
         let hash = match chosen(&states, arguments.to.as_deref()) {
             Ok(hash) => hash,
@@ -39,8 +36,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         // With the time, so that the same state can be asked for again.
         let value = format!("{hash} {}", cluster::now());
         cluster.annotate(&cluster.namespace, name, ROLLBACK_TO, &value).await?;
-        let say = format!("{name} goes back to {hash}; `llsd status {name}` says how it goes\n");
-        Ok(Printout::fine(say))
+        Ok(cluster::under_way(name, &format!("{name} goes back to {hash}")))
     })
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::screen::screen;
 use super::states::{ServerState, of_server};
-use crate::command::cluster::{self, NamespaceFlag};
+use crate::command::cluster::{self, ResourceName};
 use crate::command::colours::{self, Colour};
 use crate::command::format::OutputFormat;
 use crate::command::{Exit, Printout};
@@ -17,11 +17,8 @@ use crate::command::{Exit, Printout};
 /// Ends with 1 where the resource is not ready.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
-    /// The resource
-    name: String,
-
     #[command(flatten)]
-    place: NamespaceFlag,
+    resource: ResourceName,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -30,9 +27,8 @@ pub(in crate::command) struct Arguments {
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run(async |cluster| {
-        let cluster = cluster.at(&arguments.place);
-        let resource = cluster.resource(&arguments.name).await?;
-        let (deployment, states) = of_server(&cluster, &arguments.name).await?;
+        let (cluster, resource) = cluster.with_resource(&arguments.resource).await?;
+        let (deployment, states) = of_server(&cluster, &arguments.resource.name).await?;
         let screen = screen(&resource, &deployment, &states);
         let exit = if screen.is_ready { Exit::Fine } else { Exit::Problems };
         let found = found(&resource, screen.is_ready, &deployment, &states);

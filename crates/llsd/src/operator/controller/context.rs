@@ -1,6 +1,5 @@
 //! What every part of the controller shares.
 
-use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
@@ -52,12 +51,6 @@ pub enum Error {
     SecretKey(#[from] hash_key::Error),
     #[error("no client for the servers: {0}")]
     Servers(#[from] reqwest::Error),
-}
-
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("settings", &self.settings).finish_non_exhaustive()
-    }
 }
 
 impl Context {

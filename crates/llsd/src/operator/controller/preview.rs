@@ -58,7 +58,6 @@ impl Preview {
 }
 
 /// Looks at a cluster as the operator there would.
-#[derive(Debug)]
 pub struct Previewer {
     context: Context,
 }

@@ -2,21 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Whose registry it is, as far as its name tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostClass {
-    DockerHub,
-    GitHub,
-    Quay,
-    RedHat,
-    Google,
-    Aws,
-    Azure,
-    Nvidia,
-    /// An address, or a name within the cluster or its network.
-    Internal,
-    Other,
-}
+use super::results::HostClass;
 
 /// Ends of host names: the whole name, or a part of it from a dot on.
 const KNOWN: &[(&str, HostClass)] = &[
@@ -38,19 +24,6 @@ const KNOWN: &[(&str, HostClass)] = &[
 ];
 
 impl HostClass {
-    pub(super) const ALL: &[Self] = &[
-        Self::DockerHub,
-        Self::GitHub,
-        Self::Quay,
-        Self::RedHat,
-        Self::Google,
-        Self::Aws,
-        Self::Azure,
-        Self::Nvidia,
-        Self::Internal,
-        Self::Other,
-    ];
-
     /// Of a host with or without a port.
     pub(super) fn classify(host: &str) -> Self {
         let host = host.to_ascii_lowercase();
@@ -66,21 +39,6 @@ impl HostClass {
             bare.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
         KNOWN.iter().find(|(end, _)| ends(end)).map_or(Self::Other, |(_, class)| *class)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::DockerHub => "docker_hub",
-            Self::GitHub => "github",
-            Self::Quay => "quay",
-            Self::RedHat => "red_hat",
-            Self::Google => "google",
-            Self::Aws => "aws",
-            Self::Azure => "azure",
-            Self::Nvidia => "nvidia",
-            Self::Internal => "internal",
-            Self::Other => "other",
-        }
     }
 }
 

@@ -184,16 +184,22 @@ results! {
     }
 }
 
-pub(super) const PHASES: [Phase; 5] =
-    [Phase::Pending, Phase::Initializing, Phase::Ready, Phase::Failed, Phase::Terminating];
-
-/// As in the resource's status.
-pub(super) fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Pending => "Pending",
-        Phase::Initializing => "Initializing",
-        Phase::Ready => "Ready",
-        Phase::Failed => "Failed",
-        Phase::Terminating => "Terminating",
+results! {
+    /// Whose registry it is, as far as its name tells.
+    HostClass {
+        DockerHub = "docker_hub",
+        GitHub = "github",
+        Quay = "quay",
+        RedHat = "red_hat",
+        Google = "google",
+        Aws = "aws",
+        Azure = "azure",
+        Nvidia = "nvidia",
+        /// An address, or a name within the cluster or its network.
+        Internal = "internal",
+        Other = "other",
     }
 }
+
+pub(super) const PHASES: [Phase; 5] =
+    [Phase::Pending, Phase::Initializing, Phase::Ready, Phase::Failed, Phase::Terminating];

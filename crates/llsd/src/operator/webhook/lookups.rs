@@ -1,7 +1,6 @@
 //! What a known caller gets beyond an answer from what it sent: a look at the cluster, of which few go on
 //! at the same time.
 
-use std::fmt;
 use std::sync::Arc;
 
 use kube::Client;
@@ -33,11 +32,5 @@ impl ClusterLookups {
             Caller::Known => self.at_once.try_acquire().map_err(|_| Look::Busy),
             Caller::Unknown => Err(Look::UnknownCaller),
         }
-    }
-}
-
-impl fmt::Debug for ClusterLookups {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lookups").field("callers", &self.callers).finish_non_exhaustive()
     }
 }

@@ -12,7 +12,6 @@ mod lookups;
 mod serve;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use llsd_plan::releases::Distribution;
@@ -41,11 +40,5 @@ impl Webhooks {
     pub fn new(metrics: Metrics) -> Self {
         let distributions = Arc::new(|| Distribution::all().keys().cloned().collect());
         Self { metrics, lookups: None, distributions }
-    }
-}
-
-impl fmt::Debug for Webhooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Webhooks").field("lookups", &self.lookups).finish_non_exhaustive()
     }
 }

@@ -84,7 +84,7 @@ pub async fn serve(
     Ok(())
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Serving {
     webhooks: Webhooks,
     room: Room,

@@ -13,7 +13,7 @@ use crate::operator::telemetry::{Lookup, Metrics};
 pub type ImageFound = Result<Arc<Image>, Error>;
 
 /// Whom to ask, and as whom.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Asker {
     pub registry: Arc<Registry>,
     pub credentials: Arc<PullCredentials>,

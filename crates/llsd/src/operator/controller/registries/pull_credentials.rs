@@ -24,7 +24,7 @@ const FRESH: Duration = Duration::from_secs(45);
 type Keyrings = HashMap<(Arc<str>, Vec<String>), (Instant, Arc<Keyring>)>;
 
 /// Makes keyrings, and asks plugins.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct PullCredentials {
     plugins: Plugins,
     keyrings: Mutex<Keyrings>,
@@ -32,12 +32,6 @@ pub struct PullCredentials {
 
 #[derive(Default)]
 struct Plugins(Arc<ProviderPlugins>);
-
-impl std::fmt::Debug for Plugins {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Plugins")
-    }
-}
 
 impl PullCredentials {
     pub fn new(plugins: Arc<ProviderPlugins>) -> Self {

@@ -20,10 +20,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-use super::hosts::HostClass;
 use super::results::{
-    Call, Condition, Generation, HeldChange, Look, Lookup, PHASES, PreflightOutcome, Reconcile,
-    Returned, phase_name,
+    Call, Condition, Generation, HeldChange, HostClass, Look, Lookup, PHASES, PreflightOutcome,
+    Reconcile, Returned,
 };
 use certificates::Certificates;
 use conditions::Conditions;
@@ -215,7 +214,7 @@ impl Metrics {
         let counts: Vec<_> = counts.into_iter().collect();
         for phase in PHASES {
             let count = counts.iter().filter(|(named, _)| *named == phase).map(|(_, n)| n).sum();
-            let phase = label("phase", phase_name(phase));
+            let phase = label("phase", &format!("{phase:?}"));
             self.resources.get_or_create(&phase).set(saturated(count));
         }
     }

@@ -59,12 +59,6 @@ pub struct CertificateKeeper {
     metrics: Metrics,
 }
 
-impl std::fmt::Debug for CertificateKeeper {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keeper").field("names", &self.names).finish_non_exhaustive()
-    }
-}
-
 impl CertificateKeeper {
     /// Certificates for `names`, in the Secret of `namespace`. `confirmed` tells what is registered.
     pub fn new(

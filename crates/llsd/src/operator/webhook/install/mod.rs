@@ -32,12 +32,6 @@ pub struct Installer {
     confirmed: watch::Sender<Option<Confirmed>>,
 }
 
-impl std::fmt::Debug for Installer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Installer").field("target", &self.target).finish_non_exhaustive()
-    }
-}
-
 impl Installer {
     /// Registers `target` with whatever `bundle` holds, and sends `confirmed` what is registered.
     pub fn new(

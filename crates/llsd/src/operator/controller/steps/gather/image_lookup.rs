@@ -23,7 +23,6 @@ use crate::operator::controller::registries::lookups::Answer;
 pub const LATE: Duration = Duration::from_secs(3);
 
 /// Whose images are looked at, and as whom registries are asked.
-#[derive(Debug)]
 pub struct ImageLookup<'a> {
     pub context: &'a Context,
     pub resource: &'a Resource,
