@@ -12,9 +12,10 @@ use serde_json::Value;
 use crate::config::api_name::in_snake_case;
 use crate::objects::CATCH_ALL;
 use crate::plan::moved;
-use crate::problems::suggest::nearest;
+
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Releases;
+use crate::resource::image::known_distributions;
 use crate::resource::spec_of;
 use crate::validate::v1alpha1_path;
 
@@ -107,15 +108,11 @@ fn unknown_distribution(
     if known.contains(name) {
         return;
     }
-    let names: Vec<&str> = known.iter().map(String::as_str).collect();
-    let meant = nearest(name, names.iter().copied())
-        .map(|meant| format!("did you mean {meant}? "))
-        .unwrap_or_default();
     findings.warning(
         &path.key("distribution").key("name"),
         Reason::NotFound,
         format!("no distribution `{name}` is known, so no server is started"),
-        format!("{meant}known are {}; any other runs by its image", names.join(", ")),
+        known_distributions(name, known.iter()),
     );
 }
 

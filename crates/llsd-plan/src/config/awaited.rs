@@ -5,26 +5,23 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::draft::{self, Draft};
-use crate::config::wiring::{AWAITED_MODELS, Variable, VariableValue};
-use llsd_yaml::document::Node;
+use super::draft::{Draft, entry_id};
+use crate::config::wiring::{AWAITED_MODELS, Variable};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let providers = backends(draft);
     if !providers.is_empty() {
-        let value = VariableValue::Literal(json!({ "providers": providers }).to_string());
-        draft.plain_variables.push(Variable { name: AWAITED_MODELS.to_owned(), value });
+        let value = json!({ "providers": providers }).to_string();
+        draft.plain_variables.push(Variable::literal(AWAITED_MODELS, value));
     }
 }
 
 /// The backends that are asked, by the id of the provider, with what the catalogue knows of them.
 fn backends(draft: &Draft<'_>) -> Map<String, Value> {
     let registered = with_models(draft);
-    let entries = draft.document.at(&["providers", "inference"]).map_or(&[][..], Node::items);
-    let asked = entries.iter().filter_map(|entry| {
-        let id = draft::entry_id(entry)?.id;
-        let name = entry.get_str("provider_type")?;
-        let known = draft.profile.catalogue.get("inference", name)?;
+    let asked = draft.providers("inference").iter().filter_map(|entry| {
+        let id = entry_id(entry)?.id;
+        let known = draft.known_type("inference", entry)?;
         let backend = known.awaits()?;
         // A server with a key asks for nothing at its start, and the pod would ask without it.
         let has_key = known.key().is_some_and(|key| entry.at(&["config", key]).is_some());
@@ -36,11 +33,6 @@ fn backends(draft: &Draft<'_>) -> Map<String, Value> {
 
 /// The providers that models are registered with.
 fn with_models<'a>(draft: &'a Draft<'_>) -> BTreeSet<&'a str> {
-    let path: &[&str] = if draft.profile.layout.has_storage_section {
-        &["registered_resources", "models"]
-    } else {
-        &["models"]
-    };
-    let models = draft.document.at(path).map_or(&[][..], Node::items);
-    models.iter().filter_map(|model| model.get_str("provider_id")).collect()
+    let models = draft.registered_now("models").iter();
+    models.filter_map(|model| model.get_str("provider_id")).collect()
 }

@@ -120,7 +120,7 @@ fn cascade(draft: &mut Draft<'_>) {
 }
 
 fn missing_need(draft: &Draft<'_>, api: &str, entry: &Node) -> Option<(String, String)> {
-    let known = draft.profile.catalogue.get(api, entry.get_str("provider_type")?)?;
+    let known = draft.known_type(api, entry)?;
     // APIs without providers are always served, whatever the file says.
     let mut providable = known.needs().filter(|needed| draft.profile.catalogue.has_api(needed));
     providable.find_map(|needed| {

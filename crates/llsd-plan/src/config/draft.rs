@@ -7,6 +7,7 @@ use std::rc::Rc;
 use llsd_api::one_or_many::OneOrMany;
 use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
+use serde_json::Value;
 
 use super::api_name;
 use super::environment::{Bound, Environment};
@@ -14,7 +15,7 @@ use super::switched_off::SwitchedOff;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Problem};
-use crate::releases::ServerProfile;
+use crate::releases::{ProviderType, ServerProfile};
 use crate::server::substitution::{self, EffectiveId, Variables};
 use crate::values::connection::Form;
 use llsd_yaml::document::{Node, Origin};
@@ -80,6 +81,19 @@ impl<'a> UserProvider<'a> {
         }
         found.into()
     }
+
+    /// What `settings` and `config` say, each by its keys.
+    pub(super) fn settings(&self) -> Vec<(FieldPath, &'a str, &'a Value)> {
+        let ProviderEntry { settings, config, .. } = self.entry;
+        let mut all = Vec::new();
+        for (field, given) in [("settings", settings), ("config", config)] {
+            let mut given: Vec<(&String, &Value)> = given.iter().flatten().collect();
+            given.sort_by_key(|(key, _)| *key);
+            let path = self.path.key(field);
+            all.extend(given.into_iter().map(|(key, value)| (path.key(key), key.as_str(), value)));
+        }
+        all
+    }
 }
 
 impl<'a> Draft<'a> {
@@ -124,6 +138,16 @@ impl<'a> Draft<'a> {
     /// The entries that the document has for an API.
     pub(super) fn providers(&self, api: &str) -> &[Node] {
         self.document.at(&["providers", api]).map(Node::items).unwrap_or_default()
+    }
+
+    /// The entry that the document has for a provider, by the id that it has when the server runs.
+    pub(super) fn provider(&self, api: &str, id: &str) -> Option<&Node> {
+        self.providers(api).iter().find(|entry| has_id(entry, id))
+    }
+
+    /// What the catalogue knows of the type of an API's entry.
+    pub(super) fn known_type(&self, api: &str, entry: &Node) -> Option<ProviderType> {
+        self.profile.catalogue.get(api, entry.get_str("provider_type")?)
     }
 
     /// The APIs that have entries.
@@ -176,6 +200,11 @@ fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables 
 /// The id of a provider's entry, as it will be when the server runs.
 pub(super) fn entry_id(entry: &Node) -> Option<EffectiveId> {
     EffectiveId::parse(entry.get_str("provider_id")?, entry.get_str("provider_type").unwrap_or(""))
+}
+
+/// Whether a provider's entry has this id when the server runs.
+pub(super) fn has_id(entry: &Node, id: &str) -> bool {
+    entry_id(entry).is_some_and(|own| own.id == id)
 }
 
 /// `a`, `b` and `c` as a list for a message, or `none`.

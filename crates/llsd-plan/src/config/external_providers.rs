@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::ExternalProvider;
 use llsd_provider::{Loader, PackageFile, layout};
 
 use super::api_name;
-use super::draft::{Draft, entry_id};
+use super::draft::Draft;
 use super::providers::place;
 use crate::config::wiring::{ExternalInstall, ProviderLabels};
 use crate::facts::ExternalProviderFacts;
@@ -59,8 +59,7 @@ fn add(
 ) {
     let id = provider.provider_id.as_str();
     let Provided { provider_type, module, .. } = provided;
-    let of_id = |entry: &&Node| entry_id(entry).is_some_and(|known| known.id == id);
-    if let Some(known) = draft.providers(api).iter().find(of_id) {
+    if let Some(known) = draft.provider(api, id) {
         let before = known.get_str("provider_type").unwrap_or("of no type").to_owned();
         draft.findings.warning(
             &path.key("providerId"),

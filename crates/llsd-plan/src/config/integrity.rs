@@ -2,7 +2,7 @@
 //! exit at its start, or answer its first request with an error.
 
 use super::api_name;
-use super::draft::{Draft, entry_id};
+use super::draft::{Draft, entry_id, has_id};
 use super::providers::serve;
 use super::registered::{KINDS, ResourceKind, is_registered_shield};
 use crate::problems::Reason;
@@ -20,16 +20,10 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 fn needs(draft: &mut Draft<'_>) {
     for provider in draft.user_providers().iter() {
         let entries = draft.providers(&provider.api).iter();
-        let known = entries
-            .filter(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
-            .find_map(|entry| {
-                let name = entry.get_str("provider_type")?;
-                draft
-                    .profile
-                    .catalogue
-                    .get(&provider.api, name)
-                    .map(|known| (name.to_owned(), known))
-            });
+        let known = entries.filter(|entry| has_id(entry, &provider.id)).find_map(|entry| {
+            let known = draft.known_type(&provider.api, entry)?;
+            Some((entry.get_str("provider_type")?.to_owned(), known))
+        });
         let Some((name, known)) = known else { continue };
         let catalogue = draft.profile.catalogue;
         for needed in known.needs().filter(|needed| catalogue.has_api(needed)) {

@@ -68,8 +68,7 @@ impl Generated {
     /// The configuration of a provider, by the id that it has when the server runs.
     pub fn provider_config(&self, api: &str, id: &str) -> Option<&Node> {
         let mut entries = self.document.at(&["providers", api])?.items().iter();
-        let entry = entries.find(|entry| draft::entry_id(entry).is_some_and(|own| own.id == id))?;
-        entry.get("config")
+        entries.find(|entry| draft::has_id(entry, id))?.get("config")
     }
 }
 

@@ -14,6 +14,16 @@ pub struct Variable {
     pub value: VariableValue,
 }
 
+impl Variable {
+    pub fn literal(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: VariableValue::Literal(value.into()) }
+    }
+
+    pub fn secret(name: impl Into<String>, secret: SecretKey) -> Self {
+        Self { name: name.into(), value: VariableValue::Secret(secret) }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableValue {
     Literal(String),

@@ -65,33 +65,41 @@ fn write_items(
     live: Option<&Value>,
     normal: &mut Normal,
 ) {
-    let owned: Vec<(Item, &Map<String, Value>)> = fields
-        .iter()
-        .filter_map(|(path, below)| Some((Item::parse(path)?, below.as_object()?)))
-        .collect();
     normal.open_list();
-    for (index, item) in live.and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let Some((_, below)) = owned.iter().find(|(owned, _)| owned.is(index, item)) else {
-            continue;
-        };
-        if below.keys().any(|path| path != ".") {
-            write_value(position, below, Some(item), normal);
-        } else {
-            normal.whole(position, item);
+    for (item, below) in owned_items(fields, live) {
+        match below {
+            Some(below) => write_value(position, below, Some(item), normal),
+            None => normal.whole(position, item),
         }
     }
     normal.close();
 }
 
+/// The items of a live list that we own, each with what we own of it; nothing where that is all of it.
+pub(super) fn owned_items<'a>(
+    fields: &'a Map<String, Value>,
+    live: Option<&'a Value>,
+) -> impl Iterator<Item = (&'a Value, Option<&'a Map<String, Value>>)> {
+    let owned: Vec<(Item, &Map<String, Value>)> = fields
+        .iter()
+        .filter_map(|(path, below)| Some((Item::parse(path)?, below.as_object()?)))
+        .collect();
+    let items = live.and_then(Value::as_array).into_iter().flatten().enumerate();
+    items.filter_map(move |(index, item)| {
+        let (_, below) = owned.iter().find(|(owned, _)| owned.is(index, item))?;
+        Some((item, below.keys().any(|path| path != ".").then_some(*below)))
+    })
+}
+
 /// How an item of a list is identified.
-pub(super) enum Item {
+enum Item {
     Keys(Map<String, Value>),
     Itself(Value),
     Index(usize),
 }
 
 impl Item {
-    pub(super) fn parse(path: &str) -> Option<Self> {
+    fn parse(path: &str) -> Option<Self> {
         let (kind, text) = path.split_once(':')?;
         match kind {
             "k" => serde_json::from_str(text).ok().map(Self::Keys),
@@ -101,7 +109,7 @@ impl Item {
         }
     }
 
-    pub(super) fn is(&self, index: usize, item: &Value) -> bool {
+    fn is(&self, index: usize, item: &Value) -> bool {
         match self {
             // A key that is empty is not stored.
             Self::Keys(keys) => keys.iter().all(|(key, value)| {

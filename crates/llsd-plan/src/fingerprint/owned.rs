@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::live::Item;
+use super::live::owned_items;
 use super::schema;
 
 /// The part of `live` below the field `name` that these paths name.
@@ -37,18 +37,9 @@ fn of_map(fields: &Map<String, Value>, live: Option<&Value>) -> Value {
 
 /// Items keep the order in which they live.
 fn of_list(name: &str, fields: &Map<String, Value>, live: Option<&Value>) -> Value {
-    let owned: Vec<(Item, &Map<String, Value>)> = fields
-        .iter()
-        .filter_map(|(path, below)| Some((Item::parse(path)?, below.as_object()?)))
-        .collect();
-    let items = live.and_then(Value::as_array).into_iter().flatten().enumerate();
-    let held = items.filter_map(|(index, item)| {
-        let (_, below) = owned.iter().find(|(owned, _)| owned.is(index, item))?;
-        if below.keys().any(|path| path != ".") {
-            value(name, below, Some(item))
-        } else {
-            Some(item.clone())
-        }
+    let held = owned_items(fields, live).filter_map(|(item, below)| match below {
+        Some(below) => value(name, below, Some(item)),
+        None => Some(item.clone()),
     });
     held.collect()
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
 use super::image_pull::pull_failed;
+use super::pod::{ended, ended_last};
 use crate::resource::external::INSTALL;
 
 /// As much as a person reads.
@@ -31,14 +32,13 @@ pub fn installations(pod: &Pod) -> BTreeMap<String, Installation> {
 }
 
 fn of_container(container: &ContainerStatus) -> Installation {
-    let state = container.state.as_ref();
-    let ended = state.and_then(|state| state.terminated.as_ref());
-    if ended.is_some_and(|ended| ended.exit_code == 0) {
+    if ended(container).is_some_and(|ended| ended.exit_code == 0) {
         return Installation::Done;
     }
     if let Some(words) = install_words(container) {
         return Installation::Failed(words);
     }
+    let state = container.state.as_ref();
     let waiting = state.and_then(|state| state.waiting.as_ref());
     let cannot_pull = waiting.and_then(|waiting| {
         let reason = waiting.reason.as_deref().filter(|reason| pull_failed(reason))?;
@@ -57,10 +57,7 @@ pub fn install_words(container: &ContainerStatus) -> Option<String> {
     if !container.name.starts_with(INSTALL) {
         return None;
     }
-    let state = container.state.as_ref();
-    let now = state.and_then(|state| state.terminated.as_ref());
-    let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let ended = now.or(last).filter(|ended| ended.exit_code != 0)?;
+    let ended = ended_last(container).filter(|ended| ended.exit_code != 0)?;
     let lines = ended.message.as_deref().unwrap_or_default().lines().map(str::trim);
     let mut words = String::new();
     for line in lines.filter(|line| !line.is_empty()) {

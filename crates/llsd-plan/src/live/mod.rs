@@ -7,6 +7,7 @@ pub mod installation;
 mod job;
 mod object;
 mod outside;
+pub(crate) mod pod;
 pub mod rbac_denial;
 pub mod takeover;
 mod time;

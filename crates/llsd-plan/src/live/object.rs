@@ -121,24 +121,18 @@ impl LiveObject {
     }
 
     pub fn claim(&self) -> Option<&ClaimDetail> {
-        match &self.detail {
-            Detail::Claim(detail) => Some(detail),
-            _ => None,
-        }
+        let Detail::Claim(detail) = &self.detail else { return None };
+        Some(detail)
     }
 
     pub fn job(&self) -> Option<&JobDetail> {
-        match &self.detail {
-            Detail::Job(detail) => Some(detail),
-            _ => None,
-        }
+        let Detail::Job(detail) = &self.detail else { return None };
+        Some(detail)
     }
 
     pub fn deployment(&self) -> Option<&DeploymentDetail> {
-        match &self.detail {
-            Detail::Deployment(detail) => Some(detail),
-            _ => None,
-        }
+        let Detail::Deployment(detail) = &self.detail else { return None };
+        Some(detail)
     }
 }
 

@@ -183,22 +183,23 @@ impl<'a> Choice<'a> {
             .collect()
     }
 
+    /// The ids of those of them that serve models.
+    pub(super) fn inference(&self) -> Vec<&'a str> {
+        let providers = self.declared().into_iter().map(|index| &self.base.providers[index]);
+        let inference = providers.filter(|provider| provider.api == "inference");
+        inference.map(|provider| provider.id.as_str()).collect()
+    }
+
     /// Variables by custom: a model, where it is clear whose.
     fn customs(&mut self) {
-        let declared: Vec<String> = self
-            .declared()
-            .into_iter()
-            .map(|index| &self.base.providers[index])
-            .filter(|provider| provider.api == "inference")
-            .map(|provider| provider.id.clone())
-            .collect();
+        let declared = self.inference();
         for variable in self.variables {
             let Ok(Given::Text(text)) = variable.given else { continue };
             if self.places.contains_key(variable.name) {
                 continue;
             }
             match resources::custom(variable.name, self.base) {
-                Some(Custom::ModelOf(id)) if !declared.contains(&id) => {
+                Some(Custom::ModelOf(id)) if !declared.contains(&id.as_str()) => {
                     self.stays.insert(
                         variable.index,
                         format!("no variable here becomes its provider, `{id}`"),

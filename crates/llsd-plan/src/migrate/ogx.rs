@@ -2,11 +2,12 @@
 //! differs between the two is read off the catalogues and the distributions, so it stands here only
 //! where they do not say it.
 
+use llsd_api::provider_id::short_name;
 use serde_json::{Map, Value};
 
 use super::migrated::{DecisionKind, Migrated};
 use super::{finished, migrate_with};
-use crate::config::api_name::in_resource;
+use crate::config::api_name::{in_resource, in_snake_case};
 use crate::facts::Facts;
 use crate::problems::FieldPath;
 use crate::releases::{
@@ -195,7 +196,7 @@ impl MoveToOgx {
         };
         for (field, mut entries) in apis {
             let at = FieldPath::spec().key("providers").key(&field);
-            let api = snake_case(&field);
+            let api = in_snake_case(&field);
             match &mut entries {
                 Value::Array(list) => {
                     for (index, entry) in list.iter_mut().enumerate() {
@@ -221,12 +222,11 @@ impl MoveToOgx {
             let successor = old.successor().filter(|new| after.get(api, new).is_some());
             let Some(successor) = successor else { return }; // validation says what OGX has
             new_type = successor;
-            let short = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
-            let new = if written.contains("::") { new_type.to_owned() } else { short(new_type) };
+            let new = if written.contains("::") { new_type } else { short_name(new_type) };
             self.decide(&path.key("provider"), DecisionKind::Changed, format!("{written} → {new}"));
             // Whatever names the provider goes on doing so.
             if !entry.contains_key("id") {
-                entry.shift_insert(0, "id".to_owned(), Value::from(short(&written)));
+                entry.shift_insert(0, "id".to_owned(), Value::from(short_name(&written)));
             }
             entry.insert("provider".to_owned(), Value::from(new));
         }
@@ -293,12 +293,6 @@ impl MoveToOgx {
 
 fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
-}
-
-fn snake_case(field: &str) -> String {
-    let word =
-        |c: char| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] };
-    field.chars().flat_map(word).collect()
 }
 
 /// The same fields in the same order, one under another name.

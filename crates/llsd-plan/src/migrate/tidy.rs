@@ -68,12 +68,14 @@ fn annotation(migrated: &mut Migrated, source: &Value) {
     let mut decisions = Vec::new();
     let kept = entries.map(|entries| {
         let fates = entries.into_iter().filter_map(|entry| {
-            let fate = fate(&entry, namespace.as_ref());
-            let keep = matches!(fate, Fate::Carried(_));
-            if let Some(decision) = decision(&fate) {
-                decisions.push((path_of(&entry), decision));
-            }
-            keep.then_some(entry)
+            let (kind, why) = fate(&entry, namespace.as_ref())?;
+            let is_kept = kind == DecisionKind::Carried;
+            let message = match kind {
+                DecisionKind::Carried => format!("in the annotation {V1ALPHA1_EXTRAS}: {why}"),
+                _ => why.to_owned(),
+            };
+            decisions.push((path_of(&entry), kind, message));
+            is_kept.then_some(entry)
         });
         fates.collect::<Vec<Value>>()
     });
@@ -92,48 +94,44 @@ fn annotation(migrated: &mut Migrated, source: &Value) {
     if empty && let Some(Value::Object(metadata)) = migrated.object.get_mut("metadata") {
         metadata.shift_remove("annotations");
     }
-    for (path, (kind, message)) in decisions {
+    for (path, kind, message) in decisions {
         migrated.decide(path, kind, message);
     }
 }
 
-enum Fate {
-    Carried(&'static str),
-    Dropped(&'static str),
-    /// Not set is not worth a word.
-    Silent,
-}
-
-fn fate(entry: &Value, namespace: Option<&Value>) -> Fate {
+/// What becomes of an entry, and why. What is not set is not worth a word.
+fn fate(entry: &Value, namespace: Option<&Value>) -> Option<(DecisionKind, &'static str)> {
+    let carried = |why| Some((DecisionKind::Carried, why));
+    let dropped = |why| Some((DecisionKind::Dropped, why));
     let is = entry.get("is").unwrap_or(&Value::Null);
     match entry.get("path").and_then(Value::as_str) {
         None if entry.get("kept").is_some() => {
-            Fate::Carried("a value that was found under the annotation's name")
+            carried("a value that was found under the annotation's name")
         }
-        Some("/metadata/annotations") => Fate::Silent,
+        Some("/metadata/annotations") => None,
         Some(path) if path.starts_with("/status") => {
-            Fate::Dropped("the status is the operator's to write")
+            dropped("the status is the operator's to write")
         }
         Some(CONTAINER_NAME) => match is.as_str() {
-            None | Some("" | "llama-stack") => Fate::Silent,
-            Some(_) => Fate::Carried(
+            None | Some("" | "llama-stack") => None,
+            Some(_) => carried(
                 "v1alpha2 has no field for the container's name; without the annotation it is \
                  called llama-stack, and the pods are replaced once",
             ),
         },
         Some(USER_CONFIG) if !hollow(is) => match is.get("configMapNamespace") {
-            None | Some(Value::Null) => Fate::Silent,
-            Some(Value::String(text)) if text.is_empty() => Fate::Silent,
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) if text.is_empty() => None,
             own if own == namespace => {
-                Fate::Dropped("the ConfigMap is looked for in this namespace anyway")
+                dropped("the ConfigMap is looked for in this namespace anyway")
             }
-            Some(_) => Fate::Carried(
+            Some(_) => carried(
                 "v1alpha2 reads ConfigMaps of the resource's own namespace only: copy the \
                  ConfigMap there",
             ),
         },
-        _ if hollow(is) => Fate::Silent,
-        _ => Fate::Carried("v1alpha2 has no field for it"),
+        _ if hollow(is) => None,
+        _ => carried("v1alpha2 has no field for it"),
     }
 }
 
@@ -144,16 +142,6 @@ fn path_of(entry: &Value) -> FieldPath {
     match (path, entry.pointer("/is/configMapNamespace")) {
         (USER_CONFIG, Some(_)) => field_path(path).key("configMapNamespace"),
         _ => field_path(path),
-    }
-}
-
-fn decision(fate: &Fate) -> Option<(DecisionKind, String)> {
-    match fate {
-        Fate::Carried(why) => {
-            Some((DecisionKind::Carried, format!("in the annotation {V1ALPHA1_EXTRAS}: {why}")))
-        }
-        Fate::Dropped(why) => Some((DecisionKind::Dropped, (*why).to_owned())),
-        Fate::Silent => None,
     }
 }
 

@@ -165,13 +165,7 @@ impl Choice<'_> {
     }
 
     fn models(&self, turning: &mut Turning<'_>) {
-        let declared = self.declared();
-        let inference: Vec<&str> = declared
-            .iter()
-            .map(|index| &self.base.providers[*index])
-            .filter(|provider| provider.api == "inference")
-            .map(|provider| provider.id.as_str())
-            .collect();
+        let inference = self.inference();
         let mut models = Vec::new();
         for variable in self.variables {
             let Some(Given::Text(name)) = self.turned.get(variable.name) else { continue };
@@ -238,7 +232,7 @@ impl Choice<'_> {
             let from = source.index(variable.index);
             if let Some(places) = reached.get(&variable.index) {
                 for (to, same) in places {
-                    for part in [None, Some("value"), Some("name")].into_iter().flatten() {
+                    for part in ["value", "name"] {
                         migrated.moved(from.key(part), to.clone());
                     }
                     if *same {

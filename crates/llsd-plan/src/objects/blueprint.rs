@@ -16,6 +16,7 @@ use super::{labels, names};
 use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
 use crate::releases::ServerFamily;
+use crate::resource::{Key, Resource};
 use crate::server::paths::DEFAULT_MOUNT_PATH;
 use crate::values::sha256;
 
@@ -255,7 +256,12 @@ pub(super) struct Owner<'a> {
     pub(super) uid: Option<&'a str>,
 }
 
-impl Owner<'_> {
+impl<'a> Owner<'a> {
+    pub(super) fn from_resource(resource: &'a Resource) -> Self {
+        let Key { namespace, name } = &resource.key;
+        Self { name, namespace, uid: resource.uid.as_deref() }
+    }
+
     /// Metadata of an object that the cluster deletes together with the resource.
     pub(super) fn owned(&self, name: String) -> ObjectMeta {
         ObjectMeta { owner_references: self.references(), ..self.lasting(name) }

@@ -38,7 +38,7 @@ pub struct ImageRecord {
     images: Vec<RecordedImage>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RecordedImage {
     digest: String,
@@ -78,14 +78,8 @@ impl ImageRecord {
         }
         for facts in providers.into_iter().filter(|facts| facts.unavailable.is_none()) {
             let Some(digest) = facts.digest.clone() else { continue };
-            images.push(RecordedImage {
-                digest,
-                release: None,
-                variables: None,
-                base: None,
-                differing_platforms: Vec::new(),
-                provider: Some(facts.clone()),
-            });
+            let provider = Some(facts.clone());
+            images.push(RecordedImage { digest, provider, ..RecordedImage::default() });
         }
         (!images.is_empty()).then_some(Self { version: VERSION, images })
     }
@@ -112,9 +106,8 @@ impl ImageRecord {
             variables: image.variables,
             base: image.base,
             inspected: true,
-            unavailable: None,
-            carries_base: false,
             differing_platforms: image.differing_platforms,
+            ..ImageFacts::default()
         })
     }
 
@@ -143,10 +136,9 @@ pub fn is_record(name: &str, resource: &str) -> bool {
 /// The ConfigMap for a record's text under its hash. As with a configuration, other content is another
 /// object.
 pub fn object(resource: &Resource, text: &str, hash: &str) -> Option<PlannedObject> {
-    let (namespace, resource_name) = (&*resource.key.namespace, &*resource.key.name);
-    let owner = Owner { name: resource_name, namespace, uid: resource.uid.as_deref() };
-    let mut metadata = owner.owned(name(resource_name, hash));
-    metadata.labels = Some(labels::of_component(resource_name, "images"));
+    let owner = Owner::from_resource(resource);
+    let mut metadata = owner.owned(name(owner.name, hash));
+    metadata.labels = Some(labels::of_component(owner.name, "images"));
     metadata.annotations = Some([(labels::IMAGES_HASH.into(), hash.to_owned())].into());
     let object = ConfigMap {
         metadata,

@@ -77,8 +77,7 @@ pub fn withheld(blueprint: &Blueprint) -> Vec<Problem> {
 /// The account of the pods alone, for when nothing else can be planned yet: a cluster may give it the
 /// pull secrets without which the image cannot be read.
 pub fn account(resource: &Resource) -> Option<PlannedObject> {
-    let (namespace, name) = (&*resource.key.namespace, &*resource.key.name);
-    let owner = Owner { name, namespace, uid: resource.uid.as_deref() };
+    let owner = Owner::from_resource(resource);
     let account = service_account::service_account(&owner, resource.spec.as_ref()?);
     planned(ObjectKind::ServiceAccount, account.as_ref())
 }

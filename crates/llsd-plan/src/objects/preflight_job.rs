@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
-    Affinity, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, NodeAffinity,
-    NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, PodTemplateSpec,
-    ResourceRequirements, Volume, VolumeMount,
+    Affinity, Container, EnvVar, NodeAffinity, NodeSelector, NodeSelectorRequirement,
+    NodeSelectorTerm, PodSpec, PodTemplateSpec, ResourceRequirements, Volume,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -15,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::blueprint::Owner;
 use super::kind::ObjectKind;
 use super::planned::{PlannedObject, planned};
+use super::pod::{START, config_map_volume, empty_volume, literal, read_only, small};
 use super::{labels, names, start_program};
 use crate::facts::shape::Shape;
 use crate::resource::Resource;
@@ -25,7 +25,7 @@ use crate::values::quantity::nanos;
 pub const COMPONENT: &str = "preflight";
 /// Tells the program that nothing is started.
 const PREFLIGHT: &str = "LLS_PREFLIGHT";
-const START: &str = "start-program";
+
 /// Kubernetes forgets a Job that nobody asked about for so long.
 const FORGOTTEN_AFTER: i32 = 3600;
 /// A mesh's proxy would never let the pod end.
@@ -66,7 +66,7 @@ pub struct PreflightJob<'a> {
 impl PreflightJob<'_> {
     /// The program of the preflight, and the Job.
     pub fn objects(&self) -> Vec<PlannedObject> {
-        let program = start_program::owned_by(&self.owner());
+        let program = start_program::owned_by(&Owner::from_resource(self.resource));
         let objects = [
             planned(ObjectKind::ConfigMap, Some(&program)),
             planned(ObjectKind::Job, Some(&self.job())),
@@ -74,16 +74,10 @@ impl PreflightJob<'_> {
         objects.into_iter().flatten().collect()
     }
 
-    fn owner(&self) -> Owner<'_> {
-        let key = &self.resource.key;
-        let uid = self.resource.uid.as_deref();
-        Owner { name: &key.name, namespace: &key.namespace, uid }
-    }
-
     fn job(&self) -> Job {
-        let name = names::preflight(&self.resource.key.name, self.hash);
-        let mut metadata = self.owner().owned(name);
-        metadata.labels = Some(labels::of_component(&self.resource.key.name, COMPONENT));
+        let owner = Owner::from_resource(self.resource);
+        let mut metadata = owner.owned(names::preflight(owner.name, self.hash));
+        metadata.labels = Some(labels::of_component(owner.name, COMPONENT));
         Job {
             metadata,
             spec: Some(JobSpec {
@@ -107,10 +101,8 @@ impl PreflightJob<'_> {
         let mut volumes: Vec<Volume> =
             server.volumes.iter().flatten().map(|volume| self.volume(volume)).collect();
         if volumes.iter().all(|volume| volume.name != START) {
-            let name = start_program::name(&self.resource.key.name);
-            let source = ConfigMapVolumeSource { name, ..ConfigMapVolumeSource::default() };
-            let config_map = Some(source);
-            volumes.push(Volume { name: START.to_owned(), config_map, ..Volume::default() });
+            let program = start_program::name(&self.resource.key.name);
+            volumes.push(config_map_volume(START, program));
         }
         let installs = server.init_containers.iter().flatten();
         let installs: Vec<Container> = installs
@@ -139,12 +131,7 @@ impl PreflightJob<'_> {
     fn container(&self, server: &Container) -> Container {
         let mut mounts = server.volume_mounts.clone().unwrap_or_default();
         if mounts.iter().all(|mount| mount.name != START) {
-            mounts.push(VolumeMount {
-                name: START.to_owned(),
-                mount_path: START_DIR.to_owned(),
-                read_only: Some(true),
-                ..VolumeMount::default()
-            });
+            mounts.push(read_only(START, START_DIR));
         }
         let variables_from = server.env_from.iter().flatten();
         let variables_from: Vec<_> =
@@ -211,8 +198,7 @@ impl PreflightJob<'_> {
             ClaimUse::NotBeside => true,
         });
         if volume.secret.is_some() || volume.csi.is_some() || projects_a_secret || is_elsewhere {
-            let empty_dir = Some(EmptyDirVolumeSource::default());
-            return Volume { name: volume.name.clone(), empty_dir, ..Volume::default() };
+            return empty_volume(&volume.name);
         }
         volume.clone()
     }
@@ -253,10 +239,6 @@ fn pod_labels() -> BTreeMap<String, String> {
         .into()
 }
 
-fn literal(name: impl Into<String>, value: impl Into<String>) -> EnvVar {
-    EnvVar { name: name.into(), value: Some(value.into()), value_from: None }
-}
-
 fn at_node(node: &str) -> NodeAffinity {
     let name = NodeSelectorRequirement {
         key: "metadata.name".to_owned(),
@@ -280,15 +262,7 @@ fn trimmed(server: Option<&ResourceRequirements>) -> ResourceRequirements {
     });
     let least = Quantity(LEAST_MEMORY.to_owned());
     let limit = given.filter(|given| nanos(&given.0) > nanos(&least.0)).unwrap_or(least);
-    let list = |cpu: &str, memory: Quantity| {
-        let cpu = Quantity(cpu.to_owned());
-        Some([("cpu".to_owned(), cpu), ("memory".to_owned(), memory)].into())
-    };
-    ResourceRequirements {
-        requests: list("100m", Quantity("256Mi".to_owned())),
-        limits: list("1", limit),
-        claims: None,
-    }
+    small([("cpu", "100m"), ("memory", "256Mi")], [("cpu", "1"), ("memory", &limit.0)])
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, MetricsSpec, OtlpSpec};
 
 use super::server::KnownServer;
-use crate::config::wiring::{Variable, VariableValue};
+use crate::config::wiring::Variable;
 use crate::objects::ConfigSource;
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Release;
@@ -35,7 +35,7 @@ pub(super) fn add(
             ("OGX_METRICS_HOST", "0.0.0.0"),
             ("OGX_METRICS_PORT", &port),
         ] {
-            variables.push(literal(name, value));
+            variables.push(Variable::literal(name, value));
         }
     }
     if let Some(otlp) = otlp(spec) {
@@ -46,9 +46,9 @@ pub(super) fn add(
             findings.warning(&path, Reason::Conflict, message, "keep one of the two");
         }
         variables.retain(|variable| variable.name != ENDPOINT);
-        variables.push(literal(ENDPOINT, otlp.endpoint.trim_end_matches('/')));
+        variables.push(Variable::literal(ENDPOINT, otlp.endpoint.trim_end_matches('/')));
         if !variables.iter().any(|variable| variable.name == SERVICE) {
-            variables.push(literal(SERVICE, name));
+            variables.push(Variable::literal(SERVICE, name));
         }
     }
 }
@@ -117,8 +117,4 @@ fn unknown(path: &FieldPath, since: &str, findings: &mut Findings) {
         format!("the release of the image is not known: it has no effect in one before {since}"),
         "a version label on the image settles it",
     );
-}
-
-fn literal(name: &str, value: &str) -> Variable {
-    Variable { name: name.to_owned(), value: VariableValue::Literal(value.to_owned()) }
 }

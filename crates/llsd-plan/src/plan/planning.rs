@@ -10,7 +10,7 @@ use super::config_source::{Configured, configure};
 use super::secret_check::{self, SecretUse};
 use super::server::{KnownServer, server_profile};
 use super::{monitoring, moved, own_inputs, secret_references, user_variables};
-use crate::config::wiring::{Database, ExternalInstall, Variable, VariableValue};
+use crate::config::wiring::{Database, ExternalInstall, Variable};
 use crate::config::{Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
 use crate::objects::preflight_job::Shapes;
@@ -250,10 +250,7 @@ fn external(generated: Option<&Generated>, merged: Option<&Merged>) -> Vec<Exter
 
 /// The variables that carry secrets.
 fn bound(secrets: &[Bound]) -> impl Iterator<Item = Variable> {
-    secrets.iter().map(|bound| Variable {
-        name: bound.name.to_string(),
-        value: VariableValue::Secret(bound.secret.clone()),
-    })
+    secrets.iter().map(|bound| Variable::secret(bound.name.as_str(), bound.secret.clone()))
 }
 
 /// The variables that the generated file refers to.
@@ -268,10 +265,8 @@ fn environment(
         for key in database.form.keys() {
             let name = storage_secret::name(name, database);
             let secret = SecretKey { name, key: (*key).to_owned() };
-            variables.push(Variable {
-                name: format!("LLSD_STORAGE_SQL_{}", key.to_uppercase()),
-                value: VariableValue::Secret(secret),
-            });
+            let name = format!("LLSD_STORAGE_SQL_{}", key.to_uppercase());
+            variables.push(Variable::secret(name, secret));
         }
     }
     variables.extend(generated.variables.iter().cloned());

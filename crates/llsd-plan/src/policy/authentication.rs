@@ -55,7 +55,7 @@ fn by_token(oidc: &OidcSpec, release: &Release, told: &Told) -> Result<Caller, S
 /// Who is asked about must be there under `sub`, be it empty.
 fn introspected(told: &Told) -> Result<String, Stranger> {
     if matches!(told.get("active"), Some(Value::Bool(false) | Value::Null)) {
-        return Err(refused("the token is not active"));
+        return Err(Stranger::refused("the token is not active"));
     }
     match told.get("sub") {
         Some(Value::Null) => text(told, "username"),
@@ -67,7 +67,7 @@ fn introspected(told: &Told) -> Result<String, Stranger> {
 fn by_cluster(spec: &KubernetesSpec, release: &Release, told: &Told) -> Result<Caller, Stranger> {
     let principal = text(told, "username")?;
     if principal.is_empty() {
-        return Err(refused("username is empty"));
+        return Err(Stranger::refused("username is empty"));
     }
     let attributes = claims::attributes(told, spec.claims.as_ref(), &OF_KUBERNETES, release)?;
     let values = spec.tenant_claim.as_ref().map(|claim| claims::values(told, claim, release));
@@ -105,18 +105,14 @@ fn listed(told: &Told, release: &Release) -> Result<Attributes, Stranger> {
         None | Some(Value::Null) if release.takes_bare_callers => Ok(Attributes::new()),
         None | Some(Value::Null) => Err(Stranger::Failed("there are no attributes".to_owned())),
         Some(attributes) => serde_json::from_value(attributes.clone())
-            .map_err(|_| refused("attributes must be lists of texts by name")),
+            .map_err(|_| Stranger::refused("attributes must be lists of texts by name")),
     }
 }
 
 fn text(told: &Told, field: &str) -> Result<String, Stranger> {
     match told.get(field) {
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(_) => Err(refused(&format!("{field} is no text"))),
-        None => Err(refused(&format!("there is no {field}"))),
+        Some(_) => Err(Stranger::refused(format!("{field} is no text"))),
+        None => Err(Stranger::refused(format!("there is no {field}"))),
     }
-}
-
-fn refused(message: &str) -> Stranger {
-    Stranger::Refused(message.to_owned())
 }

@@ -25,6 +25,12 @@ pub enum Stranger {
     Undecided(String),
 }
 
+impl Stranger {
+    pub(super) fn refused(message: impl Into<String>) -> Self {
+        Self::Refused(message.into())
+    }
+}
+
 impl Caller {
     /// The values of an attribute; none where it is not there.
     pub fn values(&self, name: &str) -> &[String] {

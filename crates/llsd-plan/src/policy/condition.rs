@@ -82,9 +82,7 @@ impl Condition {
             Self::IsUnowned => owner.is_none(),
         }
     }
-}
 
-impl Condition {
     /// What it comes to before something that is about to be made, which nobody owns: where that is the
     /// same for every caller.
     pub(super) fn before_it_is_made(&self, release: &Release) -> Option<bool> {

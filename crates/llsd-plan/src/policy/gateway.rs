@@ -28,8 +28,9 @@ pub(super) fn caller(
     });
     let headers = Headers(headers.collect());
     let principal = headers.get(&gateway.principal_header);
-    let principal = principal
-        .ok_or_else(|| refused(format!("there is no header {}", gateway.principal_header)))?;
+    let principal = principal.ok_or_else(|| {
+        Stranger::refused(format!("there is no header {}", gateway.principal_header))
+    })?;
     let mut attributes = described(gateway, &headers)?;
     for (name, attribute) in gateway.attribute_headers.iter().flatten() {
         if let Some(text) = headers.get(name) {
@@ -49,7 +50,7 @@ fn described(gateway: &GatewayHeadersSpec, headers: &Headers) -> Result<Attribut
     let header = gateway.attributes_header.as_ref().and_then(|header| headers.get(header));
     let Some(text) = header else { return Ok(Attributes::new()) };
     let Ok(Value::Object(all)) = serde_json::from_str(text) else {
-        return Err(refused("the header with the attributes is no JSON object"));
+        return Err(Stranger::refused("the header with the attributes is no JSON object"));
     };
     all.iter().map(|(name, value)| Ok((name.clone(), as_python_writes(value)?))).collect()
 }
@@ -68,8 +69,4 @@ fn as_python_writes(value: &Value) -> Result<Vec<String>, Stranger> {
         Value::Array(list) => list.iter().map(one).collect(),
         value => Ok(vec![one(value)?]),
     }
-}
-
-fn refused(message: impl Into<String>) -> Stranger {
-    Stranger::Refused(message.into())
 }

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::policies::Policies;
 use super::rule::{DecidedBy, Match, Outcome, RuleDecision, first};
-use super::scope::{Paths, without_end_slash};
+use super::scope::without_end_slash;
 use crate::server::paths::OPEN_PATHS;
 
 /// Whether a caller may call a path. Nobody is who comes without being known, as on open paths. The method
@@ -20,19 +20,7 @@ pub fn decide_route(policies: &Policies, caller: Option<&Caller>, path: &str) ->
         if !rule.guard.holds_for_route(caller, policies.release) {
             return Match::No;
         }
-        any_matches(&rule.scope, path)
+        // A path that one pattern surely names is named, whatever the others say.
+        rule.scope.iter().map(|paths| paths.matches(path)).max().unwrap_or(Match::No)
     })
-}
-
-/// A path that one pattern surely names is named, whatever the others say.
-fn any_matches(scope: &[Paths], path: &str) -> Match {
-    let found: Vec<Match> = scope.iter().map(|paths| paths.matches(path)).collect();
-    let is = |wanted| found.contains(&wanted);
-    if is(Match::Yes) {
-        Match::Yes
-    } else if is(Match::Unsure) {
-        Match::Unsure
-    } else {
-        Match::No
-    }
 }

@@ -27,13 +27,13 @@ pub(super) struct Rule<S> {
     pub(super) guard: Guard,
 }
 
-/// Whether something is what a rule names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether something is what a rule names. Where several answer, the greatest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
-    Yes,
     No,
     /// A pattern says it that is not evaluated here.
     Unsure,
+    Yes,
 }
 
 impl From<Option<bool>> for Match {

@@ -13,6 +13,18 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// The remedy for a name that is not known: the nearest one, else what can be done without it.
+pub fn did_you_mean<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: &str,
+) -> String {
+    match nearest(name, known) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => otherwise.to_owned(),
+    }
+}
+
 /// The name that a message asks for with `did you mean NAME?`, which is how every one does.
 pub fn meant(message: &str) -> Option<&str> {
     let (_, after) = message.split_once("did you mean ")?;

@@ -8,8 +8,11 @@ use super::table::Release;
 impl Releases {
     /// The releases that have a part of `spec.access`, the oldest first.
     pub fn with_access(&'static self, part: &str) -> impl Iterator<Item = &'static Release> {
-        let span = self.access.get(part).copied();
-        self.all().iter().filter(move |row| span.is_some_and(|span| span.contains(row.number)))
+        self.all().iter().filter(move |row| self.has_access(part, row.number))
+    }
+
+    fn has_access(&self, part: &str, release: Number) -> bool {
+        self.access.get(part).is_some_and(|span| span.contains(release))
     }
 
     /// The same in words: `llama-stack from 0.5.4 on, and OGX`.
@@ -29,18 +32,14 @@ impl Releases {
 impl ServerProfile {
     /// Whether the server has a part of `spec.access`.
     pub fn has_access(&self, part: &str) -> bool {
-        let own = self.catalogue.release.number;
-        self.releases.with_access(part).any(|row| row.number == own)
+        self.releases.has_access(part, self.catalogue.release.number)
     }
 
     /// The first and the last release of this server that are known to have all of these parts: what
     /// another one has must be looked for.
     pub fn known_with_access(&self, parts: &[&str]) -> Option<(Number, Number)> {
-        let has_all = |row: &&&Release| {
-            let mut parts = parts.iter();
-            parts
-                .all(|part| self.releases.access.get(*part).is_some_and(|s| s.contains(row.number)))
-        };
+        let has_all =
+            |row: &&&Release| parts.iter().all(|part| self.releases.has_access(part, row.number));
         let of_server: Vec<&Release> =
             self.releases.all().iter().filter(|row| row.server == self.server()).collect();
         let first = of_server.iter().find(has_all)?;

@@ -8,7 +8,7 @@ use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::{Distribution, release_of_server, server_of};
 
 /// The image that a resource asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RequestedImage {
     /// As the resource, an override or the table writes it: with a tag, a digest, or neither.
     pub image: String,
@@ -24,13 +24,7 @@ pub struct RequestedImage {
 impl RequestedImage {
     /// An image that no distribution stands for.
     pub fn by_itself(image: impl Into<String>) -> Self {
-        Self {
-            image: image.into(),
-            name: None,
-            embedded: false,
-            overridden: false,
-            distribution: None,
-        }
+        Self { image: image.into(), ..Self::default() }
     }
 
     /// The image of `image-overrides`, where that is what the resource gets.
@@ -56,6 +50,17 @@ impl RequestedImage {
     }
 }
 
+/// What to do about the name of a distribution that is none of the known ones.
+pub(crate) fn known_distributions<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+) -> String {
+    let names: Vec<&str> = known.map(String::as_str).collect();
+    let meant = nearest(name, names.iter().copied()).map(|meant| format!("did you mean {meant}? "));
+    let meant = meant.unwrap_or_default();
+    format!("{meant}known are {}; any other runs by its image", names.join(", "))
+}
+
 /// The image behind `spec.distribution`, or nothing and a problem.
 pub fn resolve(
     distribution: &DistributionSpec,
@@ -68,15 +73,11 @@ pub fn resolve(
     let name = distribution.name.as_deref()?;
     let table = &operator.releases.distributions;
     let Some(known) = table.get(name) else {
-        let names: Vec<&str> = table.keys().map(String::as_str).collect();
-        let meant = nearest(name, names.iter().copied())
-            .map(|meant| format!("did you mean {meant}? "))
-            .unwrap_or_default();
         findings.problem(
             &FieldPath::spec().key("distribution").key("name"),
             Reason::NotFound,
             format!("no distribution `{name}` is known"),
-            format!("{meant}known are {}; any other runs by its image", names.join(", ")),
+            known_distributions(name, table.keys()),
         );
         return None;
     };

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{self, Return};
-use super::{adopted, claim, difference, storage_secrets};
+use super::{adopted, claim, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -192,11 +192,7 @@ impl<'a> Rollout<'a> {
             }
             return;
         }
-        self.kept = Some(KeptTemplate {
-            cause: KeepCause::Adopted,
-            waiting: difference::places(&planned.json["spec"], &whole["spec"], "spec"),
-            needs: kept::needs(whole),
-        });
+        self.kept = Some(KeptTemplate::of_whole(KeepCause::Adopted, &planned.json, whole));
         planned.json = adopted::mark(&planned.json, &resource.state().unwrap_or_default());
         self.only_marks = true;
     }
@@ -209,11 +205,7 @@ impl<'a> Rollout<'a> {
         whole: &Value,
     ) {
         if let Some(adopted) = live.filter(|live| live.adopted) {
-            self.kept = Some(KeptTemplate {
-                cause: KeepCause::Preflight,
-                waiting: difference::places(&planned.json["spec"], &whole["spec"], "spec"),
-                needs: kept::needs(whole),
-            });
+            self.kept = Some(KeptTemplate::of_whole(KeepCause::Preflight, &planned.json, whole));
             planned.json =
                 adopted::mark(&planned.json, adopted.planned_for.as_deref().unwrap_or_default());
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
@@ -243,15 +235,9 @@ impl<'a> Rollout<'a> {
             }
             return false;
         };
-        self.kept = Some(KeptTemplate {
-            cause: KeepCause::RolledBack(back.clone()),
-            waiting: difference::places(
-                &planned.json["spec"]["template"],
-                template,
-                "spec.template",
-            ),
-            needs: kept::needs(&json!({"spec": {"template": template}})),
-        });
+        let needs = kept::needs(&json!({"spec": {"template": template}}));
+        let cause = KeepCause::RolledBack(back.clone());
+        self.kept = Some(KeptTemplate::of_template(cause, &planned.json, template, needs));
         planned.json = kept::with_template(&planned.json, template.clone());
         planned.json["metadata"]["annotations"][labels::ROLLED_BACK] = back.text().into();
         true

@@ -25,6 +25,25 @@ pub struct KeptTemplate {
     pub needs: Names,
 }
 
+impl KeptTemplate {
+    /// Of a live Deployment that stays as it is.
+    pub(super) fn of_whole(cause: KeepCause, planned: &Value, live: &Value) -> Self {
+        let waiting = difference::places(&planned["spec"], &live["spec"], "spec");
+        Self { cause, waiting, needs: needs(live) }
+    }
+
+    /// Of a template that is applied in the place of the planned one.
+    pub(super) fn of_template(
+        cause: KeepCause,
+        planned: &Value,
+        template: &Value,
+        needs: Names,
+    ) -> Self {
+        let wanted = &planned["spec"]["template"];
+        Self { cause, waiting: difference::places(wanted, template, "spec.template"), needs }
+    }
+}
+
 /// Why a template stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeepCause {
@@ -69,19 +88,9 @@ pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value
         return None;
     }
     let back = live["metadata"]["annotations"][labels::ROLLED_BACK].as_str();
-    let kept = KeptTemplate {
-        cause: back.map_or(KeepCause::Upgrade, |back| KeepCause::RolledBack(Return::parse(back))),
-        waiting: difference::places(wanted, &template, "spec.template"),
-        needs: needs(live),
-    };
-    let recorded = &live["metadata"]["annotations"];
-    let mut json = with_template(planned, template);
-    if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
-        for record in [labels::TEMPLATE_HASH, labels::ROLLED_BACK] {
-            replace(annotations, record, &recorded[record]);
-        }
-    }
-    Some((json, kept))
+    let cause = back.map_or(KeepCause::Upgrade, |back| KeepCause::RolledBack(Return::parse(back)));
+    let records = [labels::TEMPLATE_HASH, labels::ROLLED_BACK];
+    Some(with_records(planned, live, template, cause, &records))
 }
 
 /// The planned Deployment with the template and the records that the live one has, so that the planned
@@ -89,19 +98,26 @@ pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value
 /// template of ours.
 pub(super) fn until_checked(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
     let template = fingerprint::owned_template(live)?;
-    let kept = KeptTemplate {
-        cause: KeepCause::Preflight,
-        waiting: difference::places(&planned["spec"]["template"], &template, "spec.template"),
-        needs: needs(live),
-    };
+    Some(with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS))
+}
+
+/// The planned Deployment with this template and these records of the live one, and what waits.
+fn with_records(
+    planned: &Value,
+    live: &Value,
+    template: Value,
+    cause: KeepCause,
+    records: &[&str],
+) -> (Value, KeptTemplate) {
+    let kept = KeptTemplate::of_template(cause, planned, &template, needs(live));
     let recorded = &live["metadata"]["annotations"];
     let mut json = with_template(planned, template);
     if let Some(annotations) = json["metadata"]["annotations"].as_object_mut() {
-        for record in labels::RECORDS {
-            replace(annotations, record, &recorded[record]);
+        for record in records {
+            replace(annotations, record, &recorded[*record]);
         }
     }
-    Some((json, kept))
+    (json, kept)
 }
 
 /// The planned Deployment with another template, which nobody plans now.

@@ -6,10 +6,10 @@ use llsd_api::v1alpha2::{
     ConfigGenerationStatus, DistributionConfig, ResolvedDistribution, VersionInfo,
 };
 
-use super::observed::{ServerAnswer, StatusInputs};
+use super::observed::StatusInputs;
 use super::previous::Previous;
 use super::providers::providers;
-use super::rollout::RolloutProgress;
+use super::situation::Situation;
 use super::stage::Stage;
 use crate::facts::BaseSource;
 use crate::plan::Plan;
@@ -23,13 +23,7 @@ const CUSTOM: &str = "custom";
 /// The operator's version and the server's.
 pub(super) fn version(observed: &StatusInputs<'_>, previous: &Previous, now: &Time) -> VersionInfo {
     let before = &previous.version;
-    let answered = match observed.server {
-        ServerAnswer::Answered(answers) => answers.version.clone(),
-        ServerAnswer::NotAsked
-        | ServerAnswer::Awaited
-        | ServerAnswer::Unreachable(_)
-        | ServerAnswer::Untrusted(_) => None,
-    };
+    let answered = observed.server.answers().and_then(|answers| answers.version.clone());
     // The last known one stands while there is a Deployment that runs it, also at no replicas.
     let last_known = || {
         let known = before.llama_stack_server_version.clone();
@@ -46,20 +40,16 @@ pub(super) fn version(observed: &StatusInputs<'_>, previous: &Previous, now: &Ti
     VersionInfo { last_updated: Some(now.clone()), ..now_known }
 }
 
-pub(super) fn distribution_config(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    previous: &Previous,
-) -> DistributionConfig {
+pub(super) fn distribution_config(situation: &Situation<'_>) -> DistributionConfig {
     DistributionConfig {
-        active_distribution: active(observed, stage, previous),
-        providers: providers(observed, stage, rollout, previous),
-        available_distributions: Some(observed.distributions.clone()),
+        active_distribution: active(situation),
+        providers: providers(situation),
+        available_distributions: Some(situation.observed.distributions.clone()),
     }
 }
 
-fn active(observed: &StatusInputs<'_>, stage: &Stage<'_>, previous: &Previous) -> Option<String> {
+fn active(situation: &Situation<'_>) -> Option<String> {
+    let Situation { observed, stage, previous, .. } = situation;
     if let Some(plan) = stage.plan_in_effect() {
         return Some(plan.image.name.clone().unwrap_or_else(|| CUSTOM.to_owned()));
     }
@@ -69,11 +59,8 @@ fn active(observed: &StatusInputs<'_>, stage: &Stage<'_>, previous: &Previous) -
     })
 }
 
-pub(super) fn resolved(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    previous: &Previous,
-) -> Option<ResolvedDistribution> {
+pub(super) fn resolved(situation: &Situation<'_>) -> Option<ResolvedDistribution> {
+    let Situation { observed, stage, previous, .. } = situation;
     let Some(plan) = stage.plan_in_effect() else { return previous.resolved.clone() };
     let planned = planned_image(plan);
     // A Deployment that keeps its template may run another image, of whose configuration nothing is known.

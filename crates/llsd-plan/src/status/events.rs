@@ -2,13 +2,11 @@
 //! the status before and the status now; a pass that changes nothing has none.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use llsd_api::v1alpha2::{LlamaStackDistributionStatus, Phase};
+use llsd_api::v1alpha2::{ConfigGenerationStatus, LlamaStackDistributionStatus, Phase};
 
 use super::conditions::config_source;
 use super::messages::{self, NOTE_BYTES, bounded};
-use super::observed::StatusInputs;
-use super::previous::Previous;
-use super::rollout::RolloutProgress;
+use super::situation::Situation;
 use super::stage::Stage;
 use super::vocabulary::{ConditionReason, ConditionType, Truth, vocabulary};
 use crate::plan::Plan;
@@ -127,35 +125,33 @@ impl EventReason {
 
 /// What events are derived from.
 pub(super) struct Change<'a> {
-    pub(super) observed: &'a StatusInputs<'a>,
-    pub(super) stage: &'a Stage<'a>,
-    pub(super) rollout: &'a RolloutProgress,
-    pub(super) previous: &'a Previous,
+    pub(super) situation: &'a Situation<'a>,
     pub(super) status: &'a LlamaStackDistributionStatus,
 }
 
 impl Change<'_> {
     pub(super) fn events(&self) -> Vec<Event> {
-        if matches!(self.stage, Stage::Deleting) {
+        if matches!(self.situation.stage, Stage::Deleting) {
             return Vec::new();
         }
         let mut events = Vec::new();
         events.extend(self.config_failed());
         events.extend(self.secrets_failed());
-        if let Some(plan) = self.stage.plan() {
+        if let Some(plan) = self.situation.stage.plan() {
             events.extend(self.config_generated(plan));
             events.extend(self.warnings(plan));
         }
         events.extend(self.applied());
         events.extend(self.not_written());
-        events.extend(self.update_pending());
+        events.extend(self.told(ConditionType::UpdatePending, EventReason::UpdatePending));
         events.extend(self.checked());
-        events.extend(self.rolled_back());
-        events.extend(self.paused());
-        events.extend(self.access_limited());
-        events.extend(self.kind_not_served());
+        events.extend(self.told(ConditionType::RolledBack, EventReason::RolledBack));
+        events.extend(self.told(ConditionType::Paused, EventReason::Paused));
+        events.extend(self.told(ConditionType::AccessLimited, EventReason::AccessLimited));
+        events.extend(self.unready(ConditionReason::KindNotServed, EventReason::KindNotServed));
         events.extend(self.server_failing());
-        events.extend(self.not_admitted());
+        let not_admitted = ConditionReason::RouteNotAdmitted;
+        events.extend(self.unready(not_admitted, EventReason::RouteNotAdmitted));
         events.extend(self.turned_ready());
         events
     }
@@ -167,7 +163,8 @@ impl Change<'_> {
         let content = |condition: &Condition| {
             (condition.status.clone(), condition.reason.clone(), condition.message.clone())
         };
-        (self.previous.condition(condition).map(content) != Some(content(now))).then_some(now)
+        (self.situation.previous.condition(condition).map(content) != Some(content(now)))
+            .then_some(now)
     }
 
     fn turned_false(&self, condition: ConditionType) -> Option<&Condition> {
@@ -191,16 +188,15 @@ impl Change<'_> {
 
     /// The name of a generated ConfigMap that is another than before.
     fn new_config_map(&self) -> Option<&str> {
-        let name =
-            |status: &'_ llsd_api::v1alpha2::ConfigGenerationStatus| status.config_map_name.clone();
+        let name = |status: &'_ ConfigGenerationStatus| status.config_map_name.clone();
         let now = self.status.config_generation.as_ref()?;
-        let before = self.previous.generation.as_ref().and_then(name);
+        let before = self.situation.previous.generation.as_ref().and_then(name);
         (before != name(now)).then_some(now.config_map_name.as_deref()?)
     }
 
     fn config_generated(&self, plan: &Plan) -> Option<Event> {
         let name = self.new_config_map()?;
-        let (_, sentence) = config_source(plan, self.observed.resource);
+        let (_, sentence) = config_source(plan, self.situation.observed.resource);
         Some(EventReason::ConfigGenerated.event(&format!("{sentence}, in ConfigMap {name}")))
     }
 
@@ -211,7 +207,7 @@ impl Change<'_> {
     }
 
     fn applied(&self) -> Vec<Event> {
-        let Some(applied) = self.stage.applied() else { return Vec::new() };
+        let Some(applied) = self.situation.stage.applied() else { return Vec::new() };
         let mut events = Vec::new();
         let written = applied.written.iter().find(|object| object.starts_with("Deployment "));
         events.extend(
@@ -224,7 +220,7 @@ impl Change<'_> {
     }
 
     fn not_written(&self) -> Option<Event> {
-        let Stage::NotWritten(_, failure) = self.stage else { return None };
+        let Stage::NotWritten(_, failure) = &self.situation.stage else { return None };
         self.changed(ConditionType::Ready)?;
         let reason = match failure.refused {
             // That it is forbidden is an event of its own.
@@ -236,13 +232,19 @@ impl Change<'_> {
         Some(reason.event(&failure.sentence()))
     }
 
-    fn update_pending(&self) -> Option<Event> {
-        let pending = self.changed(ConditionType::UpdatePending)?;
-        Some(EventReason::UpdatePending.event(&pending.message))
+    /// A condition of which every change is told.
+    fn told(&self, condition: ConditionType, reason: EventReason) -> Option<Event> {
+        self.changed(condition).map(|now| reason.event(&now.message))
+    }
+
+    /// That the server is not ready for this cause.
+    fn unready(&self, cause: ConditionReason, reason: EventReason) -> Option<Event> {
+        let now = self.turned_false(ConditionType::Ready)?;
+        (now.reason == cause.as_str()).then(|| reason.event(&now.message))
     }
 
     fn checked(&self) -> Option<Event> {
-        self.stage.preflight()?;
+        self.situation.stage.preflight()?;
         let checked = self.changed(ConditionType::Preflight)?;
         let news = [
             (ConditionReason::PreflightPassed, EventReason::PreflightPassed),
@@ -253,51 +255,24 @@ impl Change<'_> {
         Some(reason.event(&checked.message))
     }
 
-    fn rolled_back(&self) -> Option<Event> {
-        let back = self.changed(ConditionType::RolledBack)?;
-        Some(EventReason::RolledBack.event(&back.message))
-    }
-
-    fn paused(&self) -> Option<Event> {
-        let paused = self.changed(ConditionType::Paused)?;
-        Some(EventReason::Paused.event(&paused.message))
-    }
-
-    fn access_limited(&self) -> Option<Event> {
-        let limited = self.changed(ConditionType::AccessLimited)?;
-        Some(EventReason::AccessLimited.event(&limited.message))
-    }
-
-    fn kind_not_served(&self) -> Option<Event> {
-        let ready = self.turned_false(ConditionType::Ready)?;
-        let is_it = ready.reason == ConditionReason::KindNotServed.as_str();
-        is_it.then(|| EventReason::KindNotServed.event(&ready.message))
-    }
-
     /// The kind of a trouble decides whether it is new: its details change with every try.
     fn server_failing(&self) -> Option<Event> {
-        if matches!(self.stage, Stage::Hindered(_)) {
+        if matches!(self.situation.stage, Stage::Hindered(_)) {
             return None;
         }
-        let before = self.previous.condition(ConditionType::DeploymentReady);
+        let before = self.situation.previous.condition(ConditionType::DeploymentReady);
         let before = before.map(|before| before.message.as_str()).unwrap_or_default();
         let known: Vec<&str> = before.split("; ").map(kind_of).collect();
         let new = |trouble: &String| !known.contains(&kind_of(trouble));
-        let troubles = &self.rollout.troubles;
+        let troubles = &self.situation.rollout.troubles;
         troubles.iter().any(new).then(|| EventReason::ServerFailing.event(&troubles.join("; ")))
-    }
-
-    fn not_admitted(&self) -> Option<Event> {
-        let now = self.turned_false(ConditionType::Ready)?;
-        let reason = ConditionReason::RouteNotAdmitted.as_str();
-        (now.reason == reason).then(|| EventReason::RouteNotAdmitted.event(&now.message))
     }
 
     /// v0.9 had no `Ready`; its phase tells whether the server was ready already.
     fn turned_ready(&self) -> Option<Event> {
-        let was = match self.previous.condition(ConditionType::Ready) {
+        let was = match self.situation.previous.condition(ConditionType::Ready) {
             Some(before) => before.status == Truth::True.as_str(),
-            None => self.previous.phase == Some(Phase::Ready),
+            None => self.situation.previous.phase == Some(Phase::Ready),
         };
         let now = self.changed(ConditionType::Ready)?;
         let turned = !was && now.status == Truth::True.as_str();

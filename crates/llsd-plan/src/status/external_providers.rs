@@ -1,13 +1,12 @@
 //! `status.externalProviders`: how far each external provider is. What is wrong with the resource or the
 //! image counts first, then what the preflight of a change said, then the pod, and then the running server.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use llsd_api::v1alpha2::{ExternalPhase, ExternalProviderStatus};
 
 use super::messages;
-use super::observed::{ServerAnswer, StatusInputs};
-use super::previous::Previous;
-use super::rollout::{Progress, RolloutProgress};
+use super::observed::StatusInputs;
+use super::rollout::Progress;
+use super::situation::Situation;
 use super::stage::Stage;
 use crate::live::installation::Installation;
 use crate::problems::Problem;
@@ -17,13 +16,11 @@ use crate::rollout::preflight::State;
 /// What one provider has come to, and why.
 type Come = (ExternalPhase, String);
 
-pub(super) fn external_providers(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    previous: &Previous,
-    now: &Time,
-) -> Option<Vec<ExternalProviderStatus>> {
+/// What was told last of the same image.
+type Known<'a> = Option<&'a ExternalProviderStatus>;
+
+pub(super) fn external_providers(situation: &Situation<'_>) -> Option<Vec<ExternalProviderStatus>> {
+    let Situation { observed, stage, previous, now, .. } = situation;
     let before = previous.external.as_deref().unwrap_or_default();
     if matches!(stage, Stage::Deleting | Stage::Paused { .. } | Stage::Unreadable(_)) {
         return previous.external.clone();
@@ -38,7 +35,7 @@ pub(super) fn external_providers(
                 .or_else(|| known.map(|known| known.image.clone()))
                 .unwrap_or_else(|| listed.provider.image.clone());
             let known = known.filter(|known| known.image == image);
-            let (phase, message) = come(observed, stage, rollout, &listed, known)?;
+            let (phase, message) = come(situation, &listed, known)?;
             let since = known.filter(|known| known.phase == phase);
             let since = since.and_then(|known| known.last_transition_time.clone());
             Some(ExternalProviderStatus {
@@ -61,13 +58,8 @@ fn image(listed: &Listed<'_>, stage: &Stage<'_>) -> Option<String> {
     Some(planned.image.clone())
 }
 
-fn come(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    listed: &Listed<'_>,
-    known: Option<&ExternalProviderStatus>,
-) -> Option<Come> {
+fn come(situation: &Situation<'_>, listed: &Listed<'_>, known: Known<'_>) -> Option<Come> {
+    let stage = &situation.stage;
     let own = listed.path.segments();
     let of_it = |problem: &&Problem| problem.path.segments().starts_with(own);
     let Some(plan) = stage.plan() else {
@@ -110,18 +102,13 @@ fn come(
     if stage.keeps_template() {
         return Some(as_before(known, "the server runs as before"));
     }
-    Some(in_pod(observed, rollout, listed, known))
+    Some(in_pod(situation, listed, known))
 }
 
 /// By the newest pod, and by the server once its pods are new.
-fn in_pod(
-    observed: &StatusInputs<'_>,
-    rollout: &RolloutProgress,
-    listed: &Listed<'_>,
-    known: Option<&ExternalProviderStatus>,
-) -> Come {
-    let container = &listed.container;
-    if rollout.progress == Progress::Complete {
+fn in_pod(situation: &Situation<'_>, listed: &Listed<'_>, known: Known<'_>) -> Come {
+    let (observed, container) = (situation.observed, &listed.container);
+    if situation.rollout.progress == Progress::Complete {
         return serving(observed, listed, known);
     }
     match observed.live.installations.get(container) {
@@ -135,12 +122,8 @@ fn in_pod(
     }
 }
 
-fn serving(
-    observed: &StatusInputs<'_>,
-    listed: &Listed<'_>,
-    known: Option<&ExternalProviderStatus>,
-) -> Come {
-    let ServerAnswer::Answered(answers) = observed.server else {
+fn serving(observed: &StatusInputs<'_>, listed: &Listed<'_>, known: Known<'_>) -> Come {
+    let Some(answers) = observed.server.answers() else {
         return as_before(known, "the server was not asked yet");
     };
     let Some(providers) = &answers.providers else {
@@ -159,7 +142,7 @@ fn serving(
 }
 
 /// What was told last of the same image, else that it waits and for what.
-fn as_before(known: Option<&ExternalProviderStatus>, waits_for: &str) -> Come {
+fn as_before(known: Known<'_>, waits_for: &str) -> Come {
     match known {
         Some(known) => (known.phase, known.message.clone().unwrap_or_default()),
         None => (ExternalPhase::Pending, waits_for.to_owned()),

@@ -39,18 +39,15 @@ mod pod_trouble;
 mod previous;
 mod providers;
 mod rollout;
+mod situation;
 mod stage;
 mod vocabulary;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::LlamaStackDistributionStatus;
 use serde::Deserialize;
 
 use crate::objects::labels;
-use obstacle::Obstacle;
-use previous::Previous;
-use rollout::RolloutProgress;
+use situation::Situation;
 use stage::Stage;
 
 pub use events::{Event, EventKind, EventReason};
@@ -69,73 +66,36 @@ pub struct StatusUpdate {
 /// The status of a resource and what changed in it. With the status that it gave before and
 /// nothing else new, it gives the same one and no events.
 pub fn compute(observed: &StatusInputs<'_>) -> StatusUpdate {
-    let previous = Previous::from_status(&observed.resource.status);
-    let stage = Stage::reached(observed);
-    let rollout = RolloutProgress::from_live(observed.live, stage.keeps_template());
-    let obstacle = Obstacle::find(&stage, &rollout, observed.live);
-    let obstacle = obstacle.as_ref();
-    let generation = observed.resource.generation;
-    let now = &whole_second(observed.now);
-
-    if matches!(stage, Stage::Hindered(_)) {
-        return hindered(observed, &stage, &rollout, obstacle, &previous);
-    }
-    let assessments = conditions::all(observed, &stage, &rollout, obstacle, &previous);
+    let situation = &Situation::new(observed);
+    let Situation { stage, rollout, obstacle, previous, now, .. } = situation;
+    let observed_generation = observed.resource.generation;
+    let phase = Some(obstacle::phase(obstacle.as_ref(), rollout));
+    let conditions = Some(conditions::dated(conditions::all(situation), situation));
     let planned_url = stage.plan().map(|plan| plan.url.clone());
     let url = planned_url.or_else(|| previous.service_url.clone());
-    let status = LlamaStackDistributionStatus {
-        observed_generation: generation,
-        phase: Some(obstacle::phase(obstacle, &rollout)),
-        version: Some(distribution::version(observed, &previous, now)),
-        distribution_config: Some(distribution::distribution_config(
-            observed, &stage, &rollout, &previous,
-        )),
-        resolved_distribution: distribution::resolved(observed, &stage, &previous),
-        config_generation: distribution::config_generation(&stage, &previous, now),
-        preflight: conditions::preflight_record(&stage, &previous),
-        external_providers: external_providers::external_providers(
-            observed, &stage, &rollout, &previous, now,
-        ),
-        conditions: Some(conditions::dated(assessments, &previous, generation, now)),
-        replicas: Some(rollout.replicas),
-        selector: Some(labels::selector_text(&observed.resource.key.name)),
-        available_replicas: Some(rollout.ready),
-        service_url: url.filter(|_| observed.live.service),
-        route_url: observed.live.outside_url.clone(),
+    let status = if matches!(stage, Stage::Hindered(_)) {
+        // Nothing could be looked at: what was known stands.
+        let before = LlamaStackDistributionStatus::deserialize(&observed.resource.status);
+        let before = before.unwrap_or_default();
+        LlamaStackDistributionStatus { observed_generation, phase, conditions, ..before }
+    } else {
+        LlamaStackDistributionStatus {
+            observed_generation,
+            phase,
+            version: Some(distribution::version(observed, previous, now)),
+            distribution_config: Some(distribution::distribution_config(situation)),
+            resolved_distribution: distribution::resolved(situation),
+            config_generation: distribution::config_generation(stage, previous, now),
+            preflight: conditions::preflight_record(stage, previous),
+            external_providers: external_providers::external_providers(situation),
+            conditions,
+            replicas: Some(rollout.replicas),
+            selector: Some(labels::selector_text(&observed.resource.key.name)),
+            available_replicas: Some(rollout.ready),
+            service_url: url.filter(|_| observed.live.service),
+            route_url: observed.live.outside_url.clone(),
+        }
     };
-    let change = events::Change {
-        observed,
-        stage: &stage,
-        rollout: &rollout,
-        previous: &previous,
-        status: &status,
-    };
-    let events = change.events();
+    let events = events::Change { situation, status: &status }.events();
     StatusUpdate { status, events }
-}
-
-/// The status where nothing could be looked at: what was known stands, and what is in the way.
-fn hindered(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    obstacle: Option<&Obstacle>,
-    previous: &Previous,
-) -> StatusUpdate {
-    let generation = observed.resource.generation;
-    let assessments = conditions::all(observed, stage, rollout, obstacle, previous);
-    let now = &whole_second(observed.now);
-    let mut status =
-        LlamaStackDistributionStatus::deserialize(&observed.resource.status).unwrap_or_default();
-    status.observed_generation = generation;
-    status.phase = Some(obstacle::phase(obstacle, rollout));
-    status.conditions = Some(conditions::dated(assessments, previous, generation, now));
-    let change = events::Change { observed, stage, rollout, previous, status: &status };
-    let events = change.events();
-    StatusUpdate { status, events }
-}
-
-/// Times are written in whole seconds, so a finer one would come back as another.
-fn whole_second(now: Timestamp) -> Time {
-    Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }

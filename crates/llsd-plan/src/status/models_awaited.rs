@@ -4,6 +4,7 @@
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
 use super::messages::bounded;
+use crate::live::pod::ended_last;
 use crate::objects::labels::WAIT_FOR_MODELS;
 
 /// What the program puts before what it waits for.
@@ -18,13 +19,7 @@ pub fn models_awaited(pod: &Pod) -> Option<String> {
 
 /// The words of a container that only waits, though Kubernetes takes it for one that fails.
 pub(super) fn words(container: &ContainerStatus) -> Option<String> {
-    let state = container.state.as_ref();
-    let now = state.and_then(|state| state.terminated.as_ref());
-    let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let ended = now.or(last)?;
-    if ended.exit_code == 0 {
-        return None;
-    }
+    let ended = ended_last(container).filter(|ended| ended.exit_code != 0)?;
     let mut lines = ended.message.as_deref().unwrap_or_default().lines().rev();
     lines.find_map(|line| line.trim().strip_prefix(WAITS)).map(|text| bounded(text, TEXT_BYTES))
 }

@@ -161,6 +161,16 @@ pub enum ServerAnswer {
     Answered(Answers),
 }
 
+impl ServerAnswer {
+    /// What it answered, if it did.
+    pub(super) fn answers(&self) -> Option<&Answers> {
+        match self {
+            Self::Answered(answers) => Some(answers),
+            Self::NotAsked | Self::Awaited | Self::Unreachable(_) | Self::Untrusted(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answers {
     /// `Ok` where `/v1/health` says OK; else what it said.

@@ -4,6 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod}
 
 use super::{exit_reason, models_awaited};
 use crate::live::installation::install_words;
+use crate::live::pod::{ended, ended_last, unscheduled};
 use crate::objects::labels::WAIT_FOR_MODELS;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";
@@ -14,26 +15,14 @@ pub fn pod_trouble(pod: &Pod) -> Option<String> {
     let containers = status.init_container_statuses.iter().flatten();
     let mut containers = containers.chain(status.container_statuses.iter().flatten());
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    if let Some(trouble) = containers.find_map(|container| of_container(container, name)) {
-        return Some(trouble);
-    }
-    let mut conditions = status.conditions.iter().flatten();
-    let scheduled =
-        conditions.find(|known| known.type_ == "PodScheduled" && known.status == "False")?;
-    Some(format!(
-        "{}: {}",
-        scheduled.reason.as_deref().unwrap_or("Unschedulable"),
-        scheduled.message.as_deref().unwrap_or_default()
-    ))
+    containers.find_map(|container| of_container(container, name)).or_else(|| unscheduled(pod))
 }
 
 fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
     if container.name == WAIT_FOR_MODELS && models_awaited::words(container).is_some() {
         return None;
     }
-    let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let state = container.state.as_ref();
-    let waiting = state.and_then(|state| state.waiting.as_ref());
+    let waiting = container.state.as_ref().and_then(|state| state.waiting.as_ref());
     let reason = match waiting {
         Some(waiting) => waiting.reason.as_deref().unwrap_or_default(),
         // While it starts once more nothing has changed for the better. Kubernetes says so only
@@ -44,18 +33,18 @@ fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
     if matches!(reason, "" | "ContainerCreating" | "PodInitializing") {
         return None;
     }
-    let now = state.and_then(|state| state.terminated.as_ref());
     let own_words = install_words(container);
-    let ended = now.or(last).map(|ended| match &own_words {
+    let why = ended_last(container).map(|ended| match &own_words {
         Some(words) => format!("{words} (kubectl logs {pod} -c {} --previous)", container.name),
         None => why_it_ended(ended, &container.name, pod),
     });
     // An init container that has done its work is not ready either.
-    if waiting.is_none() && (ended.is_none() || now.is_some_and(|now| now.exit_code == 0)) {
+    let is_done = ended(container).is_some_and(|now| now.exit_code == 0);
+    if waiting.is_none() && (why.is_none() || is_done) {
         return None;
     }
     let message = || waiting.and_then(|waiting| waiting.message.clone()).unwrap_or_default();
-    Some(format!("{reason} ({}): {}", container.name, ended.unwrap_or_else(message)))
+    Some(format!("{reason} ({}): {}", container.name, why.unwrap_or_else(message)))
 }
 
 /// Its exit code, the reason that Kubernetes or the program itself gives, and where there is more.

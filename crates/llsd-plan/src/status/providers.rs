@@ -5,26 +5,16 @@
 use llsd_api::v1alpha2::ProviderStatus;
 use serde_json::Value;
 
-use super::observed::{ProviderState, ServerAnswer, ServerProvider, StatusInputs};
-use super::previous::{Previous, no_config};
-use super::rollout::RolloutProgress;
+use super::observed::{ProviderState, ServerProvider};
+use super::previous::no_config;
+use super::situation::Situation;
 use super::stage::Stage;
 use llsd_yaml::document::Node;
 
-pub(super) fn providers(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    previous: &Previous,
-) -> Option<Vec<ProviderStatus>> {
+pub(super) fn providers(situation: &Situation<'_>) -> Option<Vec<ProviderStatus>> {
+    let Situation { observed, stage, rollout, previous, .. } = situation;
     let before = previous.distribution.providers.as_deref();
-    let answered = match observed.server {
-        ServerAnswer::Answered(answers) => answers.providers.as_deref(),
-        ServerAnswer::NotAsked
-        | ServerAnswer::Awaited
-        | ServerAnswer::Unreachable(_)
-        | ServerAnswer::Untrusted(_) => None,
-    };
+    let answered = observed.server.answers().and_then(|answers| answers.providers.as_deref());
     let mut now: Vec<ProviderStatus> = match answered {
         Some(answered) => {
             answered.iter().map(|provider| provider_status(provider, before)).collect()

@@ -6,9 +6,10 @@ use super::observed::ObservedObjects;
 use crate::live::DeploymentState;
 
 /// How far the Deployment is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Progress {
     /// There is no Deployment.
+    #[default]
     Missing,
     UnderWay,
     /// Kubernetes gave up waiting for it.
@@ -17,7 +18,7 @@ pub(super) enum Progress {
     Complete,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RolloutProgress {
     pub(super) progress: Progress,
     /// What is in the way of a rollout that is not complete; each begins with a word and a colon.
@@ -34,15 +35,7 @@ impl RolloutProgress {
     /// `template_stays` says that whatever was just written to the Deployment changes no pod.
     pub(super) fn from_live(live: &ObservedObjects, template_stays: bool) -> Self {
         let Some(deployment) = &live.deployment else {
-            return Self {
-                progress: Progress::Missing,
-                troubles: Vec::new(),
-                wanted: 0,
-                replicas: 0,
-                ready: 0,
-                available: 0,
-                sentence: "Deployment is pending".to_owned(),
-            };
+            return Self { sentence: "Deployment is pending".to_owned(), ..Self::default() };
         };
         let progress = progress(deployment, template_stays);
         let troubles = match progress {

@@ -1,11 +1,11 @@
 //! The rules of `spec.access`, and what is wrong where a server is published without it.
 
 use llsd_api::expose::Expose;
-use llsd_api::rules::{self, Rule, WHEN_OR_UNLESS};
+use llsd_api::rules;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::value::present;
+use super::value::{against, broken, present};
 use crate::policy::condition::{Mistake, parse};
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Releases;
@@ -26,10 +26,6 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
         }
         None => open_to_all(spec, findings),
     }
-}
-
-fn broken(rule: &Rule, path: &FieldPath, reason: Reason, findings: &mut Findings) {
-    findings.problem(path, reason, rule.message, rule.remedy);
 }
 
 fn authentication(access: &Value, path: &FieldPath, findings: &mut Findings) {
@@ -61,8 +57,7 @@ fn policy(access: &Value, list: &str, path: &FieldPath, findings: &mut Findings)
             conditions(rule, field, &path.key(field), findings);
         }
         if has("when") && has("unless") {
-            let (message, remedy) = (WHEN_OR_UNLESS.message, WHEN_OR_UNLESS.remedy);
-            findings.problem(&path.key("unless"), Reason::Conflict, message, remedy);
+            against(rules::WHEN_OR_UNLESS, &path.key("unless"), Reason::Conflict, findings);
         }
     }
 }

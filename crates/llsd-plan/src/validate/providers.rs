@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use llsd_api::provider_id::short_name;
-use llsd_api::rules::{self, Words};
+use llsd_api::rules;
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde_json::Value;
 
-use super::value::present;
+use super::value::{against, present};
 use crate::problems::{FieldPath, Findings, Reason};
 
 /// One provider of the resource, wherever it stands.
@@ -38,7 +38,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     };
     let path = FieldPath::spec().key("providers");
     if present(providers, "agents").is_some() && present(providers, "responses").is_some() {
-        broken(rules::AGENTS_OR_RESPONSES, &path.key("responses"), Reason::Conflict, findings);
+        against(rules::AGENTS_OR_RESPONSES, &path.key("responses"), Reason::Conflict, findings);
     }
     let entries = entries(providers, &path);
     for entry in &entries {
@@ -76,12 +76,12 @@ fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<ProviderEntry<'a>>
 fn check_entry(entry: &ProviderEntry<'_>, findings: &mut Findings) {
     let has = |field: &str| present(entry.value, field).is_some();
     if entry.several && !has("id") {
-        broken(rules::IDS_REQUIRED, &entry.path.key("id"), Reason::Required, findings);
+        against(rules::IDS_REQUIRED, &entry.path.key("id"), Reason::Required, findings);
     }
     if has("deploymentName")
         && entry.provider().is_some_and(|provider| short_name(provider) != "azure")
     {
-        broken(
+        against(
             rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
             &entry.path.key("deploymentName"),
             Reason::Conflict,
@@ -92,10 +92,10 @@ fn check_entry(entry: &ProviderEntry<'_>, findings: &mut Findings) {
         && present(entry.value, "secretRefs").is_some_and(|refs| present(refs, "api_key").is_some())
     {
         let path = entry.path.key("secretRefs").key("api_key");
-        broken(rules::ONE_API_KEY, &path, Reason::Conflict, findings);
+        against(rules::ONE_API_KEY, &path, Reason::Conflict, findings);
     }
     if has("settings") && has("config") {
-        broken(rules::SETTINGS_OR_CONFIG, &entry.path.key("config"), Reason::Conflict, findings);
+        against(rules::SETTINGS_OR_CONFIG, &entry.path.key("config"), Reason::Conflict, findings);
     }
 }
 
@@ -152,8 +152,4 @@ fn disabled(spec: &Value, entries: &[ProviderEntry<'_>], findings: &mut Findings
 pub(super) fn canonical_api(name: &str) -> String {
     let plain: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
     if plain == "agents" { "responses".into() } else { plain }
-}
-
-fn broken(words: Words, path: &FieldPath, reason: Reason, findings: &mut Findings) {
-    findings.problem(path, reason, words.message, words.remedy);
 }

@@ -5,8 +5,8 @@ use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde_json::Value;
 
 use super::providers::canonical_api;
-use super::value::present;
-use crate::problems::suggest::nearest;
+use super::value::{against, present};
+use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Findings, Reason};
 
 /// APIs of OGX whose providers come with the image alone.
@@ -42,12 +42,8 @@ fn embedding_models(spec: &Value, findings: &mut Findings) {
             && present(model, "embeddingDimension").is_none()
             && !in_metadata
         {
-            findings.problem(
-                &path.index(index).key("embeddingDimension"),
-                Reason::Required,
-                rules::EMBEDDING_DIMENSION.message,
-                rules::EMBEDDING_DIMENSION.remedy,
-            );
+            let path = path.index(index).key("embeddingDimension");
+            against(rules::EMBEDDING_DIMENSION, &path, Reason::Required, findings);
         }
     }
 }
@@ -65,10 +61,7 @@ fn disabled(spec: &Value, findings: &mut Findings) {
                 &FieldPath::spec().key("disabled").index(index),
                 Reason::NotFound,
                 format!("no release has an API `{name}`"),
-                match nearest(name, known.iter().copied()) {
-                    Some(meant) => format!("did you mean {meant}?"),
-                    None => "remove it".into(),
-                },
+                did_you_mean(name, known.iter().copied(), "remove it"),
             );
         }
     }

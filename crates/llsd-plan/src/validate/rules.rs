@@ -1,11 +1,11 @@
 //! The rules that tie fields of the spec together, one function for each that the CRD has as CEL.
 //! The words are those of `llsd_api::rules`.
 
-use llsd_api::rules::{self, EXISTING_CLAIM_EXCLUDES, OVERRIDE_EXCLUDES, Rule};
+use llsd_api::rules::{self, EXISTING_CLAIM_EXCLUDES, OVERRIDE_EXCLUDES};
 use llsd_api::v1alpha2::{MetricsSpec, NetworkingSpec};
 use serde_json::Value;
 
-use super::value::present;
+use super::value::{broken, present};
 use super::{access, providers, resources};
 use crate::problems::{FieldPath, Findings, Reason};
 
@@ -19,10 +19,6 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     access::check(spec, findings);
     providers::check(spec, findings);
     resources::check(spec, findings);
-}
-
-fn broken(rule: &Rule, path: &FieldPath, reason: Reason, findings: &mut Findings) {
-    findings.problem(path, reason, rule.message, rule.remedy);
 }
 
 fn distribution(spec: &Value, findings: &mut Findings) {

@@ -4,18 +4,15 @@
 
 use std::collections::HashSet;
 
-use llsd_api::rules::{
-    CONDITION_SHAPE, EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE,
-    UNKNOWN_FIELDS,
-};
+use llsd_api::rules::{ONE_SECRET_SPELLING, UNKNOWN_FIELDS};
 use llsd_api::schema::{ENTRY, SHAPE, Shape};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::value::{
-    article, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
+    article, broken, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
 };
-use crate::problems::suggest::nearest;
+use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Findings, Reason};
 
 /// Checks `value` against the described `schema`.
@@ -82,17 +79,7 @@ fn check_shape(
         (Shape::Secret | Shape::StringOrSecret, Value::Object(object)) => {
             check_secret(entry, object, path, findings);
         }
-        (Shape::ObjectOrList, _) => misshapen(shape, PROVIDER_SHAPE.remedy, value, path, findings),
-        (Shape::StringOrObject, _) => {
-            misshapen(shape, NAME_OR_OBJECT.remedy, value, path, findings);
-        }
-        (Shape::StringOrList, _) => {
-            misshapen(shape, CONDITION_SHAPE.remedy, value, path, findings);
-        }
-        (Shape::BoolOrObject, _) => misshapen(shape, EXPOSE_SHAPE.remedy, value, path, findings),
-        (Shape::Secret | Shape::StringOrSecret, _) => {
-            misshapen(shape, ONE_SECRET_SPELLING.remedy, value, path, findings);
-        }
+        (shape, _) => misshapen(shape, value, path, findings),
     }
 }
 
@@ -111,12 +98,7 @@ fn check_secret(
     let well_spelt =
         if has("secretKeyRef") { !has("name") && !has("key") } else { has("name") && has("key") };
     if !well_spelt {
-        findings.problem(
-            path,
-            Reason::Invalid,
-            ONE_SECRET_SPELLING.message,
-            ONE_SECRET_SPELLING.remedy,
-        );
+        broken(&ONE_SECRET_SPELLING, path, Reason::Invalid, findings);
     }
     for (field, value) in object.iter().filter(|(_, value)| !value.is_null()) {
         let path = path.key(field);
@@ -203,9 +185,6 @@ fn unknown_field<'a>(
     known: impl IntoIterator<Item = &'a str>,
     findings: &mut Findings,
 ) {
-    let remedy = match nearest(field, known) {
-        Some(meant) => format!("did you mean {meant}?"),
-        None => UNKNOWN_FIELDS.remedy.into(),
-    };
+    let remedy = did_you_mean(field, known, UNKNOWN_FIELDS.remedy);
     findings.problem(path, Reason::UnknownField, UNKNOWN_FIELDS.message, remedy);
 }

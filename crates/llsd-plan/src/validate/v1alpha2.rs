@@ -4,7 +4,7 @@
 use llsd_api::rules::RESOURCE_NAME;
 use serde_json::Value;
 
-use super::value::present;
+use super::value::{broken, present};
 use super::{rules, schema, shape};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 
@@ -74,12 +74,7 @@ fn resource_name(resource: &Value, findings: &mut Findings) {
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     });
     if !well_formed {
-        findings.problem(
-            &metadata.key("name"),
-            Reason::Invalid,
-            RESOURCE_NAME.message,
-            RESOURCE_NAME.remedy,
-        );
+        broken(&RESOURCE_NAME, &metadata.key("name"), Reason::Invalid, findings);
     }
 }
 

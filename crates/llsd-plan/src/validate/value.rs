@@ -4,6 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use llsd_api::rules::{
+    CONDITION_SHAPE, EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, Rule, Words,
+};
 use llsd_api::schema::Shape;
 use regex_lite::Regex;
 use serde_json::Value;
@@ -13,6 +16,16 @@ use crate::problems::{FieldPath, Findings, Reason};
 /// The field of an object; `null` counts as absent, as the API server drops it.
 pub(super) fn present<'a>(object: &'a Value, field: &str) -> Option<&'a Value> {
     object.get(field).filter(|value| !value.is_null())
+}
+
+/// A rule that the API server checks, too.
+pub(super) fn broken(rule: &Rule, path: &FieldPath, reason: Reason, findings: &mut Findings) {
+    findings.problem(path, reason, rule.message, rule.remedy);
+}
+
+/// A rule that only admission checks.
+pub(super) fn against(words: Words, path: &FieldPath, reason: Reason, findings: &mut Findings) {
+    findings.problem(path, reason, words.message, words.remedy);
 }
 
 pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
@@ -100,13 +113,14 @@ pub(super) fn check_bounds(
     }
 }
 
-pub(super) fn misshapen(
-    shape: Shape,
-    remedy: &str,
-    value: &Value,
-    path: &FieldPath,
-    findings: &mut Findings,
-) {
+pub(super) fn misshapen(shape: Shape, value: &Value, path: &FieldPath, findings: &mut Findings) {
+    let remedy = match shape {
+        Shape::ObjectOrList => PROVIDER_SHAPE.remedy,
+        Shape::StringOrObject => NAME_OR_OBJECT.remedy,
+        Shape::StringOrList => CONDITION_SHAPE.remedy,
+        Shape::BoolOrObject => EXPOSE_SHAPE.remedy,
+        Shape::Secret | Shape::StringOrSecret => ONE_SECRET_SPELLING.remedy,
+    };
     let message = format!("must be {}, not {}", shape.expects(), kind(value));
     findings.problem(path, Reason::WrongType, message, remedy);
 }

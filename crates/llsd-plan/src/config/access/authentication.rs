@@ -10,7 +10,7 @@ use llsd_api::v1alpha2::{
 use serde_json::json;
 
 use crate::config::draft::Draft;
-use crate::config::wiring::{JWKS_URI, Variable, VariableValue};
+use crate::config::wiring::{JWKS_URI, Variable};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ServerFamily;
 use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
@@ -114,8 +114,7 @@ fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
     } else {
         // The start program replaces it by what the provider says.
         let issuer = given.issuer.trim_end_matches('/');
-        let value = VariableValue::Literal(format!("{issuer}{DISCOVERY}"));
-        draft.plain_variables.push(Variable { name: JWKS_URI.to_owned(), value });
+        draft.plain_variables.push(Variable::literal(JWKS_URI, format!("{issuer}{DISCOVERY}")));
         (format!("${{env.{JWKS_URI}}}"), path.key("issuer"))
     };
     let mut keys = Node::map(Origin::Field(origin.clone()));

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::storage::{companion, ensure_section};
-use crate::config::wiring::{ACCESS_KNOWN, JWKS_URI, Variable, VariableValue};
+use crate::config::wiring::{ACCESS_KNOWN, JWKS_URI, Variable};
 use crate::problems::{FieldPath, Findings, Reason};
 use llsd_yaml::document::{Node, Origin};
 
@@ -145,19 +145,11 @@ fn know(draft: &mut Draft<'_>, parts: &[Part]) {
     // In no release that is not known to have it all does the start program take it for granted.
     let (first, last) = draft.profile.known_with_access(&names).unwrap_or_default();
     let [first, last] = [first, last].map(|n| format!("{}.{}.{}", n.major, n.minor, n.patch));
-    draft.plain_variables.push(Variable {
-        name: ACCESS_KNOWN.to_owned(),
-        value: VariableValue::Literal(format!("{first} {last}")),
-    });
+    draft.plain_variables.push(Variable::literal(ACCESS_KNOWN, format!("{first} {last}")));
 }
 
 fn tenancy_section(tenancy: &TenancySpec, path: &FieldPath) -> Node {
-    let mode = match tenancy.mode {
-        TenancyMode::Disabled => "disabled",
-        TenancyMode::Single => "single",
-        TenancyMode::Multi => "multi",
-    };
-    let mut section = json!({"mode": mode});
+    let mut section = json!({"mode": tenancy.mode});
     if let Some(tenant) = &tenancy.default_tenant_id {
         section["default_tenant_id"] = tenant.as_str().into();
     }
@@ -167,13 +159,7 @@ fn tenancy_section(tenancy: &TenancySpec, path: &FieldPath) -> Node {
 /// Where each caller has a tenant, the authentication must name it.
 fn tenants(access: &AccessSpec, path: &FieldPath, findings: &mut Findings) {
     let many = access.tenancy.as_ref().is_some_and(|it| it.mode == TenancyMode::Multi);
-    let Authentication { oidc, kubernetes, github: _, custom, api_keys: _, gateway } =
-        &access.authentication;
-    let named = oidc.as_ref().is_some_and(|it| it.tenant_claim.is_some())
-        || kubernetes.as_ref().is_some_and(|it| it.tenant_claim.is_some())
-        || custom.as_ref().is_some_and(|it| it.tenant_field.is_some())
-        || gateway.as_ref().is_some_and(|it| it.tenant_header.is_some());
-    if many && !named {
+    if many && !tenant_fields(&access.authentication).iter().any(|(given, ..)| *given) {
         findings.problem(
             &path.key("tenancy").key("mode"),
             Reason::Required,
@@ -181,6 +167,18 @@ fn tenants(access: &AccessSpec, path: &FieldPath, findings: &mut Findings) {
             "set tenantClaim, tenantField or tenantHeader, which github and apiKeys do not have",
         );
     }
+}
+
+/// Whether each field that names the tenant of a caller is given, and where.
+fn tenant_fields(given: &Authentication) -> [(bool, &'static str, &'static str); 4] {
+    let Authentication { oidc, kubernetes, github: _, custom, api_keys: _, gateway } = given;
+    let of_cluster = kubernetes.as_ref().is_some_and(|it| it.tenant_claim.is_some());
+    [
+        (oidc.as_ref().is_some_and(|it| it.tenant_claim.is_some()), "oidc", "tenantClaim"),
+        (of_cluster, "kubernetes", "tenantClaim"),
+        (custom.as_ref().is_some_and(|it| it.tenant_field.is_some()), "custom", "tenantField"),
+        (gateway.as_ref().is_some_and(|it| it.tenant_header.is_some()), "gateway", "tenantHeader"),
+    ]
 }
 
 /// A part of access that only some releases have.
@@ -195,16 +193,6 @@ impl Part {
         let AccessSpec { authentication, routes, rules, tenancy } = access;
         let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = authentication;
         let way = path.key("authentication");
-        let tenant_of = [
-            (oidc.as_ref().and_then(|it| it.tenant_claim.as_ref()), "oidc", "tenantClaim"),
-            (
-                kubernetes.as_ref().and_then(|it| it.tenant_claim.as_ref()),
-                "kubernetes",
-                "tenantClaim",
-            ),
-            (custom.as_ref().and_then(|it| it.tenant_field.as_ref()), "custom", "tenantField"),
-            (gateway.as_ref().and_then(|it| it.tenant_header.as_ref()), "gateway", "tenantHeader"),
-        ];
         let cidrs = gateway.as_ref().is_some_and(|it| it.trusted_cidrs.is_some());
         let given = [
             (oidc.is_some(), "oidc", way.key("oidc")),
@@ -218,9 +206,8 @@ impl Part {
             (!rules.is_empty(), "rules", path.key("rules")),
             (tenancy.is_some(), "tenancy", path.key("tenancy")),
         ];
-        let tenants = tenant_of
-            .into_iter()
-            .map(|(given, holder, field)| (given.is_some(), "tenancy", way.key(holder).key(field)));
+        let tenants = tenant_fields(authentication)
+            .map(|(given, holder, field)| (given, "tenancy", way.key(holder).key(field)));
         let parts = given.into_iter().chain(tenants).filter(|(given, ..)| *given);
         parts.map(|(_, name, path)| Self { name, path }).collect()
     }

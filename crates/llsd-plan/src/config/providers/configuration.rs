@@ -2,11 +2,11 @@
 //! resource's settings, and its structured fields over all.
 
 use llsd_api::secret_ref::{Host, SecretKey};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::type_of::ResolvedType;
 use crate::config::draft::{Draft, UserProvider};
-use crate::problems::suggest::nearest;
+use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
 use crate::server::substitution::whole;
@@ -52,10 +52,10 @@ impl Builder<'_, '_> {
         let Some(endpoint) = &self.provider.entry.endpoint else { return };
         let path = self.provider.path.key("endpoint");
         let Some(field) = self.field_for(ProviderType::endpoint, &["url", "base_url"]) else {
-            return self.no_place(&path, "an endpoint");
+            return self.no_place(&path, "endpoint");
         };
         let endpoint = self.with_path(endpoint, &field);
-        self.set(&field, Node::scalar(endpoint, Origin::Field(path.clone())), &path);
+        self.set(&field, &endpoint, &path);
         let Some(known) = self.resolved.known else { return };
         for (field, value) in known.with_endpoint() {
             if self.config.get(field).is_none_or(reads_variable) {
@@ -84,7 +84,7 @@ impl Builder<'_, '_> {
         };
         let path = self.provider.path.key("apiKey");
         let Some(field) = self.field_for(ProviderType::key, &["api_key", "api_token"]) else {
-            return self.no_place(&path, "an API key");
+            return self.no_place(&path, "API key");
         };
         self.set_secret(&field, "api_key", key.target(), &path);
     }
@@ -93,13 +93,10 @@ impl Builder<'_, '_> {
         let Some(host) = &self.provider.entry.host else { return };
         let path = self.provider.path.key("host");
         if !self.resolved.known.is_none_or(|known| known.knows("host")) {
-            return self.no_place(&path, "a host");
+            return self.no_place(&path, "host");
         }
         match host {
-            Host::Literal(host) => {
-                let value = Node::scalar(host.as_str(), Origin::Field(path.clone()));
-                self.set("host", value, &path);
-            }
+            Host::Literal(host) => self.set("host", host, &path),
             Host::Secret(secret) => {
                 if let Some(secret) = secret.understood() {
                     self.set_secret("host", "host", secret.target(), &path);
@@ -116,11 +113,8 @@ impl Builder<'_, '_> {
             Some(known) => known.region(),
         };
         match field {
-            Some(field) => {
-                let value = Node::scalar(region.as_str(), Origin::Field(path.clone()));
-                self.set(field, value, &path);
-            }
-            None => self.no_place(&path, "a region"),
+            Some(field) => self.set(field, region, &path),
+            None => self.no_place(&path, "region"),
         }
     }
 
@@ -144,13 +138,8 @@ impl Builder<'_, '_> {
     }
 
     fn settings(&mut self) {
-        let entry = self.provider.entry;
-        for (name, settings) in [("settings", &entry.settings), ("config", &entry.config)] {
-            let Some(settings) = settings else { continue };
-            let path = self.provider.path.key(name);
-            for key in sorted_keys(settings) {
-                self.setting(key, &settings[key], &path.key(key));
-            }
+        for (path, key, value) in self.provider.settings() {
+            self.setting(key, value, &path);
         }
     }
 
@@ -173,10 +162,7 @@ impl Builder<'_, '_> {
                 self.resolved.name,
                 self.draft.profile.name()
             );
-            let remedy = match nearest(key, known.fields()) {
-                Some(meant) => format!("did you mean {meant}?"),
-                None => "remove it".to_owned(),
-            };
+            let remedy = did_you_mean(key, known.fields(), "remove it");
             self.draft.findings.warning(path, Reason::UnknownField, message, remedy);
         }
         self.config.set(key, Node::from_field(value, path));
@@ -204,7 +190,7 @@ impl Builder<'_, '_> {
         learnt.or(own).or_else(unknown).map(str::to_owned)
     }
 
-    fn set(&mut self, field: &str, value: Node, by: &FieldPath) {
+    fn set(&mut self, field: &str, value: &str, by: &FieldPath) {
         if let Some((_, earlier)) = self.structured.iter().find(|(name, _)| name == field) {
             let message = format!("sets `{field}`, which {earlier} sets too");
             return self.draft.findings.problem(
@@ -215,13 +201,13 @@ impl Builder<'_, '_> {
             );
         }
         self.structured.push((field.to_owned(), by.clone()));
-        self.config.set(field, value);
+        self.config.set(field, Node::scalar(value, Origin::Field(by.clone())));
     }
 
     fn set_secret(&mut self, field: &str, name: &str, secret: &SecretKey, path: &FieldPath) {
         let parts = [self.provider.id.as_str(), name];
         let reference = self.draft.environment.bind(parts, secret, path, &mut self.draft.findings);
-        self.set(field, Node::scalar(reference, Origin::Field(path.clone())), path);
+        self.set(field, &reference, path);
     }
 
     fn is_open(&self) -> bool {
@@ -232,10 +218,4 @@ impl Builder<'_, '_> {
 fn reads_variable(node: &Node) -> bool {
     matches!(&node.content, Content::Scalar(_))
         && node.as_str().is_some_and(|text| whole(text).is_some())
-}
-
-fn sorted_keys(settings: &Map<String, Value>) -> Vec<&String> {
-    let mut keys: Vec<&String> = settings.keys().collect();
-    keys.sort();
-    keys
 }

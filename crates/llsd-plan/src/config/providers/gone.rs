@@ -61,12 +61,10 @@ pub(in crate::config) fn last_of_llama_stack(releases: &'static Releases) -> Str
 /// Stores that a provider of the base cannot do without, such as `sqlstore` of batches, which is
 /// called `kvstore` in a file for 0.7.
 fn fill_stores(draft: &mut Draft<'_>) {
-    let catalogue = draft.profile.catalogue;
     let mut missing = Vec::new();
     for api in draft.provider_apis() {
         for (index, entry) in draft.providers(&api).iter().enumerate() {
-            let known = entry.get_str("provider_type").and_then(|name| catalogue.get(&api, name));
-            let Some(known) = known else { continue };
+            let Some(known) = draft.known_type(&api, entry) else { continue };
             let required = known.required();
             let filled = required.filter_map(|field| known.fill().find(|(own, _)| *own == field));
             for (field, value) in filled {

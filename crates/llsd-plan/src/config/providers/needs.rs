@@ -4,7 +4,7 @@ use llsd_api::provider_id::short_name;
 
 use super::configuration::Builder;
 use crate::config::storage::companion;
-use crate::problems::suggest::nearest;
+use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
 use crate::server::substitution::{ReferenceForm, VariableReference, whole};
@@ -59,12 +59,8 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn no_place(&mut self, path: &FieldPath, what: &str) {
-        let message = format!(
-            "`{}` of {} takes no {}",
-            self.resolved.name,
-            self.draft.profile.name(),
-            noun(what)
-        );
+        let message =
+            format!("`{}` of {} takes no {what}", self.resolved.name, self.draft.profile.name());
         let remedy = match self.resolved.known {
             Some(known) if known.fields().next().is_some() => {
                 let fields: Vec<&str> = known.fields().collect();
@@ -77,10 +73,7 @@ impl Builder<'_, '_> {
 
     pub(super) fn unknown_field(&mut self, path: &FieldPath, name: &str) {
         let known = self.resolved.known.into_iter().flat_map(ProviderType::fields);
-        let remedy = match nearest(name, known) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => "remove it".to_owned(),
-        };
+        let remedy = did_you_mean(name, known, "remove it");
         let message = format!(
             "`{}` of {} has no field `{name}`",
             self.resolved.name,
@@ -88,9 +81,4 @@ impl Builder<'_, '_> {
         );
         self.draft.findings.problem(path, Reason::UnknownField, message, remedy);
     }
-}
-
-/// `an endpoint` without its article.
-fn noun(what: &str) -> &str {
-    what.split_once(' ').map_or(what, |(_, noun)| noun)
 }

@@ -3,7 +3,7 @@
 
 use super::type_of::{ResolvedType, resolve};
 use super::{configuration, gone, telemetry};
-use crate::config::draft::{Draft, UserProvider, entry_id};
+use crate::config::draft::{Draft, UserProvider, has_id};
 use crate::problems::Reason;
 use llsd_yaml::document::{Node, Origin};
 
@@ -50,8 +50,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
         &mut draft.findings,
     );
     let Some(resolved) = resolved else { return };
-    warn_of_another_type(draft, provider, &resolved);
-    let base = base_entry(draft, provider, &resolved);
+    let base = replaced(draft, provider, &resolved);
     let config = configuration::build(draft, provider, &resolved, base.as_ref());
     let mut entry = base.unwrap_or_else(|| Node::map(Origin::Field(provider.path.clone())));
     let id_path = provider.path.key(if provider.entry.id.is_some() { "id" } else { "provider" });
@@ -64,18 +63,26 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
 }
 
 /// The base's entry that the user's one replaces, if it is of the same type: then its
-/// configuration stays where the user says nothing.
-fn base_entry(
-    draft: &Draft<'_>,
+/// configuration stays where the user says nothing. Of one with another type it is said: what pointed
+/// to the base's one now points to this one.
+fn replaced(
+    draft: &mut Draft<'_>,
     provider: &UserProvider<'_>,
     resolved: &ResolvedType,
 ) -> Option<Node> {
-    draft
-        .providers(&provider.api)
-        .iter()
-        .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
-        .filter(|entry| entry.get_str("provider_type") == Some(&resolved.name))
-        .cloned()
+    let UserProvider { api, id, path, .. } = provider;
+    let base = draft.provider(api, id)?.clone();
+    let old = base.get_str("provider_type")?;
+    if old == resolved.name {
+        return Some(base);
+    }
+    draft.findings.warning(
+        path,
+        Reason::Ignored,
+        format!("takes the place of the base's {api} provider `{id}` ({old})"),
+        "give it an id of its own to keep both",
+    );
+    None
 }
 
 /// Puts an entry in the place of the one with its id, or at the end, and switches its API on.
@@ -83,7 +90,7 @@ pub(in crate::config) fn place(draft: &mut Draft<'_>, api: &str, id: &str, entry
     let origin = entry.origin.clone();
     let providers = draft.document.entry_map("providers", &origin);
     let entries = providers.entry_list(api, &origin);
-    let same = |entry: &Node| entry_id(entry).is_some_and(|effective| effective.id == id);
+    let same = |entry: &Node| has_id(entry, id);
     match entries.iter().position(same) {
         Some(first) => {
             entries[first] = entry;
@@ -110,27 +117,4 @@ pub(in crate::config) fn serve(draft: &mut Draft<'_>, api: &str) {
         let origin = Origin::Rule("an API with providers is served");
         draft.document.entry_list("apis", &origin).push(Node::scalar(api, origin.clone()));
     }
-}
-
-/// A provider whose id is also in the base with another type: what pointed to the base's one now
-/// points to this one.
-fn warn_of_another_type(
-    draft: &mut Draft<'_>,
-    provider: &UserProvider<'_>,
-    resolved: &ResolvedType,
-) {
-    let replaced = draft
-        .providers(&provider.api)
-        .iter()
-        .find(|entry| entry_id(entry).is_some_and(|id| id.id == provider.id))
-        .and_then(|entry| entry.get_str("provider_type").map(str::to_owned))
-        .filter(|old| *old != resolved.name);
-    let Some(old) = replaced else { return };
-    let api = &provider.api;
-    draft.findings.warning(
-        &provider.path,
-        Reason::Ignored,
-        format!("takes the place of the base's {api} provider `{}` ({old})", provider.id),
-        "give it an id of its own to keep both",
-    );
 }

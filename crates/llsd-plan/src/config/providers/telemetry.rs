@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::config::draft::{Draft, UserProvider};
-use crate::config::wiring::{Variable, VariableValue};
+use crate::config::wiring::Variable;
 use crate::problems::Reason;
 use llsd_yaml::document::{Node, Origin};
 
@@ -14,18 +14,11 @@ pub(super) fn to_environment(draft: &mut Draft<'_>, provider: &UserProvider<'_>)
     if let Some(endpoint) = &entry.endpoint {
         set(draft, "OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.clone());
     }
-    let settings = entry.settings.as_ref().map(|settings| ("settings", settings));
-    let config = entry.config.as_ref().map(|config| ("config", config));
-    for (field, settings) in settings.into_iter().chain(config) {
-        let mut keys: Vec<&String> = settings.keys().collect();
-        keys.sort();
-        for key in keys {
-            let path = provider.path.key(field).key(key);
-            match (key.as_str(), text(&settings[key])) {
-                ("service_name", Some(value)) => set(draft, "OTEL_SERVICE_NAME", value),
-                (name, Some(value)) if name.starts_with("OTEL_") => set(draft, name, value),
-                _ => ignored(draft, &path, "there is no telemetry provider that could take it"),
-            }
+    for (path, key, value) in provider.settings() {
+        match (key, text(value)) {
+            ("service_name", Some(value)) => set(draft, "OTEL_SERVICE_NAME", value),
+            (name, Some(value)) if name.starts_with("OTEL_") => set(draft, name, value),
+            _ => ignored(draft, &path, "there is no telemetry provider that could take it"),
         }
     }
     for (field, given) in [
@@ -55,8 +48,7 @@ fn ignored(draft: &mut Draft<'_>, path: &crate::problems::FieldPath, why: &str) 
 
 fn set(draft: &mut Draft<'_>, name: &str, value: String) {
     draft.plain_variables.retain(|variable| variable.name != name);
-    let value = VariableValue::Literal(value);
-    draft.plain_variables.push(Variable { name: name.to_owned(), value });
+    draft.plain_variables.push(Variable::literal(name, value));
 }
 
 fn text(value: &Value) -> Option<String> {

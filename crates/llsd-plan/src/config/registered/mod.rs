@@ -2,6 +2,7 @@
 //! what kinds there are at all.
 
 mod assignment;
+mod item;
 mod kinds;
 mod models;
 mod shields;

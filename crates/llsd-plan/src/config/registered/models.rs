@@ -1,24 +1,21 @@
 //! `resources.models`: the models that the server registers when it starts.
 
-use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::{ModelEntry, ModelType};
+use serde_json::{Value, json};
 
 use super::assignment::{self, Assigned};
+use super::item::ResourceItem;
 use crate::config::draft::Draft;
-use crate::problems::{FieldPath, Reason};
+use crate::problems::Reason;
 use crate::releases::ProviderType;
 use llsd_yaml::document::{Node, Origin};
 
-/// A model of the resource, whichever way it is written.
-struct Model<'a> {
-    name: &'a str,
-    entry: Option<&'a ModelEntry>,
-    path: FieldPath,
-}
+type Model<'a> = ResourceItem<'a, ModelEntry>;
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let mut registered: Vec<(String, String)> = Vec::new();
-    for model in models(draft) {
+    let models = draft.spec.resources.as_ref().and_then(|resources| resources.models.as_ref());
+    for model in Model::all(models, "models", |entry| &entry.name) {
         if assignment::dropped(draft, "inference", &model.path, "model") {
             continue;
         }
@@ -58,35 +55,10 @@ fn own_names_last(draft: &mut Draft<'_>) {
     }
 }
 
-fn models<'a>(draft: &Draft<'a>) -> Vec<Model<'a>> {
-    let items = draft.spec.resources.as_ref().and_then(|resources| resources.models.as_ref());
-    let path = FieldPath::spec().key("resources").key("models");
-    items
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .filter_map(|(index, item)| {
-            let path = path.index(index);
-            match item {
-                NameOrEntry::Name(name) => Some(Model { name, entry: None, path }),
-                NameOrEntry::Entry(entry) => entry.understood().map(|entry| Model {
-                    name: &entry.name,
-                    entry: Some(entry),
-                    path,
-                }),
-            }
-        })
-        .collect()
-}
-
 fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
     let path = &model.path;
-    let name_origin = match model.entry {
-        Some(_) => Origin::Field(path.key("name")),
-        None => Origin::Field(path.clone()),
-    };
     let mut node = Node::map(Origin::Field(path.clone()));
-    node.set("model_id", Node::scalar(model.name, name_origin));
+    node.set("model_id", Node::scalar(model.name, Origin::Field(model.name_path())));
     node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin.clone()));
     if let Some((id, origin)) = provider_model_id(draft, model, provider) {
         warn_of_alias(draft, model, provider, &id);
@@ -105,17 +77,9 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
             format!("use an image of {first} or later"),
         );
     }
-    node.set("model_type", Node::scalar(type_name(kind), origin));
+    node.set("model_type", Node::scalar(json!(kind), origin));
     node.set("metadata", metadata(draft, model));
     assignment::put(draft.registered("models"), "model_id", model.name, node);
-}
-
-fn type_name(kind: ModelType) -> &'static str {
-    match kind {
-        ModelType::Llm => "llm",
-        ModelType::Embedding => "embedding",
-        ModelType::Rerank => "rerank",
-    }
 }
 
 fn metadata(draft: &mut Draft<'_>, model: &Model<'_>) -> Node {
@@ -128,7 +92,7 @@ fn metadata(draft: &mut Draft<'_>, model: &Model<'_>) -> Node {
         None => Node::map(Origin::Field(model.path.clone())),
     };
     let structured = [
-        ("contextLength", "context_length", entry.context_length.map(serde_json::Value::from)),
+        ("contextLength", "context_length", entry.context_length.map(Value::from)),
         ("quantization", "quantization", entry.quantization.clone().map(Into::into)),
         ("embeddingDimension", "embedding_dimension", entry.embedding_dimension.map(Into::into)),
     ];

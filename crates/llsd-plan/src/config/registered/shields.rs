@@ -1,30 +1,23 @@
 //! `resources.shields`: shields, registered with a safety provider, and the default one.
 
-use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ShieldEntry;
 
 use super::assignment;
-use crate::config::draft::{Draft, entry_id};
+use super::item::ResourceItem;
+use crate::config::draft::{Draft, has_id};
 use crate::config::providers::{instead_of, last_of_llama_stack};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
 use crate::server::substitution::EffectiveId;
 use llsd_yaml::document::{Node, Origin};
 
+type Shield<'a> = ResourceItem<'a, ShieldEntry>;
+
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
-    let items = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
-    let path = FieldPath::spec().key("resources").key("shields");
+    let shields = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
     let mut first = None;
-    for (index, item) in items.into_iter().flatten().enumerate() {
-        let path = path.index(index);
-        let (name, entry) = match item {
-            NameOrEntry::Name(name) => (name.as_str(), None),
-            NameOrEntry::Entry(entry) => match entry.understood() {
-                Some(entry) => (entry.name.as_str(), Some(entry)),
-                None => continue,
-            },
-        };
-        if assignment::dropped(draft, "safety", &path, "shield") {
+    for shield in Shield::all(shields, "shields", |entry| &entry.name) {
+        if assignment::dropped(draft, "safety", &shield.path, "shield") {
             continue;
         }
         if draft.profile.lacks_api("safety") {
@@ -35,29 +28,24 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
                 draft.profile.name(),
                 last_of_llama_stack(draft.profile.releases)
             );
-            draft.findings.problem(&path, Reason::NotFound, message, remedy);
+            draft.findings.problem(&shield.path, Reason::NotFound, message, remedy);
             continue;
         }
-        if register(draft, name, entry, &path) && first.is_none() {
-            first = Some((name.to_owned(), path));
+        if register(draft, &shield) && first.is_none() {
+            first = Some(shield);
         }
     }
-    if let Some((name, path)) = first {
-        default_shield(draft, &name, &path);
+    if let Some(first) = first {
+        default_shield(draft, &first);
     }
 }
 
-fn register(
-    draft: &mut Draft<'_>,
-    name: &str,
-    entry: Option<&ShieldEntry>,
-    path: &FieldPath,
-) -> bool {
+fn register(draft: &mut Draft<'_>, shield: &Shield<'_>) -> bool {
+    let ResourceItem { name, entry, path } = shield;
     let named = entry.and_then(|entry| entry.provider.as_deref());
     let Some(provider) = assignment::assign(draft, "safety", named, path) else { return false };
     let mut node = Node::map(Origin::Field(path.clone()));
-    let name_path = if entry.is_some() { path.key("name") } else { path.clone() };
-    node.set("shield_id", Node::scalar(name, Origin::Field(name_path)));
+    node.set("shield_id", Node::scalar(*name, Origin::Field(shield.name_path())));
     node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin));
     match entry.and_then(|entry| entry.model.as_deref()) {
         Some(model) => {
@@ -77,11 +65,8 @@ fn register(
 /// "model not found".
 fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &FieldPath) {
     let guards = draft.providers("safety").iter().any(|entry| {
-        entry_id(entry).is_some_and(|id| id.id == provider)
-            && entry
-                .get_str("provider_type")
-                .and_then(|name| draft.profile.catalogue.get("safety", name))
-                .is_some_and(ProviderType::asks_model)
+        has_id(entry, provider)
+            && draft.known_type("safety", entry).is_some_and(ProviderType::asks_model)
     });
     // A name with a slash may be the served model itself.
     if guards && !name.contains('/') {
@@ -95,14 +80,14 @@ fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &
 }
 
 /// The server exits when its default shield is not registered.
-fn default_shield(draft: &mut Draft<'_>, first: &str, path: &FieldPath) {
+fn default_shield(draft: &mut Draft<'_>, first: &Shield<'_>) {
     let Some(written) = draft.document.at(&["safety", "default_shield_id"]) else { return };
     let default = written.as_str().and_then(|id| EffectiveId::parse(id, ""));
     let registered = default.is_some_and(|default| {
         draft.variables.admit(&default) && is_registered(draft, &default.id)
     });
     if !registered {
-        let value = Node::scalar(first, Origin::Field(path.clone()));
+        let value = Node::scalar(first.name, Origin::Field(first.path.clone()));
         let rule = Origin::Rule("the default shield must be a registered one");
         draft.document.entry_map("safety", &rule).set("default_shield_id", value);
     }

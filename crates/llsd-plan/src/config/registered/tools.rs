@@ -1,13 +1,13 @@
 //! `resources.tools`: tool groups, as the release has them. Up to 0.6 they are registered; since 0.7 the
 //! server finds them by their providers, and MCP servers are connectors.
 
-use llsd_api::name_or_entry::NameOrEntry;
 use llsd_api::v1alpha2::ToolEntry;
 
 use super::assignment::{self, Assigned};
-use crate::config::draft::{Draft, entry_id};
+use super::item::ResourceItem;
+use crate::config::draft::{Draft, entry_id, has_id};
 use crate::config::switched_off::Fallen;
-use crate::problems::{FieldPath, Reason};
+use crate::problems::Reason;
 use crate::server::substitution::references;
 use llsd_yaml::document::{Node, Origin};
 
@@ -15,12 +15,7 @@ use llsd_yaml::document::{Node, Origin};
 const WEB_SEARCH: &str = "websearch";
 const MCP: &str = "mcp";
 
-/// A tool of the resource, whichever way it is written.
-struct Tool<'a> {
-    name: &'a str,
-    entry: Option<&'a ToolEntry>,
-    path: FieldPath,
-}
+type Tool<'a> = ResourceItem<'a, ToolEntry>;
 
 /// What a tool is, once its name is understood.
 enum Group {
@@ -33,17 +28,8 @@ enum Group {
 }
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
-    let items = draft.spec.resources.as_ref().and_then(|resources| resources.tools.as_ref());
-    let path = FieldPath::spec().key("resources").key("tools");
-    for (index, item) in items.into_iter().flatten().enumerate() {
-        let path = path.index(index);
-        let tool = match item {
-            NameOrEntry::Name(name) => Tool { name, entry: None, path },
-            NameOrEntry::Entry(entry) => match entry.understood() {
-                Some(entry) => Tool { name: &entry.name, entry: Some(entry), path },
-                None => continue,
-            },
-        };
+    let tools = draft.spec.resources.as_ref().and_then(|resources| resources.tools.as_ref());
+    for tool in Tool::all(tools, "tools", |entry| &entry.name) {
         if assignment::dropped(draft, "tool_runtime", &tool.path, "tool") {
             continue;
         }
@@ -189,7 +175,7 @@ fn put_first(draft: &mut Draft<'_>, id: &str) {
         draft.document.entry_map("providers", &origin).entry_list("tool_runtime", &origin);
     let is_search =
         |entry: &Node| entry.get_str("provider_type").is_some_and(|name| searches.contains(&name));
-    let chosen = entries.iter().position(|entry| entry_id(entry).is_some_and(|of| of.id == id));
+    let chosen = entries.iter().position(|entry| has_id(entry, id));
     let first = entries.iter().position(is_search);
     if let (Some(chosen), Some(first)) = (chosen, first)
         && first < chosen

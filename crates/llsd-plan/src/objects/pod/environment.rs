@@ -29,7 +29,7 @@ pub(super) fn variables(blueprint: &Blueprint, findings: &mut Findings) -> Vec<E
 }
 
 /// A literal variable.
-pub(super) fn literal(name: impl Into<String>, value: impl Into<String>) -> EnvVar {
+pub(in crate::objects) fn literal(name: impl Into<String>, value: impl Into<String>) -> EnvVar {
     EnvVar { name: name.into(), value: Some(value.into()), value_from: None }
 }
 

@@ -12,8 +12,11 @@ mod security;
 mod server;
 mod volumes;
 
+pub(super) use environment::literal;
 pub use init_containers::TRUST;
 pub(super) use probes::startup_seconds;
+pub(super) use resources::small;
+pub(super) use volumes::{START, config_map_volume, empty_volume, read_only};
 
 use std::collections::BTreeMap;
 
@@ -27,11 +30,14 @@ use crate::values::sha256;
 
 pub(super) fn template(blueprint: &Blueprint, findings: &mut Findings) -> PodTemplateSpec {
     let overrides = blueprint.overrides();
+    let (labels, hashes) = (labels::selector(blueprint.name), hashes(blueprint));
+    let labels = laid_over(labels, overrides.pod_labels.as_ref(), "podLabels", findings);
+    let theirs = overrides.pod_annotations.as_ref();
+    let annotations = laid_over(hashes, theirs, "podAnnotations", findings);
     PodTemplateSpec {
         metadata: Some(ObjectMeta {
-            labels: Some(pod_labels(blueprint, findings)),
-            annotations: Some(pod_annotations(blueprint, findings))
-                .filter(|annotations| !annotations.is_empty()),
+            labels: Some(labels),
+            annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
             ..Default::default()
         }),
         spec: Some(PodSpec {
@@ -71,24 +77,6 @@ pub(super) fn hashes(blueprint: &Blueprint) -> BTreeMap<String, String> {
         (labels::CA_BUNDLE_HASH, blueprint.ca_bundle.as_deref().map(sha256::hex)),
     ];
     hashes.into_iter().filter_map(|(key, hash)| Some((key.to_owned(), hash?))).collect()
-}
-
-fn pod_labels(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<String, String> {
-    laid_over(
-        labels::selector(blueprint.name),
-        blueprint.overrides().pod_labels.as_ref(),
-        "podLabels",
-        findings,
-    )
-}
-
-fn pod_annotations(blueprint: &Blueprint, findings: &mut Findings) -> BTreeMap<String, String> {
-    laid_over(
-        hashes(blueprint),
-        blueprint.overrides().pod_annotations.as_ref(),
-        "podAnnotations",
-        findings,
-    )
 }
 
 /// Ours win: selectors and rollouts depend on them.

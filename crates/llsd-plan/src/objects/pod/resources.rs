@@ -41,7 +41,10 @@ pub(super) fn of_sidecar() -> ResourceRequirements {
 }
 
 /// With limits, or a namespace with a quota on them would refuse the pod for these.
-fn small(requests: [(&str, &str); 2], limits: [(&str, &str); 2]) -> ResourceRequirements {
+pub(in crate::objects) fn small(
+    requests: [(&str, &str); 2],
+    limits: [(&str, &str); 2],
+) -> ResourceRequirements {
     let quantities = |list: [(&str, &str); 2]| {
         let quantities = list.map(|(name, amount)| (name.to_owned(), Quantity(amount.into())));
         Some(BTreeMap::from(quantities))

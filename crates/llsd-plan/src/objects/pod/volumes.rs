@@ -26,7 +26,7 @@ pub(super) const CLUSTER_CA: &str = "cluster-ca";
 pub(super) const TLS: &str = "server-tls";
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
 pub(super) const INSTALLER: &str = "installer";
-pub(super) const START: &str = "start-program";
+pub(in crate::objects) const START: &str = "start-program";
 pub(super) const START_RECORD: &str = "start-record";
 
 /// The pod's volumes: the operator's, then the user's.
@@ -86,7 +86,7 @@ pub(super) fn mount(name: &str, path: &str) -> VolumeMount {
     VolumeMount { name: name.into(), mount_path: path.into(), ..Default::default() }
 }
 
-pub(super) fn read_only(name: &str, path: &str) -> VolumeMount {
+pub(in crate::objects) fn read_only(name: &str, path: &str) -> VolumeMount {
     VolumeMount { read_only: Some(true), ..mount(name, path) }
 }
 
@@ -99,35 +99,31 @@ fn ours(blueprint: &Blueprint) -> Vec<Volume> {
                 items: Some(vec![item(CA_BUNDLE_KEY, CA_BUNDLE_KEY)]),
                 ..Default::default()
             }),
-            ..empty_volume(CA_BUNDLE)
+            ..volume_named(CA_BUNDLE)
         });
     }
     if let Some(source) = config(blueprint) {
-        volumes.push(Volume { config_map: Some(source), ..empty_volume(CONFIG) });
+        volumes.push(Volume { config_map: Some(source), ..volume_named(CONFIG) });
     }
     if blueprint.joins_trust() {
-        volumes.push(empty(TRUST));
+        volumes.push(empty_volume(TRUST));
     }
     if blueprint.asks_api_server() {
-        let name = "kube-root-ca.crt".to_owned();
-        let source = ConfigMapVolumeSource { name, ..Default::default() };
-        volumes.push(Volume { config_map: Some(source), ..empty_volume(CLUSTER_CA) });
+        volumes.push(config_map_volume(CLUSTER_CA, "kube-root-ca.crt".to_owned()));
     }
     if let Some(secret) = blueprint.server_tls() {
         let secret = SecretVolumeSource { secret_name: Some(secret.into()), ..Default::default() };
-        volumes.push(Volume { secret: Some(secret), ..empty_volume(TLS) });
+        volumes.push(Volume { secret: Some(secret), ..volume_named(TLS) });
     }
     if !blueprint.external_providers.is_empty() {
         let size_limit = Some(Quantity(EXTERNAL_PROVIDERS_SIZE.to_owned()));
         let source = EmptyDirVolumeSource { size_limit, ..Default::default() };
-        volumes.push(Volume { empty_dir: Some(source), ..empty_volume(EXTERNAL_PROVIDERS) });
-        volumes.push(empty(INSTALLER));
+        volumes.push(Volume { empty_dir: Some(source), ..volume_named(EXTERNAL_PROVIDERS) });
+        volumes.push(empty_volume(INSTALLER));
     }
     if start_program::is_used(blueprint) {
-        let name = start_program::name(blueprint.name);
-        let source = ConfigMapVolumeSource { name, ..Default::default() };
-        volumes.push(Volume { config_map: Some(source), ..empty_volume(START) });
-        volumes.push(empty(START_RECORD));
+        volumes.push(config_map_volume(START, start_program::name(blueprint.name)));
+        volumes.push(empty_volume(START_RECORD));
     }
     volumes
 }
@@ -161,9 +157,9 @@ fn our_mounts(blueprint: &Blueprint) -> Vec<VolumeMount> {
 
 /// The volume of `workload.storage`, or one that goes with the pod.
 fn state(blueprint: &Blueprint) -> Volume {
-    let Some(claim_name) = blueprint.claim_name() else { return empty(STATE) };
+    let Some(claim_name) = blueprint.claim_name() else { return empty_volume(STATE) };
     let claim = PersistentVolumeClaimVolumeSource { claim_name, read_only: None };
-    Volume { persistent_volume_claim: Some(claim), ..empty_volume(STATE) }
+    Volume { persistent_volume_claim: Some(claim), ..volume_named(STATE) }
 }
 
 fn config(blueprint: &Blueprint) -> Option<ConfigMapVolumeSource> {
@@ -186,10 +182,17 @@ fn item(key: &str, path: &str) -> KeyToPath {
     KeyToPath { key: key.into(), path: path.into(), mode: None }
 }
 
-fn empty(name: &str) -> Volume {
-    Volume { empty_dir: Some(EmptyDirVolumeSource::default()), ..empty_volume(name) }
+/// A volume that goes with its pod.
+pub(in crate::objects) fn empty_volume(name: &str) -> Volume {
+    Volume { empty_dir: Some(EmptyDirVolumeSource::default()), ..volume_named(name) }
 }
 
-fn empty_volume(name: &str) -> Volume {
+/// A volume with everything that a ConfigMap holds.
+pub(in crate::objects) fn config_map_volume(name: &str, config_map: String) -> Volume {
+    let source = ConfigMapVolumeSource { name: config_map, ..Default::default() };
+    Volume { config_map: Some(source), ..volume_named(name) }
+}
+
+fn volume_named(name: &str) -> Volume {
     Volume { name: name.into(), ..Default::default() }
 }

@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
 use super::provenance::{is_of_init, of_init};
 use super::question::Question;
-use super::result::{PreflightOutcome, PreflightResult};
+use super::result::{Finding, PreflightResult};
 use super::seen::Seen;
 use crate::live::JobDetail;
 use crate::objects::{ObjectKind, start_program};
@@ -122,7 +122,7 @@ fn status(
     now: i64,
     field: impl Fn(&str) -> String,
 ) -> PreflightStatus {
-    let problem = |found: super::result::Finding| PreflightProblem {
+    let problem = |found: Finding| PreflightProblem {
         field: field(&found.path),
         kind: found.kind,
         path: Some(found.path).filter(|path| !path.is_empty() && !is_of_init(path)),
@@ -131,11 +131,7 @@ fn status(
     let problems: Vec<PreflightProblem> = result.findings.into_iter().map(problem).collect();
     PreflightStatus {
         hash: question.hash.clone(),
-        verdict: match result.outcome {
-            PreflightOutcome::Good => PreflightVerdict::Good,
-            PreflightOutcome::Refused => PreflightVerdict::Refused,
-            PreflightOutcome::NotChecked => PreflightVerdict::NotJudged,
-        },
+        verdict: result.outcome,
         server: result.server,
         why: result.why.filter(|why| !why.is_empty()),
         problems: Some(problems).filter(|problems| !problems.is_empty()),

@@ -15,5 +15,5 @@ mod seen;
 pub use gate::{Asked, Preflight, State, decide};
 pub use provenance::field_of;
 pub use question::{Question, may_need_preflight};
-pub use result::{Finding, PreflightOutcome, PreflightResult};
+pub use result::{Finding, PreflightResult};
 pub use seen::Seen;

@@ -1,20 +1,13 @@
 //! What the preflight writes as the last words of its container.
 
+use llsd_api::v1alpha2::PreflightVerdict;
 use serde::Deserialize;
 use serde_json::Value;
-
-/// What was said of a configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PreflightOutcome {
-    Good,
-    Refused,
-    NotChecked,
-}
 
 /// What the preflight found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightResult {
-    pub outcome: PreflightOutcome,
+    pub outcome: PreflightVerdict,
     /// The server that checked, with its release.
     pub server: Option<String>,
     /// Why nothing was checked.
@@ -42,9 +35,9 @@ impl PreflightResult {
         let text = |field: &str| said[field].as_str().map(str::to_owned);
         let list = said["problems"].as_array().into_iter().flatten();
         let outcome = match said["verdict"].as_str() {
-            Some("good") => PreflightOutcome::Good,
-            Some("refused") => PreflightOutcome::Refused,
-            _ => PreflightOutcome::NotChecked,
+            Some("good") => PreflightVerdict::Good,
+            Some("refused") => PreflightVerdict::Refused,
+            _ => PreflightVerdict::NotJudged,
         };
         Self {
             outcome,
@@ -57,7 +50,7 @@ impl PreflightResult {
 
     pub fn not_checked(why: impl Into<String>) -> Self {
         Self {
-            outcome: PreflightOutcome::NotChecked,
+            outcome: PreflightVerdict::NotJudged,
             server: None,
             why: Some(why.into()),
             findings: Vec::new(),
@@ -70,7 +63,7 @@ impl PreflightResult {
         let finding =
             Finding { kind: kind.to_owned(), path: path.to_owned(), message: message.into() };
         Self {
-            outcome: PreflightOutcome::Refused,
+            outcome: PreflightVerdict::Refused,
             findings: vec![finding],
             why: None,
             ..Self::not_checked("")
@@ -87,12 +80,12 @@ mod tests {
         let words = r#"{"verdict": "refused", "server": "llama-stack 0.7.3", "more": 2, "problems": [
             {"kind": "new", "path": "a[0].b", "message": "m", "else": 1}, "odd"]}"#;
         let result = PreflightResult::parse(words);
-        assert_eq!((result.outcome, result.more), (PreflightOutcome::Refused, 2));
+        assert_eq!((result.outcome, result.more), (PreflightVerdict::Refused, 2));
         assert_eq!(result.findings.len(), 1, "a kind that nobody knows is kept: {result:?}");
         for words in ["", "Traceback", "[]", "{\"verdict\": \"perhaps\"}"] {
             assert_eq!(
                 PreflightResult::parse(words).outcome,
-                PreflightOutcome::NotChecked,
+                PreflightVerdict::NotJudged,
                 "{words}"
             );
         }

@@ -6,6 +6,7 @@ use super::provenance::of_init;
 use super::result::PreflightResult;
 use crate::live::image_pull::cannot_pull;
 use crate::live::installation::install_words;
+use crate::live::pod::{ended, unscheduled};
 
 /// What is seen of a Job's pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,12 +89,8 @@ fn last_words(ended: &ContainerStateTerminated) -> PreflightResult {
 }
 
 fn trouble(pod: &Pod, preflight: Option<&ContainerStatus>) -> Option<String> {
-    let conditions = pod.status.as_ref()?.conditions.iter().flatten();
-    let mut unscheduled =
-        conditions.filter(|known| known.type_ == "PodScheduled" && known.status == "False");
-    if let Some(condition) = unscheduled.next() {
-        let reason = condition.reason.as_deref().unwrap_or("Unschedulable");
-        return Some(format!("{reason}: {}", condition.message.as_deref().unwrap_or_default()));
+    if let Some(why) = unscheduled(pod) {
+        return Some(why);
     }
     let (reason, message) = preflight.and_then(waits)?;
     let is_usual = matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing");
@@ -105,16 +102,12 @@ fn waits(container: &ContainerStatus) -> Option<(String, String)> {
     Some((waiting.reason.unwrap_or_default(), waiting.message.unwrap_or_default()))
 }
 
-fn ended(container: &ContainerStatus) -> Option<&ContainerStateTerminated> {
-    container.state.as_ref()?.terminated.as_ref()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::result::PreflightOutcome;
     use super::*;
+    use llsd_api::v1alpha2::PreflightVerdict;
 
     fn seen(status: &Value) -> Seen {
         let pod = json!({"metadata": {"name": "p"}, "status": status});
@@ -163,19 +156,19 @@ mod tests {
         let preflight = |containers: Value| outcome(&json!({"containerStatuses": containers}));
         assert_eq!(
             preflight(ended(0, "Completed", r#"{"verdict": "good"}"#)),
-            PreflightOutcome::Good
+            PreflightVerdict::Good
         );
-        assert_eq!(preflight(ended(0, "Completed", "")), PreflightOutcome::NotChecked);
+        assert_eq!(preflight(ended(0, "Completed", "")), PreflightVerdict::NotJudged);
         assert_eq!(
             preflight(ended(137, "OOMKilled", r#"{"verdict": "good"}"#)),
-            PreflightOutcome::NotChecked
+            PreflightVerdict::NotJudged
         );
-        assert_eq!(preflight(ended(128, "StartError", "no python3")), PreflightOutcome::NotChecked);
+        assert_eq!(preflight(ended(128, "StartError", "no python3")), PreflightVerdict::NotJudged);
         let install = json!({"initContainerStatuses": ended(1, "Error", "")});
-        assert_eq!(outcome(&install), PreflightOutcome::Refused, "the pods would not start either");
+        assert_eq!(outcome(&install), PreflightVerdict::Refused, "the pods would not start either");
         assert_eq!(
             outcome(&json!({"phase": "Failed", "reason": "Evicted"})),
-            PreflightOutcome::NotChecked
+            PreflightVerdict::NotJudged
         );
     }
 }

@@ -5,10 +5,10 @@ use super::super::messages;
 use super::super::observed::{Limitation, StatusInputs};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::Statement;
+use super::statement::Assessment;
 use crate::rollout::Refused;
 
-pub(super) fn limited(observed: &StatusInputs<'_>, stage: &Stage<'_>) -> Option<Statement> {
+pub(super) fn limited(observed: &StatusInputs<'_>, stage: &Stage<'_>) -> Option<Assessment> {
     if matches!(stage, Stage::Deleting) {
         return None;
     }
@@ -26,5 +26,5 @@ pub(super) fn limited(observed: &StatusInputs<'_>, stage: &Stage<'_>) -> Option<
         Limitation::NotWatched(_) => ConditionReason::NotWatched,
     };
     let message = messages::limitations(&limitations);
-    Some(Statement::new(ConditionType::AccessLimited, Truth::True, reason, message))
+    Some(Assessment::new(ConditionType::AccessLimited, Truth::True, reason, message))
 }

@@ -9,7 +9,7 @@ use super::super::observed::TagNow;
 use super::super::rollout::{Progress, RolloutProgress};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::{Assessment, Statement};
+use super::statement::Assessment;
 use crate::rollout::preflight::Preflight;
 use crate::rollout::{KeepCause, KeptTemplate, Return};
 
@@ -71,10 +71,10 @@ pub(super) fn updated(stage: &Stage<'_>, rollout: &RolloutProgress) -> Assessmen
             (truth, reason, messages::with_warnings(sentence, &applied.warnings))
         }
     };
-    Assessment::Current(Statement::new(ConditionType::DeploymentUpdated, truth, reason, message))
+    Assessment::new(ConditionType::DeploymentUpdated, truth, reason, message)
 }
 
-pub(super) fn available(rollout: &RolloutProgress) -> Statement {
+pub(super) fn available(rollout: &RolloutProgress) -> Assessment {
     let RolloutProgress { available, wanted, .. } = rollout;
     let (truth, reason, message) = if rollout.progress == Progress::Missing {
         (Truth::False, ConditionReason::DeploymentPending, rollout.message())
@@ -88,16 +88,16 @@ pub(super) fn available(rollout: &RolloutProgress) -> Statement {
         let message = rollout.with_troubles("No replica is available");
         (Truth::False, ConditionReason::NoReplicasAvailable, message)
     };
-    Statement::new(ConditionType::Available, truth, reason, message)
+    Assessment::new(ConditionType::Available, truth, reason, message)
 }
 
-pub(super) fn ready(rollout: &RolloutProgress) -> Statement {
+pub(super) fn ready(rollout: &RolloutProgress) -> Assessment {
     let (truth, reason) = match rollout.progress {
         Progress::Complete => (Truth::True, ConditionReason::DeploymentReady),
         _ if !rollout.troubles.is_empty() => (Truth::False, ConditionReason::DeploymentFailed),
         _ => (Truth::False, ConditionReason::DeploymentPending),
     };
-    Statement::new(ConditionType::DeploymentReady, truth, reason, rollout.message())
+    Assessment::new(ConditionType::DeploymentReady, truth, reason, rollout.message())
 }
 
 /// What would restart the server and is therefore left until somebody asks for it.
@@ -138,7 +138,7 @@ pub(super) fn update_pending(
         (Some(kept), _) => kept_template(kept, newer),
     };
     let condition = ConditionType::UpdatePending;
-    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+    Some(Assessment::new(condition, Truth::True, reason, message))
 }
 
 /// Which tags point to another image than the one that runs; empty where none does.
@@ -186,7 +186,7 @@ pub(super) fn rolled_back(stage: &Stage<'_>, before: Option<&Condition>) -> Opti
     let KeepCause::RolledBack(back) = &applied.kept.as_ref()?.cause else { return None };
     let message = messages::rolled_back(back);
     let (condition, reason) = (ConditionType::RolledBack, rolled_back_reason(back));
-    Some(Assessment::Current(Statement::new(condition, Truth::True, reason, message)))
+    Some(Assessment::new(condition, Truth::True, reason, message))
 }
 
 fn rolled_back_reason(back: &Return) -> ConditionReason {

@@ -4,7 +4,7 @@
 use super::super::messages;
 use super::super::stage::{Refusal, Stage};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::{Assessment, Statement};
+use super::statement::Assessment;
 use crate::plan::Plan;
 use crate::resource::Resource;
 
@@ -32,7 +32,7 @@ pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assess
             (Truth::True, reason, messages::with_warnings(&sentence, &plan.warnings))
         }
     };
-    Assessment::Current(Statement::new(ConditionType::ConfigGenerated, truth, reason, message))
+    Assessment::new(ConditionType::ConfigGenerated, truth, reason, message)
 }
 
 pub(super) fn secrets_resolved(stage: &Stage<'_>) -> Assessment {
@@ -54,7 +54,7 @@ pub(super) fn secrets_resolved(stage: &Stage<'_>) -> Assessment {
             (Truth::True, ConditionReason::AllSecretsFound, format!("Resolved {references}"))
         }
     };
-    Assessment::Current(Statement::new(ConditionType::SecretsResolved, truth, reason, message))
+    Assessment::new(ConditionType::SecretsResolved, truth, reason, message)
 }
 
 /// Where the configuration comes from, without the warnings.

@@ -10,10 +10,7 @@ mod ready;
 mod server;
 mod statement;
 
-use super::observed::StatusInputs;
-use super::obstacle::Obstacle;
-use super::previous::Previous;
-use super::rollout::RolloutProgress;
+use super::situation::Situation;
 use super::stage::Stage;
 use super::vocabulary::ConditionType;
 use statement::Assessment;
@@ -23,39 +20,35 @@ pub(super) use preflight::record as preflight_record;
 pub(super) use statement::dated;
 
 /// What is known of every condition, in the order in which they are listed.
-pub(super) fn all(
-    observed: &StatusInputs<'_>,
-    stage: &Stage<'_>,
-    rollout: &RolloutProgress,
-    obstacle: Option<&Obstacle>,
-    previous: &Previous,
-) -> Vec<Assessment> {
-    let mut assessments = vec![Assessment::Current(ready::ready(obstacle))];
-    assessments.extend(ready::reconciling(obstacle).map(Assessment::Current));
-    assessments.extend(ready::stalled(obstacle).map(Assessment::Current));
+pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
+    let Situation { observed, stage, rollout, obstacle, previous, .. } = situation;
+    let obstacle = obstacle.as_ref();
+    let mut assessments = vec![ready::ready(obstacle)];
+    assessments.extend(ready::reconciling(obstacle));
+    assessments.extend(ready::stalled(obstacle));
     if matches!(stage, Stage::Hindered(_)) {
         // What could not be looked at is as it was when it last could.
         assessments.extend(ConditionType::OF_THE_SERVER.map(Assessment::AsBefore));
-        assessments.extend(access::limited(observed, stage).map(Assessment::Current));
+        assessments.extend(access::limited(observed, stage));
         return assessments;
     }
     assessments.push(inputs::config_generated(stage, observed.resource));
     assessments.push(inputs::secrets_resolved(stage));
     assessments.push(deployment::updated(stage, rollout));
-    assessments.push(Assessment::Current(deployment::available(rollout)));
-    assessments.push(Assessment::Current(deployment::ready(rollout)));
+    assessments.push(deployment::available(rollout));
+    assessments.push(deployment::ready(rollout));
     let health = previous.condition(ConditionType::HealthCheck);
     assessments.push(server::health(observed.server, observed.resource.asks_callers(), health));
-    assessments.extend(server::storage(observed.live).map(Assessment::Current));
-    assessments.push(Assessment::Current(server::service(observed.live)));
+    assessments.extend(server::storage(observed.live));
+    assessments.push(server::service(observed.live));
     let pending = previous.condition(ConditionType::UpdatePending);
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     let checked = previous.condition(ConditionType::Preflight);
     assessments.extend(preflight::preflight(stage, checked));
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
-    assessments.extend(server::models(observed.live).map(Assessment::Current));
-    assessments.extend(paused::paused(stage).map(Assessment::Current));
-    assessments.extend(access::limited(observed, stage).map(Assessment::Current));
+    assessments.extend(server::models(observed.live));
+    assessments.extend(paused::paused(stage));
+    assessments.extend(access::limited(observed, stage));
     assessments
 }

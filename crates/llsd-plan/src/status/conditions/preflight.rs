@@ -8,7 +8,7 @@ use super::super::messages;
 use super::super::previous::Previous;
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::{Assessment, Statement};
+use super::statement::Assessment;
 use crate::rollout::preflight::State;
 
 pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option<Assessment> {
@@ -36,7 +36,7 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
         },
     };
     let message = messages::preflight(preflight);
-    Some(Assessment::Current(Statement::new(condition, truth, reason, message)))
+    Some(Assessment::new(condition, truth, reason, message))
 }
 
 /// What is remembered of it.

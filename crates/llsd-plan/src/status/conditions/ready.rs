@@ -3,11 +3,11 @@
 
 use super::super::obstacle::{Cause, Obstacle};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::Statement;
+use super::statement::Assessment;
 
-pub(super) fn ready(obstacle: Option<&Obstacle>) -> Statement {
+pub(super) fn ready(obstacle: Option<&Obstacle>) -> Assessment {
     match obstacle {
-        None => Statement::new(
+        None => Assessment::new(
             ConditionType::Ready,
             Truth::True,
             ConditionReason::Ready,
@@ -17,12 +17,12 @@ pub(super) fn ready(obstacle: Option<&Obstacle>) -> Statement {
     }
 }
 
-pub(super) fn reconciling(obstacle: Option<&Obstacle>) -> Option<Statement> {
+pub(super) fn reconciling(obstacle: Option<&Obstacle>) -> Option<Assessment> {
     let obstacle = obstacle.filter(|obstacle| obstacle.cause == Cause::UnderWay)?;
     Some(from_obstacle(ConditionType::Reconciling, Truth::True, obstacle))
 }
 
-pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Statement> {
+pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Assessment> {
     let waits_for_somebody = |obstacle: &&Obstacle| match obstacle.cause {
         Cause::Input | Cause::Paused | Cause::StuckRollout | Cause::Exposure => true,
         Cause::Deletion | Cause::UnderWay => false,
@@ -30,6 +30,6 @@ pub(super) fn stalled(obstacle: Option<&Obstacle>) -> Option<Statement> {
     Some(from_obstacle(ConditionType::Stalled, Truth::True, obstacle.filter(waits_for_somebody)?))
 }
 
-fn from_obstacle(condition: ConditionType, truth: Truth, obstacle: &Obstacle) -> Statement {
-    Statement::new(condition, truth, obstacle.reason, obstacle.message.clone())
+fn from_obstacle(condition: ConditionType, truth: Truth, obstacle: &Obstacle) -> Assessment {
+    Assessment::new(condition, truth, obstacle.reason, obstacle.message.clone())
 }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use super::super::messages;
 use super::super::observed::{ObservedObjects, ServerAnswer};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
-use super::statement::{Assessment, Statement};
+use super::statement::Assessment;
 
 /// The server's own answer. It never decides `Ready`: the readiness probe asks the same question more
 /// often, and where this operator cannot reach the server others may.
@@ -43,10 +43,10 @@ pub(super) fn health(
     if same_trouble {
         return Assessment::StillHolds(ConditionType::HealthCheck);
     }
-    Assessment::Current(Statement::new(ConditionType::HealthCheck, truth, reason, message))
+    Assessment::new(ConditionType::HealthCheck, truth, reason, message)
 }
 
-pub(super) fn storage(live: &ObservedObjects) -> Option<Statement> {
+pub(super) fn storage(live: &ObservedObjects) -> Option<Assessment> {
     let phase = live.claim.as_deref()?;
     let (truth, reason, message) = if phase == "Bound" {
         let grows = live.claim_grows.as_ref();
@@ -56,21 +56,21 @@ pub(super) fn storage(live: &ObservedObjects) -> Option<Statement> {
     } else {
         (Truth::False, ConditionReason::StorageFailed, format!("PVC is not bound: {phase}"))
     };
-    Some(Statement::new(ConditionType::StorageReady, truth, reason, message))
+    Some(Assessment::new(ConditionType::StorageReady, truth, reason, message))
 }
 
-pub(super) fn service(live: &ObservedObjects) -> Statement {
+pub(super) fn service(live: &ObservedObjects) -> Assessment {
     let (truth, reason, message) = if live.service {
         (Truth::True, ConditionReason::ServiceReady, "Service is ready")
     } else {
         (Truth::False, ConditionReason::ServiceFailed, "Service is not there")
     };
-    Statement::new(ConditionType::ServiceReady, truth, reason, message)
+    Assessment::new(ConditionType::ServiceReady, truth, reason, message)
 }
 
 /// Only while pods wait for one.
-pub(super) fn models(live: &ObservedObjects) -> Option<Statement> {
+pub(super) fn models(live: &ObservedObjects) -> Option<Assessment> {
     let message = messages::models_awaited(live.models_awaited.as_ref()?);
     let (condition, reason) = (ConditionType::ModelsAvailable, ConditionReason::WaitingForModels);
-    Some(Statement::new(condition, Truth::False, reason, message))
+    Some(Assessment::new(condition, Truth::False, reason, message))
 }
