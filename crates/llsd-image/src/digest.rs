@@ -10,47 +10,21 @@ use sha2::{Digest as _, Sha256, Sha512};
 #[error("not an image reference: {0}")]
 pub struct InvalidDigest(pub &'static str);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Algorithm {
-    Sha256,
-    Sha512,
-}
-
-impl Algorithm {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
-    }
-
-    const fn hex_length(self) -> usize {
-        match self {
-            Self::Sha256 => 64,
-            Self::Sha512 => 128,
-        }
-    }
-}
-
 /// `sha256:…` or `sha512:…`, lower case, of the right length.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Digest {
-    algorithm: Algorithm,
-    hex: String,
-}
+pub struct Digest(String);
 
 impl Digest {
     /// The sha256 of `content`.
     pub fn sha256(content: &[u8]) -> Self {
-        let mut verifier = Verifier(Hasher::Sha256(Sha256::new()));
-        verifier.update(content);
-        verifier.finish()
+        named("sha256", &Sha256::digest(content))
     }
 
     /// The hexadecimal part.
     pub fn hex(&self) -> &str {
-        &self.hex
+        let (_, hex) = self.0.split_once(':').expect("checked when it was read");
+        hex
     }
 
     /// Whether `content` is what this digest names.
@@ -67,18 +41,18 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
         let (name, hex) =
             text.split_once(':').ok_or(InvalidDigest("a digest is <algorithm>:<hexadecimal>"))?;
-        let algorithm = match name {
-            "sha256" => Algorithm::Sha256,
-            "sha512" => Algorithm::Sha512,
+        let length = match name {
+            "sha256" => 64,
+            "sha512" => 128,
             _ => return Err(InvalidDigest("only sha256 and sha512 digests are known")),
         };
-        if hex.len() != algorithm.hex_length() {
+        if hex.len() != length {
             return Err(InvalidDigest("the digest has the wrong length"));
         }
         if !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(InvalidDigest("a digest is lower-case hexadecimal"));
         }
-        Ok(Self { algorithm, hex: hex.to_owned() })
+        Ok(Self(text.to_owned()))
     }
 }
 
@@ -92,13 +66,13 @@ impl TryFrom<String> for Digest {
 
 impl From<Digest> for String {
     fn from(digest: Digest) -> Self {
-        digest.to_string()
+        digest.0
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.algorithm.name(), self.hex)
+        f.write_str(&self.0)
     }
 }
 
@@ -108,51 +82,41 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// Hashes content that arrives piece by piece.
 #[derive(Debug)]
-enum Hasher {
+pub enum Verifier {
     Sha256(Sha256),
     Sha512(Sha512),
 }
 
-/// Hashes content that arrives piece by piece.
-#[derive(Debug)]
-pub struct Verifier(Hasher);
-
 impl Verifier {
     /// Hashes with the algorithm of `expected`.
     pub fn for_digest(expected: &Digest) -> Self {
-        Self(match expected.algorithm {
-            Algorithm::Sha256 => Hasher::Sha256(Sha256::new()),
-            Algorithm::Sha512 => Hasher::Sha512(Sha512::new()),
-        })
+        if expected.0.starts_with("sha512:") {
+            Self::Sha512(Sha512::new())
+        } else {
+            Self::Sha256(Sha256::new())
+        }
     }
 
     pub fn update(&mut self, piece: &[u8]) {
-        match &mut self.0 {
-            Hasher::Sha256(hasher) => hasher.update(piece),
-            Hasher::Sha512(hasher) => hasher.update(piece),
+        match self {
+            Self::Sha256(hasher) => hasher.update(piece),
+            Self::Sha512(hasher) => hasher.update(piece),
         }
     }
 
     pub fn finish(self) -> Digest {
-        match self.0 {
-            Hasher::Sha256(hasher) => {
-                Digest { algorithm: Algorithm::Sha256, hex: hex(&hasher.finalize()) }
-            }
-            Hasher::Sha512(hasher) => {
-                Digest { algorithm: Algorithm::Sha512, hex: hex(&hasher.finalize()) }
-            }
+        match self {
+            Self::Sha256(hasher) => named("sha256", &hasher.finalize()),
+            Self::Sha512(hasher) => named("sha512", &hasher.finalize()),
         }
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+fn named(algorithm: &str, hash: &[u8]) -> Digest {
+    let hex: Vec<String> = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    Digest(format!("{algorithm}:{}", hex.concat()))
 }
 
 #[cfg(test)]

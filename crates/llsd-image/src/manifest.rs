@@ -35,47 +35,35 @@ impl Manifest {
         let unclear = |reason: &dyn ToString| Error::malformed(what, reason.to_string());
         let shape: Shape = serde_json::from_slice(content).map_err(|error| unclear(&error))?;
         match (shape.manifests.is_some(), shape.config.is_some() || shape.layers.is_some()) {
-            (true, false) => serde_json::from_slice(content)
-                .map(|index| Self::Index(Box::new(index)))
-                .map_err(|error| unclear(&error)),
-            (false, true) => serde_json::from_slice(content)
-                .map(|manifest| Self::Image(Box::new(manifest)))
-                .map_err(|error| unclear(&error)),
-            (true, true) => Err(unclear(&"it is both a manifest and an index")),
-            (false, false) => Err(unclear(&"it is neither a manifest nor an index")),
+            (true, false) => serde_json::from_slice(content).map(Self::Index),
+            (false, true) => serde_json::from_slice(content).map(Self::Image),
+            (true, true) => return Err(unclear(&"it is both a manifest and an index")),
+            (false, false) => return Err(unclear(&"it is neither a manifest nor an index")),
         }
+        .map_err(|error| unclear(&error))
     }
 }
 
 /// The platforms of an index, the one to read first: linux/amd64, else the first that is listed.
 pub fn platforms(index: &ImageIndex, at: &str) -> Result<Vec<PlatformManifest>, Error> {
-    let mut found = Vec::new();
-    for descriptor in index.manifests() {
-        if !is_image(descriptor) {
-            continue;
-        }
-        let platform = descriptor.platform().as_ref();
-        let name = platform_name(descriptor);
-        let digest = digest_of(descriptor, at)?;
-        let entry = PlatformManifest { platform: name, digest };
-        let wanted = platform.is_some_and(|platform| {
+    let all = index.manifests().iter();
+    let mut images: Vec<&Descriptor> = all.filter(|descriptor| is_image(descriptor)).collect();
+    let is_preferred = |descriptor: &&Descriptor| {
+        descriptor.platform().as_ref().is_some_and(|platform| {
             *platform.os() == Os::Linux && *platform.architecture() == Arch::Amd64
-        });
-        let is_first_wanted =
-            wanted && !found.first().is_some_and(|first: &PlatformManifest| first.is_preferred());
-        if is_first_wanted {
-            found.insert(0, entry);
-        } else {
-            found.push(entry);
-        }
+        })
+    };
+    if let Some(preferred) = images.iter().position(is_preferred) {
+        images[..=preferred].rotate_right(1);
     }
-    if found.is_empty() { Err(Error::NoPlatform { at: at.to_owned() }) } else { Ok(found) }
-}
-
-impl PlatformManifest {
-    fn is_preferred(&self) -> bool {
-        self.platform == "linux/amd64" || self.platform.starts_with("linux/amd64/")
+    if images.is_empty() {
+        return Err(Error::NoPlatform { at: at.to_owned() });
     }
+    let entry = |descriptor| {
+        let (platform, digest) = (platform_name(descriptor), digest_of(descriptor, at)?);
+        Ok(PlatformManifest { platform, digest })
+    };
+    images.into_iter().map(entry).collect()
 }
 
 /// `linux/arm64/v8`, or empty where the index does not say.

@@ -72,13 +72,6 @@ impl Reference {
         Self { digest: None, tag, ..self.clone() }
     }
 
-    /// The same tag and digest in another place, as mirrors need it.
-    pub fn relocated(&self, name: &str) -> Result<Self, Error> {
-        let (host, repository) = split_host(name);
-        let (host, repository) = complete(host, repository)?;
-        Ok(Self { host, repository, ..self.clone() })
-    }
-
     /// What stands after `/manifests/` in a request: the digest where there is one.
     pub fn manifest_name(&self) -> String {
         match (&self.digest, &self.tag) {
@@ -252,7 +245,6 @@ mod tests {
         let both: Reference = format!("quay.io/a/b:1@{DIGEST}").parse().unwrap();
         assert_eq!((both.tag(), both.manifest_name().as_str()), (Some("1"), DIGEST));
         assert_eq!(both.to_string(), format!("quay.io/a/b:1@{DIGEST}"));
-        assert_eq!(both.relocated("mirror:5000/x").unwrap().name(), "mirror:5000/x");
     }
 
     #[test]

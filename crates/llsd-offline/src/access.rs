@@ -75,10 +75,7 @@ pub struct Step {
 impl Reply {
     /// Whether all that was asked for is allowed; nothing where that is not known here.
     pub fn allowed(&self) -> Option<bool> {
-        match &self.resource {
-            Some(step) => step.allowed,
-            None => self.path.allowed,
-        }
+        self.resource.as_ref().unwrap_or(&self.path).allowed
     }
 
     pub fn to_text(&self) -> String {
@@ -116,19 +113,10 @@ impl From<&Caller> for KnownCaller {
 pub fn ask(examined: &Examined, planned: &Planned, question: &Question) -> Result<Reply, String> {
     let request = format!("{} {}", question.method, question.path);
     let Some(written) = planned.object.pointer("/spec/access") else {
-        let step = Step {
-            request,
-            allowed: Some(true),
-            status: Some(200),
-            field: None,
-            reason: "allowed: without spec.access everybody may do everything".to_owned(),
-        };
-        return Ok(Reply {
-            release: "any release".to_owned(),
-            caller: None,
-            path: step,
-            resource: None,
-        });
+        let reason = "allowed: without spec.access everybody may do everything".to_owned();
+        let path = step(request, true, 200, reason);
+        let release = "any release".to_owned();
+        return Ok(Reply { release, caller: None, path, resource: None });
     };
     let spec: AccessSpec =
         serde_json::from_value(written.clone()).map_err(|error| format!("spec.access: {error}"))?;
@@ -160,21 +148,17 @@ impl Evaluator<'_> {
             told: question.caller.clone(),
         };
         let (caller, path) = match policy::answer(self.spec, self.policies, &asked) {
-            Answer::Unknown(why) => {
-                (None, step(request, Some(false), 401, format!("denied: {why}")))
-            }
+            Answer::Unknown(why) => (None, step(request, false, 401, format!("denied: {why}"))),
             Answer::Failed(why) => {
-                (None, step(request, Some(false), 500, format!("the server fails: {why}")))
+                (None, step(request, false, 500, format!("the server fails: {why}")))
             }
             Answer::Undecided(what) => (None, undecided(request, &what)),
             Answer::Decided { caller, decision } => {
                 (caller, self.step(request, decision, "routes", 403))
             }
         };
-        let resource_request =
-            question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
-        let resource = resource_request
-            .map(|resource_request| self.resource_request(resource_request, caller.as_ref()));
+        let asked = question.resource_request.as_ref().filter(|_| path.allowed == Some(true));
+        let resource = asked.map(|request| self.resource_request(request, caller.as_ref()));
         let caller = caller.as_ref().map(KnownCaller::from);
         Reply { release: self.release.title.clone(), caller, path, resource }
     }
@@ -217,18 +201,11 @@ impl Evaluator<'_> {
 
     fn step(&self, request: String, decision: RuleDecision, list: &str, denied: u16) -> Step {
         let path = FieldPath::spec().key("access").key(list);
-        let field = match decision.by {
-            DecidedBy::Rule(index) => Some(path.index(index)),
-            _ => None,
-        };
-        let field = field.map(|field| self.examined.own_path(&field).to_string());
+        let mut field = None;
         let what = match decision.by {
             DecidedBy::Rule(index) => {
-                format!(
-                    " by {}{}",
-                    field.clone().unwrap_or_default(),
-                    self.description(list, index)
-                )
+                let own = field.insert(self.examined.own_path(&path.index(index)).to_string());
+                format!(" by {own}{}", self.description(list, index))
             }
             DecidedBy::OpenPaths => {
                 " by the operator's own rule for the paths of probes".to_owned()
@@ -260,8 +237,8 @@ impl Evaluator<'_> {
     }
 }
 
-fn step(request: String, allowed: Option<bool>, status: u16, reason: String) -> Step {
-    Step { request, allowed, status: Some(status), field: None, reason }
+fn step(request: String, allowed: bool, status: u16, reason: String) -> Step {
+    Step { request, allowed: Some(allowed), status: Some(status), field: None, reason }
 }
 
 fn undecided(request: String, what: &str) -> Step {

@@ -9,15 +9,12 @@ use llsd_plan::validate::{v1alpha1_path, validate};
 use serde_json::Value;
 
 use crate::finding::Finding;
-use crate::report::Summary;
-use crate::resource::Resource;
+use crate::resource::{Resource, Summary};
 
 /// A resource and all that was found in it.
 #[derive(Clone, Debug)]
 pub struct Examined {
     pub resource: Resource,
-    pub problems: Vec<Finding>,
-    pub warnings: Vec<Finding>,
     /// What only a cluster or a registry could tell.
     pub missing: Vec<Finding>,
     /// There without problems and with nothing missing.
@@ -33,13 +30,7 @@ pub struct Planned {
 
 impl Examined {
     pub fn new(resource: Resource, facts: Option<&Facts>) -> Self {
-        let mut examined = Self {
-            problems: resource.problems.clone(),
-            warnings: resource.warnings.clone(),
-            missing: Vec::new(),
-            planned: None,
-            resource,
-        };
+        let mut examined = Self { resource, missing: Vec::new(), planned: None };
         if let Some(version) = examined.resource.version {
             examined.check(version, facts);
         }
@@ -92,16 +83,17 @@ impl Examined {
         findings.sort();
         let (problems, warnings) =
             (self.located(findings.problems), self.located(findings.warnings));
-        for (list, found) in [(&mut self.problems, problems), (&mut self.warnings, warnings)] {
+        let summary = &mut self.resource.summary;
+        for (list, found) in [(&mut summary.problems, problems), (&mut summary.warnings, warnings)]
+        {
             for finding in found {
                 if !list.contains(&finding) {
                     list.push(finding);
                 }
             }
+            list.sort_by_key(|finding| finding.at);
         }
-        self.problems.sort_by_key(|finding| finding.at);
-        self.warnings.sort_by_key(|finding| finding.at);
-        if !self.problems.is_empty() {
+        if !summary.problems.is_empty() {
             self.planned = None;
         }
     }
@@ -109,7 +101,7 @@ impl Examined {
     /// A problem that is found when the resource is to be used.
     pub fn refuse(&mut self, problem: Problem) {
         let problems = self.located(self.in_own_fields(vec![problem]));
-        self.problems.extend(problems);
+        self.resource.summary.problems.extend(problems);
         self.planned = None;
     }
 
@@ -121,7 +113,7 @@ impl Examined {
 
     /// `NAMESPACE/NAME`, or as much of it as the file says.
     pub fn title(&self) -> String {
-        self.summary().title()
+        self.resource.summary.title()
     }
 
     /// The path of a finding or an origin in the fields that the file's author wrote.
@@ -144,11 +136,9 @@ impl Examined {
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        let Resource { file, document, namespace, name, api_version, .. } = self.resource.clone();
-        let mut problems = self.problems.clone();
-        problems.extend(self.missing.iter().cloned());
-        let warnings = self.warnings.clone();
-        Summary { file, document, namespace, name, api_version, problems, warnings }
+        let mut summary = self.resource.summary.clone();
+        summary.problems.extend(self.missing.iter().cloned());
+        summary
     }
 }
 

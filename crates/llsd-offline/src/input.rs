@@ -52,7 +52,7 @@ impl Input {
     /// Whether something is wrong with what was read, or with a resource.
     pub fn is_refused(&self, examined: &[Examined]) -> bool {
         self.remarks.iter().any(|remark| !remark.problems.is_empty())
-            || examined.iter().any(|examined| !examined.problems.is_empty())
+            || examined.iter().any(|examined| !examined.resource.summary.problems.is_empty())
     }
 
     /// Everything that was found, ready to be printed; what is missing counts as a problem.

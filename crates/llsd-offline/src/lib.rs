@@ -27,6 +27,6 @@ pub use finding::Finding;
 pub use input::{Input, Source};
 pub use known::Known;
 pub use plans::{Plans, Refused};
-pub use report::{Report, StreamTexts, Summary};
-pub use resource::{Contents, Remark, Resource};
+pub use report::{Report, StreamTexts};
+pub use resource::{Contents, Remark, Resource, Summary};
 pub use validate::validate;

@@ -7,7 +7,7 @@ use llsd_plan::problems::{FieldPath, Reason};
 use llsd_yaml::{Document, Fault, Position, Tree, documents};
 
 use crate::finding::Finding;
-use crate::resource::{Contents, Remark, Resource};
+use crate::resource::{Contents, Remark, Resource, Summary};
 
 /// Reads one file; one that holds no resource of ours at all is a problem.
 pub(crate) fn contents(name: &str, text: &Result<String, Fault>) -> Contents {
@@ -138,24 +138,26 @@ fn required_text<'tree>(
 fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Resource {
     let metadata = |key| tree.get("metadata")?.get(key)?.text().map(str::to_owned);
     let mut resource = Resource {
-        file: file.to_owned(),
-        document,
-        namespace: metadata("namespace"),
-        name: metadata("name"),
-        api_version: api_version.to_owned(),
+        summary: Summary {
+            file: file.to_owned(),
+            document,
+            namespace: metadata("namespace"),
+            name: metadata("name"),
+            api_version: api_version.to_owned(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        },
         version: None,
         tree: tree.clone(),
-        problems: Vec::new(),
-        warnings: Vec::new(),
     };
     check_version(&mut resource);
     for duplicate in tree.duplicates() {
         let message = format!("already set on line {}", duplicate.first.line);
         // kubectl keeps the last one without a word, which is hardly what anybody meant.
-        let remedy = "keep one of them";
-        resource.problems.push(Finding::new(
+        let (reason, remedy) = (Reason::Duplicate, "keep one of them");
+        resource.summary.problems.push(Finding::new(
             duplicate.path,
-            Reason::Duplicate,
+            reason,
             message,
             remedy,
             duplicate.at,
@@ -167,31 +169,28 @@ fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Reso
 fn check_version(resource: &mut Resource) {
     let path = FieldPath::root().key("apiVersion");
     let at = resource.tree.position(&path);
-    let (group, version) =
-        resource.api_version.split_once('/').unwrap_or(("", &resource.api_version));
+    let api_version = &resource.summary.api_version;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     resource.version = Version::from_api_version(&format!("{GROUP}/{version}"));
     let wanted = if resource.version.is_some() { version } else { "v1alpha2" };
     let remedy = format!("write `apiVersion: {GROUP}/{wanted}`");
     let finding =
         |reason, message| Finding::new(path.clone(), reason, message, remedy.as_str(), at);
-    let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     if FORMER_GROUPS.contains(&group) {
-        warnings.push(finding(
+        resource.summary.warnings.push(finding(
             Reason::Deprecated,
             format!("the group \"{group}\" is read as \"{GROUP}\", but no API server has it"),
         ));
     } else if group != GROUP {
-        problems.push(finding(
+        resource.summary.problems.push(finding(
             Reason::Invalid,
             format!("a {KIND} belongs to the group \"{GROUP}\", not \"{group}\""),
         ));
     }
     if resource.version.is_none() {
-        problems.push(finding(
+        resource.summary.problems.push(finding(
             Reason::Invalid,
             format!("unknown version \"{version}\"; known are v1alpha1 and v1alpha2"),
         ));
     }
-    resource.problems.extend(problems);
-    resource.warnings.extend(warnings);
 }

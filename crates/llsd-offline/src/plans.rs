@@ -59,7 +59,8 @@ impl Plans {
 
 /// Admission sees resources before they are named; what is applied must be called something.
 fn with_a_name(mut examined: Examined) -> Examined {
-    if examined.resource.name.is_none() && examined.problems.is_empty() {
+    let summary = &examined.resource.summary;
+    if summary.name.is_none() && summary.problems.is_empty() {
         examined.refuse(Problem {
             path: FieldPath::root().key("metadata").key("name"),
             reason: Reason::Required,

@@ -41,9 +41,10 @@ pub fn folders(
 }
 
 fn folder_name(examined: &Examined) -> String {
-    let namespace = examined.resource.namespace.as_deref().filter(|name| !name.is_empty());
+    let summary = &examined.resource.summary;
+    let namespace = summary.namespace.as_deref().filter(|name| !name.is_empty());
     let namespace = namespace.unwrap_or("default");
-    format!("{namespace}.{}", examined.resource.name.as_deref().unwrap_or_default())
+    format!("{namespace}.{}", summary.name.as_deref().unwrap_or_default())
 }
 
 fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(String, String)> {

@@ -3,6 +3,7 @@
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
 use llsd_yaml::Tree;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::finding::Finding;
@@ -10,6 +11,17 @@ use crate::finding::Finding;
 /// One resource of our kind.
 #[derive(Clone, Debug)]
 pub struct Resource {
+    /// At first with what reading alone found.
+    pub summary: Summary,
+    /// None for a version that cannot be checked; the problems then say so.
+    pub version: Option<Version>,
+    pub tree: Tree,
+}
+
+/// A resource and all that was found in it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
     pub file: String,
     /// The document of the file that holds it, counted from 1.
     pub document: usize,
@@ -17,19 +29,26 @@ pub struct Resource {
     pub name: Option<String>,
     /// As it is written in the file.
     pub api_version: String,
-    /// None for a version that cannot be checked; `problems` then says so.
-    pub version: Option<Version>,
-    pub tree: Tree,
-    /// What reading alone found.
     pub problems: Vec<Finding>,
     pub warnings: Vec<Finding>,
+}
+
+impl Summary {
+    /// `NAMESPACE/NAME`, or as much of it as the file says.
+    pub fn title(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("(unnamed)");
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        }
+    }
 }
 
 impl Resource {
     /// The resource as JSON, under the group that it has today.
     pub fn to_json(&self) -> Value {
         let mut json = self.tree.to_json();
-        if let Some((_, version)) = self.api_version.rsplit_once('/') {
+        if let Some((_, version)) = self.summary.api_version.rsplit_once('/') {
             json["apiVersion"] = Value::String(format!("{GROUP}/{version}"));
         }
         json
@@ -37,7 +56,7 @@ impl Resource {
 }
 
 /// Findings about a part of a file that holds no resource of ours.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Remark {
     pub file: String,
     /// None when they concern the file as a whole.

@@ -12,14 +12,15 @@ pub fn validate(mut input: Input) -> Report {
 
 /// The resource by itself was checked; that the rest could not be is worth a warning, not a failure.
 fn unchecked(mut examined: Examined) -> Examined {
+    let warnings = &mut examined.resource.summary.warnings;
     for mut finding in std::mem::take(&mut examined.missing) {
         let problem = &mut finding.problem;
         problem.message = format!(
             "{}, so the generated configuration was not checked; {}",
             problem.message, problem.remedy
         );
-        examined.warnings.push(finding);
+        warnings.push(finding);
     }
-    examined.warnings.sort_by_key(|finding| finding.at);
+    warnings.sort_by_key(|finding| finding.at);
     examined
 }

@@ -104,10 +104,10 @@ pub fn check_type(text: &str) -> Result<(), String> {
                 .chars()
                 .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
     };
-    match name {
-        Some(name) if is_name(name) => Ok(()),
-        _ => Err(format!("{text} is no provider type such as remote::acme or inline::acme")),
+    if name.is_some_and(is_name) {
+        return Ok(());
     }
+    Err(format!("{text} is no provider type such as remote::acme or inline::acme"))
 }
 
 /// What the parts of a document may hold.
@@ -196,10 +196,10 @@ impl Reading<'_> {
                     for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
                         let path =
                             if part.is_empty() { key.clone() } else { format!("{part}.{key}") };
-                        self.fault(&path, "there is no such field".to_owned());
+                        self.fault(&path, "there is no such field");
                     }
                 }
-                Some(_) => self.fault(part, "must be a mapping".to_owned()),
+                Some(_) => self.fault(part, "must be a mapping"),
                 // Each field that is needed is named by itself.
                 None => {}
             }
@@ -215,13 +215,13 @@ impl Reading<'_> {
             }
             None | Some("module") => {
                 let message = "configClass and apiDependencies go with the loader providers.d";
-                self.fault("spec.loader", message.to_owned());
+                self.fault("spec.loader", message);
                 None
             }
             Some("providers.d") => {
                 let Some(config_class) = config_class.filter(|class| is_module(class)) else {
                     let message = "the loader providers.d needs a class, such as acme.Config";
-                    self.fault("spec.configClass", message.to_owned());
+                    self.fault("spec.configClass", message);
                     return None;
                 };
                 Some(Loader::ProvidersD { config_class, api_dependencies })
@@ -234,19 +234,16 @@ impl Reading<'_> {
     }
 
     fn find(&self, path: &str) -> Option<&Tree> {
-        let keys = path.split('.').filter(|key| !key.is_empty());
-        let mut tree = self.tree;
-        for key in keys {
-            tree = tree.get(key)?;
-        }
-        Some(tree).filter(|tree| !tree.is_null())
+        let mut keys = path.split('.').filter(|key| !key.is_empty());
+        let found = keys.try_fold(self.tree, |tree, key| tree.get(key));
+        found.filter(|tree| !tree.is_null())
     }
 
     fn needed(&mut self, path: &str) -> Option<String> {
         let is_there = self.find(path).is_some();
         let found = self.text(path).filter(|text| !text.is_empty());
         if found.is_none() && (!is_there || self.find(path).and_then(Tree::text) == Some("")) {
-            self.fault(path, "is missing".to_owned());
+            self.fault(path, "is missing");
         }
         found
     }
@@ -255,18 +252,18 @@ impl Reading<'_> {
         let tree = self.find(path)?;
         let text = tree.text().map(str::to_owned);
         if text.is_none() {
-            self.fault(path, "must be a text; put it into quotes".to_owned());
+            self.fault(path, "must be a text; put it into quotes");
         }
         text
     }
 
     fn texts(&mut self, path: &str) -> Vec<String> {
         let Some(tree) = self.find(path) else { return Vec::new() };
-        let items = tree.items().map(|items| items.iter().map(Tree::text).collect::<Vec<_>>());
+        let text = |item: &Tree| item.text().map(str::to_owned);
         let texts: Option<Vec<String>> =
-            items.and_then(|items| items.into_iter().map(|text| text.map(str::to_owned)).collect());
+            tree.items().and_then(|items| items.iter().map(text).collect());
         if texts.is_none() {
-            self.fault(path, "must be a list of texts".to_owned());
+            self.fault(path, "must be a list of texts");
         }
         texts.unwrap_or_default()
     }
@@ -284,7 +281,7 @@ impl Reading<'_> {
         name.to_owned()
     }
 
-    fn fault(&mut self, path: &str, message: String) {
+    fn fault(&mut self, path: &str, message: impl Into<String>) {
         let field = path.split('.').fold(FieldPath::root(), |field, key| field.key(key));
         let place = format!("{FILE}, {}: {path}", self.tree.position(&field));
         self.faults.push(Fault::new(place, message, REMEDY));

@@ -28,16 +28,10 @@ pub type Password = SecretSlice<u8>;
 #[derive(Debug)]
 pub struct Upstream {
     target: Target,
-    tls: Option<Tls>,
+    /// There if the target asks for TLS: the name that the certificate must bear, and whom to trust.
+    tls: Option<(ServerName<'static>, Arc<ClientConfig>)>,
     greeting: Greeting,
     times: Times,
-}
-
-#[derive(Debug)]
-struct Tls {
-    /// The name that the certificate must bear.
-    name: ServerName<'static>,
-    config: Arc<ClientConfig>,
 }
 
 /// How long a client waits at most before it gets the error that Redis is away.
@@ -90,7 +84,7 @@ impl Upstream {
         times: Times,
     ) -> Result<Self, TrustError> {
         let tls = match target.tls.clone() {
-            Some(name) => Some(Tls { name, config: Arc::new(trust::config()?) }),
+            Some(name) => Some((name, Arc::new(trust::config()?))),
             None => None,
         };
         let greeting = Greeting::new(username, password, target.database);
@@ -104,13 +98,13 @@ impl Upstream {
     pub(super) async fn open(&self) -> Result<Stream, Failure> {
         let socket = self.connect().await?;
         let greeted = async {
-            let Some(tls) = &self.tls else {
+            let Some((name, config)) = &self.tls else {
                 let mut plain = socket;
                 self.greet(&mut plain).await?;
                 return Ok(Stream::Plain(plain));
             };
-            let connector = TlsConnector::from(Arc::clone(&tls.config));
-            let secured = connector.connect(tls.name.clone(), socket).await;
+            let connector = TlsConnector::from(Arc::clone(config));
+            let secured = connector.connect(name.clone(), socket).await;
             let mut secured = secured.map_err(|error| Failure::of_stream(&error))?;
             self.greet(&mut secured).await?;
             Ok(Stream::Tls(Box::new(secured)))

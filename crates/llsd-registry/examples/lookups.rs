@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use llsd_registry::{Attempt, Config, Credential, Reference, Registry, mirrors::HostPattern};
+use llsd_registry::{Config, Credential, Reference, Registry, mirrors::HostPattern};
 use llsd_testkit::{RegistryServer, TestImage, TestLayer, User};
 
 /// About as long as the starter's configuration.
@@ -78,7 +78,7 @@ async fn measure(kind: &str, server: &RegistryServer, credentials: &[Credential]
 }
 
 async fn look_up(registry: &Registry, reference: &Reference, credentials: &[Credential]) {
-    let image = registry.look_up(&[Attempt { reference, credentials }]).await.expect("an image");
+    let image = registry.find(reference, &credentials.to_vec()).await.expect("an image");
     assert!(matches!(image.base, Ok(Some(_))), "no configuration");
 }
 

@@ -2,7 +2,6 @@
 //! made, so that a name cannot resolve to one address for the check and to another for its use.
 
 use std::{
-    fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     time::Duration,
 };
@@ -66,13 +65,20 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 pub(crate) fn check_literal(url: &Url) -> Result<(), Error> {
     // The parser has already turned forms such as `0x7f.1` into an address; what it keeps as a
     // name goes through the resolver.
+    refused(url, literal(url).into_iter())
+}
+
+/// The address that stands in the place of a name.
+pub(crate) fn literal(url: &Url) -> Option<IpAddr> {
     let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse() {
-        Ok(address) if is_forbidden(address) => {
-            Err(Error::ForbiddenAddress { host: host.to_owned(), address: address.to_string() })
-        }
-        _ => Ok(()),
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn refused(url: &Url, mut addresses: impl Iterator<Item = IpAddr>) -> Result<(), Error> {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    match addresses.find(|address| is_forbidden(*address)) {
+        Some(address) => Err(Error::ForbiddenAddress { host, address: address.to_string() }),
+        None => Ok(()),
     }
 }
 
@@ -82,29 +88,16 @@ pub(crate) fn check_literal(url: &Url) -> Result<(), Error> {
 pub(crate) async fn check_name(url: &Url, patience: Duration) -> Result<(), Error> {
     let host = url.host_str().unwrap_or_default();
     let resolved = tokio::time::timeout(patience, tokio::net::lookup_host((host, 0))).await;
-    let Ok(Ok(mut found)) = resolved else { return Ok(()) };
-    match found.find(|address| is_forbidden(address.ip())) {
-        None => Ok(()),
-        Some(address) => Err(Error::ForbiddenAddress {
-            host: host.to_owned(),
-            address: address.ip().to_string(),
-        }),
-    }
+    let Ok(Ok(found)) = resolved else { return Ok(()) };
+    refused(url, found.map(|address| address.ip()))
 }
 
 /// The error that a [`GuardedResolver`] answers with; found again in the client's error chain.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{address} is not an allowed address")]
 pub(crate) struct Forbidden {
     pub(crate) address: IpAddr,
 }
-
-impl fmt::Display for Forbidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not an allowed address", self.address)
-    }
-}
-
-impl std::error::Error for Forbidden {}
 
 /// The system's resolver without the addresses that are not allowed.
 #[derive(Debug)]

@@ -1,17 +1,16 @@
 //! Reads one image, manifest by manifest and blob by blob, into what the rest of the program needs.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use bytes::Bytes;
 use llsd_image::manifest::{digest_of, platforms};
 use oci_spec::image::{ImageConfiguration, ImageManifest};
 
 use crate::{
-    Digest, Error, Manifest, Reference, Repository, Source,
+    Digest, Error, Limits, Manifest, Reference, Source,
     labels::{self, Labels, Location},
     published,
-    unpacking::{Layers, Unpacking},
+    unpacking::Layers,
 };
 
 /// Platforms of one index whose configurations are compared.
@@ -24,6 +23,16 @@ pub enum Wanted {
     Base,
     /// The text of one file, unless the image has all of these labels.
     File { path: &'static str, limit: u64, unless: &'static [&'static str] },
+}
+
+impl Wanted {
+    /// The longest file that is read for it.
+    pub(crate) fn longest_file(self, limits: &Limits) -> u64 {
+        match self {
+            Self::Base => limits.file,
+            Self::File { limit, .. } => limit,
+        }
+    }
 }
 
 /// An image as far as its configuration is concerned.
@@ -68,98 +77,71 @@ pub struct BaseConfig {
     pub label: String,
 }
 
-/// One platform's part of an image.
-struct PlatformContents {
-    platform: String,
-    labels: Labels,
-    variables: BTreeSet<String>,
-    base: Result<Option<BaseConfig>, Error>,
-    file: Result<Option<String>, Error>,
-}
-
+/// Reads the image of this digest; `manifest` is its content where that is at hand.
 pub(crate) async fn fetch(
-    repository: Repository<'_>,
-    (reference, digest): (&Reference, &Digest),
+    layers: Layers<'_>,
+    digest: &Digest,
     wanted: Wanted,
     manifest: Option<Bytes>,
-    unpacking: &Unpacking,
-    deadline: Instant,
 ) -> Result<Image, Error> {
-    let reader = Reader { repository, at: reference.to_string(), wanted, unpacking, deadline };
+    let repository = layers.repository;
+    let reader = Reader { layers, digest, at: repository.reference().to_string(), wanted };
     let content = match manifest {
         Some(content) => content,
         None => repository.manifest_at(digest).await?,
     };
-    let mut differing_platforms = Vec::new();
-    let part = match Manifest::parse(&content, &reader.at)? {
-        Manifest::Image(manifest) => reader.part(&manifest, None).await?,
-        Manifest::Index(index) => {
-            let all = platforms(&index, &reader.at)?;
-            let part = reader.platform(&all[0].digest, &all[0].platform).await?;
-            for other in all[1..].iter().take(COMPARED) {
-                match reader.platform(&other.digest, &other.platform).await {
-                    Ok(other) if !same(&part, &other) => {
-                        differing_platforms.push(other.platform);
-                    }
-                    Ok(_) => {}
-                    // Only a comparison: it must not cost the platform that can be read.
-                    Err(error) => {
-                        tracing::debug!(platform = other.platform, %error, "not compared");
-                    }
-                }
-            }
-            part
-        }
+    let index = match Manifest::parse(&content, &reader.at)? {
+        Manifest::Image(manifest) => return reader.part(&manifest, None).await,
+        Manifest::Index(index) => index,
     };
-    Ok(Image {
-        reference: reference.pinned(digest.clone()),
-        digest: digest.clone(),
-        platform: part.platform,
-        labels: part.labels,
-        variables: part.variables,
-        base: part.base,
-        file: part.file,
-        differing_platforms,
-    })
+    let all = platforms(&index, &reader.at)?;
+    let mut image = reader.platform(&all[0].digest, &all[0].platform).await?;
+    for other in all[1..].iter().take(COMPARED) {
+        match reader.platform(&other.digest, &other.platform).await {
+            Ok(other) if !same(&image, &other) => image.differing_platforms.push(other.platform),
+            Ok(_) => {}
+            // Only a comparison: it must not cost the platform that can be read.
+            Err(error) => {
+                tracing::debug!(platform = other.platform, %error, "not compared");
+            }
+        }
+    }
+    Ok(image)
 }
 
-fn same(one: &PlatformContents, other: &PlatformContents) -> bool {
-    let text = |part: &PlatformContents| {
+fn same(one: &Image, other: &Image) -> bool {
+    let text = |part: &Image| {
         part.base.as_ref().ok().map(|base| base.as_ref().map(|base| base.text.clone()))
     };
     text(one) == text(other) && one.file == other.file
 }
 
 struct Reader<'a> {
-    repository: Repository<'a>,
+    layers: Layers<'a>,
+    /// The whole image's, whichever platform is read.
+    digest: &'a Digest,
     at: String,
     wanted: Wanted,
-    unpacking: &'a Unpacking,
-    deadline: Instant,
 }
 
 impl Reader<'_> {
-    async fn platform(&self, digest: &Digest, platform: &str) -> Result<PlatformContents, Error> {
-        let content = self.repository.manifest_at(digest).await?;
+    async fn platform(&self, digest: &Digest, platform: &str) -> Result<Image, Error> {
+        let content = self.layers.repository.manifest_at(digest).await?;
         match Manifest::parse(&content, &self.at)? {
             Manifest::Image(manifest) => self.part(&manifest, Some(platform)).await,
             Manifest::Index(_) => Err(Error::NoPlatform { at: self.at.clone() }),
         }
     }
 
-    async fn part(
-        &self,
-        manifest: &ImageManifest,
-        platform: Option<&str>,
-    ) -> Result<PlatformContents, Error> {
-        let limits = self.repository.limits();
+    async fn part(&self, manifest: &ImageManifest, platform: Option<&str>) -> Result<Image, Error> {
+        let limits = self.layers.repository.limits();
         let what = format!("the configuration of {}", self.at);
         let descriptor = manifest.config();
         if descriptor.size() > limits.config {
             return Err(Error::TooLarge { what, limit: limits.config });
         }
         let digest = digest_of(descriptor, &self.at)?;
-        let content = self.repository.blob(&digest, descriptor.size()).await?;
+        let content = self.layers.repository.blob(&digest, descriptor.size()).await?;
         let config: ImageConfiguration =
             serde_json::from_slice(&content).map_err(|error| Error::malformed(&what, error))?;
         let labels = config.config().as_ref().and_then(|config| config.labels().clone());
@@ -190,7 +172,16 @@ impl Reader<'_> {
         let env = config.config().as_ref().and_then(|config| config.env().clone());
         let name = |line: String| line.split('=').next().map(str::to_owned);
         let variables = env.into_iter().flatten().filter_map(name).collect();
-        Ok(PlatformContents { platform, labels, variables, base, file })
+        Ok(Image {
+            reference: self.layers.repository.reference().pinned(self.digest.clone()),
+            digest: self.digest.clone(),
+            platform,
+            labels,
+            variables,
+            base,
+            file,
+            differing_platforms: Vec::new(),
+        })
     }
 
     /// The file that is looked for. The outer error is the lookup's, the inner one the image's own.
@@ -199,26 +190,19 @@ impl Reader<'_> {
         manifest: &ImageManifest,
         labels: &Labels,
     ) -> Result<Result<Option<String>, Error>, Error> {
-        let Wanted::File { path, limit, unless } = self.wanted else { return Ok(Ok(None)) };
+        let Wanted::File { path, unless, .. } = self.wanted else { return Ok(Ok(None)) };
         if unless.iter().all(|label| labels.contains_key(*label)) {
             return Ok(Ok(None));
         }
         let of_image = published::layers(manifest, &self.at)?;
-        let largest = self.repository.limits().layer;
+        let largest = self.layers.repository.limits().layer;
         if let Some(layer) = of_image.iter().find(|layer| layer.size > largest) {
             let what = format!("layer {} of {}", layer.digest, self.at);
             return Ok(Err(Error::TooLarge { what, limit: largest }));
         }
-        let layers = Layers {
-            repository: self.repository,
-            unpacking: self.unpacking,
-            deadline: self.deadline,
-            file: limit,
-        };
-        let found = Box::pin(published::bytes_in_image(layers, &of_image, path)).await?;
-        let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
+        let found = Box::pin(published::bytes_in_image(self.layers, &of_image, path)).await?;
         Ok(match found {
-            Ok(content) => String::from_utf8(content).map(Some).map_err(unclear),
+            Ok(content) => published::as_text(content, path).map(Some),
             Err(Error::NotInImage { .. } | Error::DeletedInLayer { .. }) => Ok(None),
             Err(error) => Err(error),
         })
@@ -231,23 +215,16 @@ impl Reader<'_> {
         size: u64,
         path: &str,
     ) -> Result<Result<BaseConfig, Error>, Error> {
-        let limits = self.repository.limits();
-        if size > limits.layer {
+        let limit = self.layers.repository.limits().layer;
+        if size > limit {
             // A matter of this image and no failed lookup: its digest stays usable.
             let what = format!("layer {digest} of {}", self.at);
-            return Ok(Err(Error::TooLarge { what, limit: limits.layer }));
+            return Ok(Err(Error::TooLarge { what, limit }));
         }
-        let limit = limits.file;
-        let layers = Layers {
-            repository: self.repository,
-            unpacking: self.unpacking,
-            deadline: self.deadline,
-            file: limit,
-        };
-        let content = layers.search(digest, size, path, |watch| watch.required(limit));
+        let longest = self.layers.file;
+        let content = self.layers.search(digest, size, path, |watch| watch.required(longest));
         Ok(content.await?.and_then(|content| {
-            let unclear = |_| Error::malformed(path, "it is not UTF-8 text");
-            let text = String::from_utf8(content).map_err(unclear)?;
+            let text = published::as_text(content, path)?;
             Ok(BaseConfig { text, source: Source::Layer, label: labels::LAYER.to_owned() })
         }))
     }

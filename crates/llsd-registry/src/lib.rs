@@ -21,5 +21,5 @@ pub use llsd_image::manifest::{Manifest, PlatformManifest, platforms};
 pub use llsd_image::{Config, Credential, Digest, Error, InvalidDigest, Limits, Reference};
 pub use llsd_image::{labels, layer, mirrors, settings};
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
-pub use registry::{Attempt, Credentials, Registry};
+pub use registry::{Credentials, Registry};
 pub use transport::BlobStream;

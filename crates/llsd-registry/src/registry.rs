@@ -13,17 +13,12 @@ use crate::{
     cache::{ContentKey, Memory, Question},
     identity::Identity,
     image::{self, Image, Wanted},
-    unpacking::Unpacking,
+    unpacking::{Layers, Unpacking},
 };
 
-/// One place to look, and what may be shown there. With mirrors there are several, and a credential
-/// for one host is never shown to another.
-#[derive(Clone, Copy, Debug)]
-pub struct Attempt<'a> {
-    pub reference: &'a Reference,
-    /// Tried in this order; anonymous access comes last by itself.
-    pub credentials: &'a [Credential],
-}
+/// One place to look, and what may be shown there: tried in this order, and anonymous access comes last
+/// by itself. With mirrors there are several, and a credential for one host is never shown to another.
+type Place = (Reference, Vec<Credential>);
 
 /// Who knows what may be shown to a registry.
 pub trait Credentials: Sync {
@@ -78,7 +73,24 @@ impl Registry {
         credentials: &impl Credentials,
     ) -> Result<Arc<Image>, Error> {
         let places = self.places(image, credentials).await?;
-        self.look_for(wanted, &attempts(&places)).await
+        let question = question(&places, wanted);
+        let asking = Box::pin(async {
+            // When all fail, the last place's error is the answer: that is the source itself, mirrors
+            // come before it.
+            let mut last = Error::InvalidReference("there is no place to look for it");
+            for place in &places {
+                match self.look_in(place, wanted).await {
+                    Ok(image) => return Ok(image),
+                    Err(error) => {
+                        tracing::debug!(image = %place.0, %error, "not read");
+                        last = error;
+                    }
+                }
+            }
+            self.memory.remember(question.clone(), last.clone()).await;
+            Err(last)
+        });
+        self.memory.ask(question.clone(), asking).await
     }
 
     /// What the same asker was told before, without asking anybody: an image by its digest at any time,
@@ -104,8 +116,7 @@ impl Registry {
             Ok(places) => places,
             Err(error) => return Some(Err(error)),
         };
-        let attempts = attempts(&places);
-        for Attempt { reference, credentials } in &attempts {
+        for (reference, credentials) in &places {
             for credential in credentials.iter().map(Some).chain([None]) {
                 let asker = Identity::from_credential(credential);
                 if let Some(image) = self.memory.recall(reference, wanted, asker, age).await {
@@ -113,7 +124,7 @@ impl Registry {
                 }
             }
         }
-        self.memory.failure(&question(&attempts, wanted)).await.map(Err)
+        self.memory.failure(&question(&places, wanted)).await.map(Err)
     }
 
     /// Where to look for an image, and what may be shown there.
@@ -121,7 +132,7 @@ impl Registry {
         &self,
         image: &Reference,
         credentials: &impl Credentials,
-    ) -> Result<Vec<(Reference, Vec<Credential>)>, Error> {
+    ) -> Result<Vec<Place>, Error> {
         let candidates = self.client.config().registries.candidates(&image.to_string());
         let mut places = Vec::new();
         for place in candidates {
@@ -134,42 +145,13 @@ impl Registry {
         Ok(places)
     }
 
-    /// The image and its configuration, from the first place that has it. When all fail, the last
-    /// place's error is the answer: that is the source itself, mirrors come before it.
-    pub async fn look_up(&self, attempts: &[Attempt<'_>]) -> Result<Arc<Image>, Error> {
-        self.look_for(Wanted::Base, attempts).await
-    }
-
-    async fn look_for(
-        &self,
-        wanted: Wanted,
-        attempts: &[Attempt<'_>],
-    ) -> Result<Arc<Image>, Error> {
-        let question = question(attempts, wanted);
-        let asking = Box::pin(async {
-            let mut last = Error::InvalidReference("there is no place to look for it");
-            for attempt in attempts {
-                match self.look_in(*attempt, wanted).await {
-                    Ok(image) => return Ok(image),
-                    Err(error) => {
-                        tracing::debug!(image = %attempt.reference, %error, "not read");
-                        last = error;
-                    }
-                }
-            }
-            self.memory.remember(question.clone(), last.clone()).await;
-            Err(last)
-        });
-        self.memory.ask(question.clone(), asking).await
-    }
-
-    async fn look_in(&self, attempt: Attempt<'_>, wanted: Wanted) -> Result<Arc<Image>, Error> {
+    async fn look_in(&self, place: &Place, wanted: Wanted) -> Result<Arc<Image>, Error> {
         let limit = self.client.config().limits.lookup;
         let timed_out = Error::TimedOut {
-            host: attempt.reference.host().to_owned(),
+            host: place.0.host().to_owned(),
             what: "the whole lookup took too long",
         };
-        tokio::time::timeout(limit, self.look_as_each(attempt, wanted, limit))
+        tokio::time::timeout(limit, self.look_as_each(place, wanted, limit))
             .await
             .unwrap_or(Err(timed_out))
     }
@@ -177,11 +159,10 @@ impl Registry {
     /// With each credential in turn, until one of them opens the repository.
     async fn look_as_each(
         &self,
-        attempt: Attempt<'_>,
+        (reference, credentials): &Place,
         wanted: Wanted,
         limit: Duration,
     ) -> Result<Arc<Image>, Error> {
-        let Attempt { reference, credentials } = attempt;
         let deadline = Instant::now() + limit;
         let mut tried = HashSet::new();
         let askers: Vec<(Option<&Credential>, Identity)> = credentials
@@ -206,17 +187,13 @@ impl Registry {
                 Ok((digest, manifest)) => {
                     let place = ContentKey::new(reference, &digest, wanted);
                     self.memory.prove(reference, &place, identity).await;
-                    let read = || {
-                        let (place, manifest) = (&place, manifest.clone());
-                        image::fetch(
-                            repository,
-                            (reference, &place.digest),
-                            wanted,
-                            manifest,
-                            &self.unpacking,
-                            deadline,
-                        )
+                    let layers = Layers {
+                        repository,
+                        unpacking: &self.unpacking,
+                        deadline,
+                        file: wanted.longest_file(repository.limits()),
                     };
+                    let read = || image::fetch(layers, &digest, wanted, manifest.clone());
                     return self.memory.image(&place, read).await;
                 }
                 // A registry that hides what may not be seen says that it is not there. The answer to a
@@ -253,12 +230,8 @@ impl Registry {
     }
 }
 
-fn attempts(places: &[(Reference, Vec<Credential>)]) -> Vec<Attempt<'_>> {
-    places.iter().map(|(reference, credentials)| Attempt { reference, credentials }).collect()
-}
-
-fn question(attempts: &[Attempt<'_>], wanted: Wanted) -> Question {
+fn question(places: &[Place], wanted: Wanted) -> Question {
     let place =
-        |attempt: &Attempt<'_>| (attempt.reference.clone(), Identity::of_all(attempt.credentials));
-    Question(attempts.iter().map(place).collect(), wanted)
+        |(reference, credentials): &Place| (reference.clone(), Identity::of_all(credentials));
+    Question(places.iter().map(place).collect(), wanted)
 }

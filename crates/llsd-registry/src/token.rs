@@ -114,7 +114,7 @@ async fn fetch(transport: &Transport, key: &TokenKey, asker: Asker<'_>) -> Resul
     let url = realm(transport, key)?;
     let at = format!("{}/{}", asker.host, asker.repository);
     let host = host_of(&url);
-    let mut ask = Ask::get(url);
+    let mut ask = Ask::new(Method::GET, url);
     let refresh = match asker.credential {
         Some(Credential::Basic { username, password }) if username == TOKEN_USER => Some(password),
         Some(Credential::IdentityToken(token)) => Some(token),

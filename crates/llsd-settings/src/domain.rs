@@ -1,6 +1,6 @@
 //! Names of DNS that an administrator sets: domains, and namespaces, which are labels of one.
 
-use super::remarks::Remarks;
+use llsd_image::settings::Problems;
 
 /// What a host name may be long, and each of its labels.
 const LONGEST_NAME: usize = 253;
@@ -12,7 +12,7 @@ pub(super) fn domain(
     key: &str,
     example: &str,
     text: &str,
-    remarks: &mut Remarks,
+    remarks: &mut Problems,
 ) -> Option<String> {
     let domain = text.trim();
     if domain.is_empty() {

@@ -6,15 +6,16 @@
 //!   enabled: true
 //! ```
 
+use llsd_image::settings::Problems;
 use serde_json::{Map, Value};
 
 use super::key::ConfigKey;
-use super::remarks::{Remarks, below};
+use super::remarks::below;
 
 const NETWORK_POLICY: &str = "enableNetworkPolicy";
 const ENABLED: &str = "enabled";
 
-pub(super) fn network_policy(flags: &Map<String, Value>, remarks: &mut Remarks) -> Option<bool> {
+pub(super) fn network_policy(flags: &Map<String, Value>, remarks: &mut Problems) -> Option<bool> {
     let key = ConfigKey::FeatureFlags.name();
     for flag in flags.keys().filter(|flag| *flag != NETWORK_POLICY) {
         remarks.at(&below(key, flag), format!("unknown flag; known is {NETWORK_POLICY}"));

@@ -4,18 +4,19 @@
 use std::collections::BTreeMap;
 
 use llsd_image::Reference;
+use llsd_image::settings::Problems;
 use llsd_plan::releases::Distribution;
 use serde_json::{Map, Value};
 
 use super::key::ConfigKey;
-use super::remarks::{Remarks, below};
+use super::remarks::below;
 
 const RELATED_IMAGE: &str = "RELATED_IMAGE_";
 
 /// The overrides of known distributions by valid images; an override introduces no new name.
 pub(super) fn overrides(
     entries: Map<String, Value>,
-    remarks: &mut Remarks,
+    remarks: &mut Problems,
 ) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (name, image) in entries {
@@ -39,7 +40,7 @@ pub(super) fn overrides(
 /// is as good as none, because installers leave them so.
 pub(super) fn related(
     environment: impl Iterator<Item = (String, String)>,
-    remarks: &mut Remarks,
+    remarks: &mut Problems,
 ) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     // The environment has no order of its own, and remarks should not change theirs.
@@ -64,14 +65,9 @@ fn in_capitals(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }
 
-fn is_image(path: &str, image: &str, remarks: &mut Remarks) -> bool {
-    match image.parse::<Reference>() {
-        Ok(_) => true,
-        Err(why) => {
-            remarks.at(path, why.to_string());
-            false
-        }
-    }
+fn is_image(path: &str, image: &str, remarks: &mut Problems) -> bool {
+    let parsed = image.parse::<Reference>();
+    parsed.map_err(|why| remarks.at(path, why.to_string())).is_ok()
 }
 
 fn known() -> String {

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use llsd_image::settings::Problems;
 use llsd_plan::facts::ANY_NAMESPACE;
 use llsd_yaml::document;
 use serde_json::Value;
 
 use super::domain::is_label;
 use super::key::ConfigKey;
-use super::remarks::Remarks;
 
-pub(super) fn namespaces(text: &str, remarks: &mut Remarks) -> BTreeSet<String> {
+pub(super) fn namespaces(text: &str, remarks: &mut Problems) -> BTreeSet<String> {
     let key = ConfigKey::CaBundleNamespaces.name();
     // A bare `*` would be an alias of YAML, and is what people write.
     if text.trim() == ANY_NAMESPACE {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use llsd_image::mirrors::Registries;
-use llsd_image::settings::ConfigProblem;
+use llsd_image::settings::{ConfigProblem, Problems};
 use llsd_plan::facts::OperatorFacts;
 use llsd_plan::releases::Distribution;
 
 use super::key::ConfigKey;
-use super::remarks::{Remarks, below};
+use super::remarks::{below, mapping};
 use super::{domain, flags, images, namespaces};
 
 /// No ConfigMap holds more, but whoever makes up a review can send it.
@@ -48,7 +48,7 @@ impl OperatorConfig {
         environment: impl Iterator<Item = (String, String)>,
     ) -> (Self, Vec<ConfigProblem>) {
         let unknown = data.keys().filter(|key| ConfigKey::from_name(key).is_none());
-        let mut remarks = Remarks(unknown.map(|key| ConfigKey::unknown(key)).collect());
+        let mut remarks = Problems(unknown.map(|key| ConfigKey::unknown(key)).collect());
         let mut config =
             Self { related_images: images::related(environment, &mut remarks), ..Self::default() };
         for key in ConfigKey::ALL {
@@ -60,22 +60,20 @@ impl OperatorConfig {
 
     /// Takes in the text of one key; what is wrong with it.
     pub(super) fn set(&mut self, key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
-        let mut remarks = Remarks::default();
+        let mut remarks = Problems::default();
         let name = key.name();
         if text.len() > LONGEST_TEXT {
-            remarks.at(
-                name,
-                format!("is longer than the {LONGEST_TEXT} bytes that a ConfigMap holds"),
-            );
+            let message = format!("is longer than the {LONGEST_TEXT} bytes that a ConfigMap holds");
+            remarks.at(name, message);
             return remarks.0;
         }
         match key {
             ConfigKey::FeatureFlags => {
-                let flags = remarks.mapping(name, text);
+                let flags = mapping(name, text, &mut remarks);
                 self.network_policy = flags::network_policy(&flags, &mut remarks);
             }
             ConfigKey::ImageOverrides => {
-                let entries = remarks.mapping(name, text);
+                let entries = mapping(name, text, &mut remarks);
                 self.image_overrides = images::overrides(entries, &mut remarks);
             }
             ConfigKey::Registries => self.registries = registries(text, &mut remarks),
@@ -129,7 +127,7 @@ impl OperatorConfig {
 }
 
 /// Whether a key that is `Auto` or `Off` leaves something on; `Auto` is what all have by default.
-fn switch(key: ConfigKey, text: &str, remarks: &mut Remarks) -> bool {
+fn switch(key: ConfigKey, text: &str, remarks: &mut Problems) -> bool {
     let text = text.trim();
     if !matches!(text, "" | "Auto" | "Off") {
         remarks.at(key.name(), "must be Auto or Off");
@@ -137,7 +135,7 @@ fn switch(key: ConfigKey, text: &str, remarks: &mut Remarks) -> bool {
     text != "Off"
 }
 
-fn registries(text: &str, remarks: &mut Remarks) -> Registries {
+fn registries(text: &str, remarks: &mut Problems) -> Registries {
     Registries::parse(text).unwrap_or_else(|problems| {
         for problem in problems {
             remarks.at(&below(ConfigKey::Registries.name(), &problem.path), problem.message);

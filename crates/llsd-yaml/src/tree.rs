@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::dialect::Scalar;
 use crate::path::{FieldPath, Segment};
@@ -89,8 +89,7 @@ impl Tree {
             TreeContent::Scalar(scalar) => scalar.to_json().unwrap_or(Value::Null),
             TreeContent::List(items) => items.iter().map(Self::to_json).collect(),
             TreeContent::Map { entries, .. } => {
-                let fields = entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json()));
-                Value::Object(fields.collect::<Map<_, _>>())
+                entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect()
             }
         }
     }

@@ -24,27 +24,20 @@ pub(super) fn unpacked<'a, R: Read + 'a>(
     mut layer: R,
     bounds: &Bounds,
 ) -> Result<Bounded<Box<dyn Read + 'a>>, Error> {
-    let mut magic = [0; 4];
-    let mut filled = 0;
-    while filled < magic.len() {
-        match layer.read(&mut magic[filled..]).map_err(|error| broken(&error, bounds))? {
-            0 => break,
-            more => filled += more,
-        }
-    }
-    let whole = Cursor::new(magic[..filled].to_vec()).chain(layer);
-    let inner: Box<dyn Read + 'a> = if magic[..filled].starts_with(&GZIP) {
+    let mut magic = Vec::new();
+    layer.by_ref().take(4).read_to_end(&mut magic).map_err(|error| broken(&error, bounds))?;
+    let is_gzip = magic.starts_with(&GZIP);
+    // A frame that decoders skip may come before those of the archive.
+    let is_zstd = magic == ZSTD || matches!(magic[..], [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
+    let whole = Cursor::new(magic).chain(layer);
+    let inner: Box<dyn Read + 'a> = if is_gzip {
         Box::new(MultiGzDecoder::new(whole))
-    } else if magic == ZSTD || is_skippable(magic) {
+    } else if is_zstd {
         Box::new(ZstdFrames::new(whole))
     } else {
         Box::new(whole)
     };
     Ok(Bounded { inner, left: bounds.unpacked, deadline: bounds.deadline })
-}
-
-fn is_skippable(magic: [u8; 4]) -> bool {
-    (0x184d_2a50..=0x184d_2a5f).contains(&u32::from_le_bytes(magic))
 }
 
 /// Stops at the bounds, however small the compressed form was.
@@ -60,10 +53,8 @@ impl<R: Read> Read for Bounded<R> {
             return Err(io::Error::other(Stop::TooLong));
         }
         let count = self.inner.read(buffer)?;
-        self.left = match self.left.checked_sub(count as u64) {
-            Some(left) => left,
-            None => return Err(io::Error::other(Stop::TooLarge)),
-        };
+        let too_large = || io::Error::other(Stop::TooLarge);
+        self.left = self.left.checked_sub(count as u64).ok_or_else(too_large)?;
         Ok(count)
     }
 }

@@ -107,11 +107,8 @@ pub(super) fn all(
 }
 
 /// GNU names end with a zero byte.
-fn without_end(mut name: Vec<u8>) -> Vec<u8> {
-    if let Some(end) = name.iter().position(|byte| *byte == 0) {
-        name.truncate(end);
-    }
-    name
+fn without_end(name: Vec<u8>) -> Vec<u8> {
+    name.into_iter().take_while(|byte| *byte != 0).collect()
 }
 
 impl Extended {

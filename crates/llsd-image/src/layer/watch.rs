@@ -50,7 +50,6 @@ pub enum Pass<T> {
 #[derive(Debug)]
 pub enum Outcome {
     Found(Vec<u8>),
-    Again(Watch),
     /// Not here. The path is the wanted one after all links of this layer.
     Absent {
         path: String,
@@ -147,20 +146,20 @@ impl Watch {
     pub fn required(self, limit: u64) -> Result<Pass<Vec<u8>>, Error> {
         let wanted = self.wanted.clone();
         match self.outcome(limit)? {
-            Outcome::Found(content) => Ok(Pass::Done(content)),
-            Outcome::Again(watch) => Ok(Pass::Again(watch)),
-            Outcome::Absent { below: Below::Deleted, .. } => {
+            Pass::Again(watch) => Ok(Pass::Again(watch)),
+            Pass::Done(Outcome::Found(content)) => Ok(Pass::Done(content)),
+            Pass::Done(Outcome::Absent { below: Below::Deleted, .. }) => {
                 Err(Error::DeletedInLayer { path: wanted })
             }
-            Outcome::Absent { path, .. } if path == wanted => {
+            Pass::Done(Outcome::Absent { path, .. }) if path == wanted => {
                 Err(Error::NotInLayer { path: wanted })
             }
-            Outcome::Absent { .. } => Err(Error::BadLink { path: wanted }),
+            Pass::Done(Outcome::Absent { .. }) => Err(Error::BadLink { path: wanted }),
         }
     }
 
     /// Follows what was seen, from the wanted path to its file.
-    pub fn outcome(mut self, limit: u64) -> Result<Outcome, Error> {
+    pub fn outcome(mut self, limit: u64) -> Result<Pass<Outcome>, Error> {
         let wanted = self.wanted.clone();
         let bad_link = || Error::BadLink { path: wanted.clone() };
         let mut path = wanted.clone();
@@ -175,7 +174,7 @@ impl Watch {
                 None => {}
             }
             return match self.seen.remove(&path) {
-                Some(Seen::File(content)) => Ok(Outcome::Found(content)),
+                Some(Seen::File(content)) => Ok(Pass::Done(Outcome::Found(content))),
                 Some(Seen::TooLarge) => Err(Error::TooLarge { what: wanted, limit }),
                 Some(_) => Err(Error::NotAFile { path: wanted }),
                 None if !self.from_start.contains(&path) => {
@@ -184,9 +183,9 @@ impl Watch {
                     if watched.len() > PATHS {
                         return Err(bad_link());
                     }
-                    Ok(Outcome::Again(Self::with(wanted, watched)))
+                    Ok(Pass::Again(Self::with(wanted, watched)))
                 }
-                None => Ok(Outcome::Absent { below: self.below(&path), path }),
+                None => Ok(Pass::Done(Outcome::Absent { below: self.below(&path), path })),
             };
         }
         Err(bad_link())

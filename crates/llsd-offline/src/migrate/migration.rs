@@ -16,8 +16,7 @@ use llsd_yaml::Position;
 use serde_json::Value;
 
 use crate::finding::Finding;
-use crate::report::Summary;
-use crate::resource::Resource;
+use crate::resource::{Resource, Summary};
 
 #[derive(Debug)]
 pub(super) struct Migration {
@@ -29,7 +28,7 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    pub(super) fn migrate(resource: Resource, facts: &Facts, to: Option<OgxTarget>) -> Self {
+    pub(super) fn migrate(resource: &Resource, facts: &Facts, to: Option<OgxTarget>) -> Self {
         let source = resource.to_json();
         let mut findings = Findings::default();
         let mut migrated = Migrated { object: source, decisions: Vec::new(), moves: Vec::new() };
@@ -45,30 +44,25 @@ impl Migration {
                 let found = check(&migrated.object, facts, to);
                 findings.extend(in_fields_of_the_source(found, &migrated, version));
             }
-            regrouped(&resource, &mut migrated);
+            regrouped(resource, &mut migrated);
         }
         findings.sort();
         Self::new(resource, migrated, findings)
     }
 
-    fn new(resource: Resource, migrated: Migrated, findings: Findings) -> Self {
+    fn new(resource: &Resource, migrated: Migrated, findings: Findings) -> Self {
         let located = |found: Vec<Problem>| {
             found.into_iter().map(|problem| Finding::locate(problem, &resource.tree))
         };
-        let (mut problems, mut warnings) = (resource.problems.clone(), Vec::new());
-        problems.extend(located(findings.problems));
-        warnings.extend(located(findings.warnings));
+        let mut summary = resource.summary.clone();
+        summary.problems.extend(located(findings.problems));
+        summary.warnings = located(findings.warnings).collect();
         let decisions = migrated.decisions.into_iter();
         let decisions: Vec<_> =
             decisions.map(|decision| (resource.tree.position(&decision.path), decision)).collect();
         let changed = migrated.object != resource.tree.to_json();
-        let Resource { file, document, namespace, name, api_version, .. } = resource;
-        Self {
-            object: changed.then_some(migrated.object),
-            moves: migrated.moves,
-            summary: Summary { file, document, namespace, name, api_version, problems, warnings },
-            decisions,
-        }
+        let object = changed.then_some(migrated.object);
+        Self { object, moves: migrated.moves, summary, decisions }
     }
 }
 
@@ -104,7 +98,7 @@ fn in_fields_of_the_source(findings: Findings, migrated: &Migrated, version: Ver
 
 /// A resource of a group that no API server has comes into the one that it has.
 fn regrouped(resource: &Resource, migrated: &mut Migrated) {
-    let group = resource.api_version.split_once('/').map_or("", |(group, _)| group);
+    let group = resource.summary.api_version.split_once('/').map_or("", |(group, _)| group);
     if group != GROUP {
         let path = FieldPath::root().key("apiVersion");
         let message = format!("the group {group} → {GROUP}, which API servers have");

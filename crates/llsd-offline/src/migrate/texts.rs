@@ -37,7 +37,7 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
         report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
         let migrations: Vec<Migration> = found
             .resources
-            .into_iter()
+            .iter()
             .map(|resource| Migration::migrate(resource, &facts, to))
             .collect();
         report.resources.extend(migrations.iter().map(|migration| migration.summary.clone()));

@@ -21,33 +21,13 @@
 use serde::Serialize;
 
 use super::summary::Report;
-use crate::finding::Finding;
+use crate::resource::{Remark, Summary};
 
 #[derive(Serialize)]
 struct Output<'report> {
-    resources: Vec<ResourceOutput<'report>>,
-    documents: Vec<DocumentOutput<'report>>,
+    resources: &'report [Summary],
+    documents: &'report [Remark],
     summary: Totals,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceOutput<'report> {
-    file: &'report str,
-    document: usize,
-    namespace: Option<&'report str>,
-    name: Option<&'report str>,
-    api_version: &'report str,
-    problems: &'report [Finding],
-    warnings: &'report [Finding],
-}
-
-#[derive(Serialize)]
-struct DocumentOutput<'report> {
-    file: &'report str,
-    document: Option<usize>,
-    problems: &'report [Finding],
-    warnings: &'report [Finding],
 }
 
 #[derive(Serialize)]
@@ -60,29 +40,8 @@ struct Totals {
 impl Report {
     pub fn to_json(&self) -> String {
         let output = Output {
-            resources: self
-                .resources
-                .iter()
-                .map(|resource| ResourceOutput {
-                    file: &resource.file,
-                    document: resource.document,
-                    namespace: resource.namespace.as_deref(),
-                    name: resource.name.as_deref(),
-                    api_version: &resource.api_version,
-                    problems: &resource.problems,
-                    warnings: &resource.warnings,
-                })
-                .collect(),
-            documents: self
-                .remarks
-                .iter()
-                .map(|remark| DocumentOutput {
-                    file: &remark.file,
-                    document: remark.document,
-                    problems: &remark.problems,
-                    warnings: &remark.warnings,
-                })
-                .collect(),
+            resources: &self.resources,
+            documents: &self.remarks,
             summary: Totals {
                 resources: self.resources.len(),
                 problems: self.problem_count(),

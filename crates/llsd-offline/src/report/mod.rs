@@ -5,5 +5,5 @@ mod json;
 mod summary;
 mod text;
 
-pub use summary::{Report, Summary};
+pub use summary::Report;
 pub use text::StreamTexts;

@@ -1,7 +1,7 @@
 //! All that was found, file by file and resource by resource.
 
 use crate::finding::Finding;
-use crate::resource::Remark;
+use crate::resource::{Remark, Summary};
 
 /// Everything found.
 #[derive(Clone, Debug, Default)]
@@ -12,45 +12,38 @@ pub struct Report {
     pub remarks: Vec<Remark>,
 }
 
-/// A resource and all that was found in it.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    pub file: String,
-    pub document: usize,
-    pub namespace: Option<String>,
-    pub name: Option<String>,
-    pub api_version: String,
-    pub problems: Vec<Finding>,
-    pub warnings: Vec<Finding>,
-}
-
-impl Summary {
-    /// `NAMESPACE/NAME`, or as much of it as the file says.
-    pub fn title(&self) -> String {
-        let name = self.name.as_deref().unwrap_or("(unnamed)");
-        match &self.namespace {
-            Some(namespace) => format!("{namespace}/{name}"),
-            None => name.to_owned(),
-        }
-    }
+/// One thing that was found, and where.
+pub(super) struct Line<'report> {
+    pub(super) file: &'report str,
+    pub(super) warning: bool,
+    /// None where a text is no resource of ours.
+    pub(super) resource: Option<&'report Summary>,
+    pub(super) finding: &'report Finding,
 }
 
 impl Report {
+    pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let of_resources =
+            self.resources.iter().map(|it| (&it.file, Some(it), &it.problems, &it.warnings));
+        let of_remarks = self.remarks.iter().map(|it| (&it.file, None, &it.problems, &it.warnings));
+        of_resources.chain(of_remarks).flat_map(|(file, resource, problems, warnings)| {
+            let problems = problems.iter().map(|finding| (finding, false));
+            let warnings = warnings.iter().map(|finding| (finding, true));
+            let all = problems.chain(warnings);
+            all.map(move |(finding, warning)| Line { file, warning, resource, finding })
+        })
+    }
+
     /// Every problem and warning.
     pub fn all(&self) -> impl Iterator<Item = &Finding> {
-        let of_resources =
-            self.resources.iter().flat_map(|found| [&found.problems, &found.warnings]);
-        let of_remarks = self.remarks.iter().flat_map(|found| [&found.problems, &found.warnings]);
-        of_resources.chain(of_remarks).flatten()
+        self.lines().map(|line| line.finding)
     }
 
     pub fn problem_count(&self) -> usize {
-        self.resources.iter().map(|resource| resource.problems.len()).sum::<usize>()
-            + self.remarks.iter().map(|remark| remark.problems.len()).sum::<usize>()
+        self.lines().filter(|line| !line.warning).count()
     }
 
     pub fn warning_count(&self) -> usize {
-        self.resources.iter().map(|resource| resource.warnings.len()).sum::<usize>()
-            + self.remarks.iter().map(|remark| remark.warnings.len()).sum::<usize>()
+        self.lines().filter(|line| line.warning).count()
     }
 }

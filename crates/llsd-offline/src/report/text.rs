@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use llsd_yaml::Position;
 
-use super::summary::Report;
+use super::summary::{Line, Report};
 use crate::finding::Finding;
 
 /// What goes to each stream.
@@ -23,13 +23,6 @@ use crate::finding::Finding;
 pub struct StreamTexts {
     pub stdout: String,
     pub stderr: String,
-}
-
-struct Line<'report> {
-    file: &'report str,
-    warning: bool,
-    title: Option<String>,
-    finding: &'report Finding,
 }
 
 impl Report {
@@ -51,54 +44,29 @@ impl Report {
 
     /// The findings alone, without a word on what is valid.
     pub fn findings(&self) -> String {
-        let mut lines = self.lines();
+        let several = self.resources.len() > 1;
+        let mut lines: Vec<Line<'_>> = self.lines().collect();
         // Files keep the order in which they were named; within one, findings come as one reads.
         let rank = |line: &Line| self.files.iter().position(|file| file == line.file);
         lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
         let mut text = String::new();
         for line in &lines {
-            line.print(&mut text);
+            line.print(several, &mut text);
         }
         text
-    }
-
-    fn lines(&self) -> Vec<Line<'_>> {
-        let several = self.resources.len() > 1;
-        let mut lines = Vec::new();
-        for resource in &self.resources {
-            let title = several.then(|| resource.title());
-            for (findings, warning) in [(&resource.problems, false), (&resource.warnings, true)] {
-                lines.extend(findings.iter().map(|finding| Line {
-                    file: &resource.file,
-                    warning,
-                    title: title.clone(),
-                    finding,
-                }));
-            }
-        }
-        for remark in &self.remarks {
-            for (findings, warning) in [(&remark.problems, false), (&remark.warnings, true)] {
-                lines.extend(findings.iter().map(|finding| Line {
-                    file: &remark.file,
-                    warning,
-                    title: None,
-                    finding,
-                }));
-            }
-        }
-        lines
     }
 }
 
 impl Line<'_> {
-    fn print(&self, out: &mut String) {
+    /// With several resources, each finding names its own.
+    fn print(&self, several: bool, out: &mut String) {
         let Finding { problem, at: Position { line, column } } = self.finding;
         let _ = write!(out, "{}:{line}:{column}: ", self.file);
         if self.warning {
             out.push_str("warning: ");
         }
-        if let Some(title) = &self.title {
-            let _ = write!(out, "{title}: ");
+        if let Some(resource) = self.resource.filter(|_| several) {
+            let _ = write!(out, "{}: ", resource.title());
         }
         if !problem.path.segments().is_empty() {
             let _ = write!(out, "{}: ", problem.path);

@@ -77,13 +77,7 @@ impl FromStr for Requirement {
 enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
-    Compare { left: Term, operator: String, right: Term },
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Term {
-    Text(String),
-    Variable(String),
+    Compare { left: Token, operator: String, right: Token },
 }
 
 /// Conditions within conditions; nobody writes more than two or three.
@@ -137,11 +131,12 @@ impl Condition {
             Self::All(parts) => parts.iter().all(|part| part.holds(known)),
             Self::Any(parts) => parts.iter().any(|part| part.holds(known)),
             Self::Compare { left, operator, right } => {
-                let value = |term: &Term| match term {
-                    Term::Text(text) => text.clone(),
-                    Term::Variable(name) => known(name).unwrap_or_default(),
+                let value = |term: &Token| match term {
+                    Token::Text(text) => text.clone(),
+                    Token::Word(name) => known(name).unwrap_or_default(),
                 };
-                let is_version = |term: &Term| matches!(term, Term::Variable(name) if name.ends_with("_version"));
+                let is_version =
+                    |term: &Token| matches!(term, Token::Word(name) if name.ends_with("_version"));
                 let (one, other) = (value(left), value(right));
                 let versions = (is_version(left) || is_version(right))
                     .then(|| compared_as_versions(&one, operator, &other))
@@ -212,14 +207,13 @@ fn take(tokens: &mut Vec<Token>, word: &str) -> bool {
     is_next
 }
 
-fn term(tokens: &mut Vec<Token>) -> Result<Term, NoRequirement> {
-    match tokens.pop() {
-        Some(Token::Text(text)) => Ok(Term::Text(text)),
-        Some(Token::Word(word)) if word.starts_with(|c: char| c.is_ascii_lowercase()) => {
-            Ok(Term::Variable(word))
-        }
-        _ => Err(NoRequirement),
-    }
+/// A text, or a word that names a variable.
+fn term(tokens: &mut Vec<Token>) -> Result<Token, NoRequirement> {
+    let is_term = |token: &Token| match token {
+        Token::Text(_) => true,
+        Token::Word(word) => word.starts_with(|c: char| c.is_ascii_lowercase()),
+    };
+    tokens.pop().filter(is_term).ok_or(NoRequirement)
 }
 
 #[cfg(test)]

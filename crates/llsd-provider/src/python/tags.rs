@@ -60,18 +60,15 @@ impl Tag {
         let system = system.trim_end_matches('_');
         let needed = match system {
             "linux" => return true,
-            "manylinux1" => Libc::Gnu(2, 5),
-            "manylinux2010" => Libc::Gnu(2, 12),
-            "manylinux2014" => Libc::Gnu(2, 17),
-            other => match Libc::of_tag(other) {
-                Some(needed) => needed,
-                None => return false,
-            },
+            "manylinux1" => Some(Libc::Gnu(2, 5)),
+            "manylinux2010" => Some(Libc::Gnu(2, 12)),
+            "manylinux2014" => Some(Libc::Gnu(2, 17)),
+            other => Libc::of_tag(other),
         };
         match (needed, libc) {
-            (_, None) => true,
-            (Libc::Gnu(major, minor), Some(Libc::Gnu(has, has_minor)))
-            | (Libc::Musl(major, minor), Some(Libc::Musl(has, has_minor))) => {
+            (Some(_), None) => true,
+            (Some(Libc::Gnu(major, minor)), Some(Libc::Gnu(has, has_minor)))
+            | (Some(Libc::Musl(major, minor)), Some(Libc::Musl(has, has_minor))) => {
                 (major, minor) <= (has, has_minor)
             }
             _ => false,
@@ -87,14 +84,11 @@ impl fmt::Display for Tag {
 
 /// What a machine's processor is, as Python names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Architecture {
-    #[serde(rename = "x86_64")]
     X86_64,
-    #[serde(rename = "aarch64")]
     Aarch64,
-    #[serde(rename = "ppc64le")]
     Ppc64le,
-    #[serde(rename = "s390x")]
     S390x,
 }
 
@@ -116,8 +110,7 @@ impl Architecture {
         match self {
             Self::X86_64 => "amd64",
             Self::Aarch64 => "arm64",
-            Self::Ppc64le => "ppc64le",
-            Self::S390x => "s390x",
+            other => other.name(),
         }
     }
 

@@ -75,7 +75,7 @@ impl<R: Read + Seek> Archive<R> {
         }
         let unpacked = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
         if unpacked > MAX_UNPACKED {
-            wrong.push(too_large());
+            wrong.push(format!("it unpacks to more than {} GiB", MAX_UNPACKED >> 30));
         }
         if wrong.is_empty() { Ok(Self { zip, entries }) } else { Err(wrong) }
     }
@@ -106,22 +106,19 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-fn too_large() -> String {
-    format!("it unpacks to more than {} GiB", MAX_UNPACKED >> 30)
-}
-
 /// What a name would do beside naming a file below a folder.
 fn escapes(path: &str) -> Option<String> {
-    let climbs = path.split('/').any(|part| part == "..");
-    let is_absolute = path.starts_with('/') || path.contains(':');
-    let is_odd = path.contains(['\\', '\0', '\n', '\r'])
-        || path.split('/').any(|part| part.is_empty() || part == ".");
-    match (climbs, is_absolute, is_odd) {
-        (true, _, _) => Some(format!("{} climbs out of the wheel", shown(path))),
-        (_, true, _) => Some(format!("{} is an absolute path", shown(path))),
-        (_, _, true) => Some(format!("{} is no path of a file in a wheel", shown(path))),
-        _ => None,
-    }
+    let is_odd = |part: &str| part.is_empty() || part == ".";
+    let what = if path.split('/').any(|part| part == "..") {
+        "climbs out of the wheel"
+    } else if path.starts_with('/') || path.contains(':') {
+        "is an absolute path"
+    } else if path.contains(['\\', '\0', '\n', '\r']) || path.split('/').any(is_odd) {
+        "is no path of a file in a wheel"
+    } else {
+        return None;
+    };
+    Some(format!("{} {what}", shown(path)))
 }
 
 /// A name for people: whoever made it may have put anything there.
@@ -138,10 +135,8 @@ struct Exactly<R> {
 impl<R: Read> Read for Exactly<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        match self.left.checked_sub(count as u64) {
-            Some(left) => self.left = left,
-            None => return Err(io::Error::other("it is longer than the archive says")),
-        }
+        let longer = || io::Error::other("it is longer than the archive says");
+        self.left = self.left.checked_sub(count as u64).ok_or_else(longer)?;
         if count == 0 && self.left > 0 && !buffer.is_empty() {
             return Err(io::Error::other("it is shorter than the archive says"));
         }

@@ -253,10 +253,7 @@ impl<R: Read + Seek> Wheel<R> {
             let mut to = write(&placed)?;
             if placed.is_script {
                 let mut content = Vec::new();
-                self.read_entry(&entry, |piece| {
-                    content.extend_from_slice(piece);
-                    Ok(())
-                })?;
+                self.archive.file(&entry)?.read_to_end(&mut content)?;
                 to.write_all(&scripts::with_python(&content).unwrap_or(content))?;
             } else {
                 self.read_entry(&entry, |piece| to.write_all(piece))?;

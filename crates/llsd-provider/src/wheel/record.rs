@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use sha2::digest::DynDigest;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 /// A hash as `RECORD` names it.
@@ -77,39 +78,18 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// A hash under way.
-pub(super) enum Hashing {
-    Sha256(Sha256),
-    Sha384(Sha384),
-    Sha512(Sha512),
-}
-
 impl Expected {
-    pub(super) fn hashing(&self) -> Hashing {
+    /// A hash of the same kind, to be compared once all bytes came.
+    pub(super) fn hashing(&self) -> Box<dyn DynDigest> {
         match self.algorithm {
-            Algorithm::Sha256 => Hashing::Sha256(Sha256::new()),
-            Algorithm::Sha384 => Hashing::Sha384(Sha384::new()),
-            Algorithm::Sha512 => Hashing::Sha512(Sha512::new()),
+            Algorithm::Sha256 => Box::new(Sha256::new()),
+            Algorithm::Sha384 => Box::new(Sha384::new()),
+            Algorithm::Sha512 => Box::new(Sha512::new()),
         }
     }
 
-    pub(super) fn is(&self, hashing: Hashing) -> bool {
-        let found = match hashing {
-            Hashing::Sha256(hash) => hash.finalize().to_vec(),
-            Hashing::Sha384(hash) => hash.finalize().to_vec(),
-            Hashing::Sha512(hash) => hash.finalize().to_vec(),
-        };
-        found == self.hash
-    }
-}
-
-impl Hashing {
-    pub(super) fn update(&mut self, bytes: &[u8]) {
-        match self {
-            Self::Sha256(hash) => hash.update(bytes),
-            Self::Sha384(hash) => hash.update(bytes),
-            Self::Sha512(hash) => hash.update(bytes),
-        }
+    pub(super) fn is(&self, hashing: Box<dyn DynDigest>) -> bool {
+        *hashing.finalize() == *self.hash
     }
 }
 

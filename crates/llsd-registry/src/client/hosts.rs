@@ -8,6 +8,7 @@ use std::{
 };
 
 use moka::future::Cache;
+use reqwest::Method;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
@@ -63,7 +64,7 @@ impl Hosts {
         }
         let ping = Box::pin(async {
             let url = transport.url(host, "/v2/")?;
-            let response = self.watched(host, transport.send(Ask::get(url))).await?;
+            let response = self.watched(host, transport.send(Ask::new(Method::GET, url))).await?;
             // Some registries name a scope here too, but a ping is about no repository.
             Ok(challenge::strongest(response.headers()).map(Challenge::without_scope))
         });

@@ -4,13 +4,10 @@ use bytes::Bytes;
 use llsd_image::Verifier;
 use reqwest::{Method, Response};
 
-use super::{
-    repository::Repository,
-    request::{Want, claimed_digest},
-};
+use super::{repository::Repository, request::claimed_digest};
 use crate::{
     Digest, Error,
-    transport::{BlobStream, body},
+    transport::{Ask, BlobStream, body, expect_digest},
 };
 
 const MANIFEST_TYPES: &str = "application/vnd.oci.image.index.v1+json, \
@@ -24,16 +21,12 @@ impl Repository<'_> {
         let name = self.reference.manifest_name();
         let response = self.manifest_request(Method::HEAD, &name).await?;
         let claimed = claimed_digest(response.headers());
-        match (self.reference.digest(), claimed) {
-            (Some(asked), Some(claimed)) if *asked != claimed => Err(Error::WrongDigest {
-                what: self.reference.to_string(),
-                expected: asked.clone(),
-                actual: claimed,
-            }),
-            // Found under its digest, so that is its digest.
-            (Some(asked), _) => Ok(Some(asked.clone())),
-            (None, claimed) => Ok(claimed),
+        let Some(asked) = self.reference.digest() else { return Ok(claimed) };
+        if let Some(claimed) = claimed {
+            expect_digest(asked, claimed, self.reference.to_string())?;
         }
+        // Found under its digest, so that is its digest.
+        Ok(Some(asked.clone()))
     }
 
     /// The manifest or index that the reference names.
@@ -84,22 +77,17 @@ impl Repository<'_> {
 
     async fn manifest_request(&self, method: Method, name: &str) -> Result<Response, Error> {
         let url = self.url(&format!("manifests/{name}"))?;
-        self.found(Want { accept: Some(MANIFEST_TYPES), ..Want::new(method, url) }).await
+        self.found(Ask { accept: Some(MANIFEST_TYPES), ..Ask::new(method, url) }).await
     }
 
     async fn blob_request(&self, digest: &Digest, long: bool) -> Result<Response, Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        self.found(Want { long, ..Want::new(Method::GET, url) }).await
+        self.found(Ask { long, ..Ask::new(Method::GET, url) }).await
     }
 }
 
 fn verified(content: &[u8], expected: &Digest, what: String) -> Result<(), Error> {
     let mut verifier = Verifier::for_digest(expected);
     verifier.update(content);
-    let actual = verifier.finish();
-    if actual == *expected {
-        Ok(())
-    } else {
-        Err(Error::WrongDigest { what, expected: expected.clone(), actual })
-    }
+    expect_digest(expected, verifier.finish(), what)
 }

@@ -3,19 +3,19 @@
 
 use bytes::Bytes;
 use llsd_image::assembly::Assembled;
-use reqwest::{
-    Method, Response, StatusCode, Url,
-    header::{HeaderMap, LOCATION},
-};
+use reqwest::{Method, Response, StatusCode, Url, header::LOCATION};
 
 use super::{
     repository::Repository,
-    request::{Access, Want, claimed_digest},
+    request::{Access, claimed_digest},
 };
 use crate::{
     Digest, Error,
-    transport::{Payload, host_of},
+    transport::{Ask, Payload, expect_digest, host_of},
 };
+
+/// The media type of blobs on their way.
+const BYTES: &str = "application/octet-stream";
 
 /// How a blob came to be where it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,9 @@ impl Repository<'_> {
     /// Whether the repository holds a blob, as far as the registry says.
     pub async fn has_blob(&self, digest: &Digest) -> Result<bool, Error> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let want = Want { access: Access::Push, ..Want::new(Method::HEAD, url) };
+        let answer = self.answer(Ask::new(Method::HEAD, url), Access::Push).await?;
         // Whatever else is answered, the upload that follows gets the reason.
-        Ok(self.answer(want).await?.status() == StatusCode::OK)
+        Ok(answer.status() == StatusCode::OK)
     }
 
     /// Uploads a small blob, unless it is there.
@@ -96,14 +96,7 @@ impl Repository<'_> {
     ) -> Result<Digest, Error> {
         let digest = Digest::sha256(&content);
         let url = self.url(&format!("manifests/{name}"))?;
-        let payload = Payload::Content { media_type: media_type.to_owned(), bytes: content };
-        let want =
-            Want { access: Access::Push, payload: Some(payload), ..Want::new(Method::PUT, url) };
-        let response = self.answer(want).await?;
-        if !response.status().is_success() {
-            return Err(self.not_taken(response.status()));
-        }
-        self.agrees(response.headers(), &digest)?;
+        self.put(sending(Method::PUT, url, media_type, content), &digest).await?;
         Ok(digest)
     }
 
@@ -123,8 +116,7 @@ impl Repository<'_> {
     async fn mount(&self, digest: &Digest, from: &str) -> Result<Mount, Error> {
         let mut url = self.url("blobs/uploads/")?;
         url.query_pairs_mut().append_pair("mount", &digest.to_string()).append_pair("from", from);
-        let want = Want { access: Access::Mount { from }, ..Want::new(Method::POST, url) };
-        match self.answer(empty(want)).await {
+        match self.answer(empty(url), Access::Mount { from }).await {
             Ok(response) if response.status() == StatusCode::CREATED => Ok(Mount::Done),
             Ok(response) if response.status() == StatusCode::ACCEPTED => {
                 next(&response).map(Mount::Opened)
@@ -137,8 +129,7 @@ impl Repository<'_> {
 
     async fn open_upload(&self) -> Result<Url, Error> {
         let url = self.url("blobs/uploads/")?;
-        let want = Want { access: Access::Push, ..Want::new(Method::POST, url) };
-        let response = self.answer(empty(want)).await?;
+        let response = self.answer(empty(url), Access::Push).await?;
         match response.status() {
             StatusCode::ACCEPTED => next(&response),
             status => Err(self.not_taken(status)),
@@ -148,27 +139,19 @@ impl Repository<'_> {
     /// Ends an upload with its last piece, which may be all of it or nothing.
     async fn commit(&self, mut url: Url, digest: &Digest, content: Bytes) -> Result<(), Error> {
         url.query_pairs_mut().append_pair("digest", &digest.to_string());
-        let media_type = "application/octet-stream".to_owned();
-        let payload = Some(Payload::Content { media_type, bytes: content });
         // Long, because registries move a large blob to its place before they answer.
-        let want =
-            Want { access: Access::Push, payload, long: true, ..Want::new(Method::PUT, url) };
-        let response = self.answer(want).await?;
+        let ask = Ask { long: true, ..sending(Method::PUT, url, BYTES, content) };
+        self.put(ask, digest).await
+    }
+
+    /// Writes something; what the registry says of it must agree.
+    async fn put(&self, ask: Ask, digest: &Digest) -> Result<(), Error> {
+        let response = self.answer(ask, Access::Push).await?;
         if !response.status().is_success() {
             return Err(self.not_taken(response.status()));
         }
-        self.agrees(response.headers(), digest)
-    }
-
-    fn agrees(&self, headers: &HeaderMap, digest: &Digest) -> Result<(), Error> {
-        match claimed_digest(headers) {
-            Some(claimed) if claimed != *digest => Err(Error::WrongDigest {
-                what: format!("what was written to {}", self.reference.name()),
-                expected: digest.clone(),
-                actual: claimed,
-            }),
-            _ => Ok(()),
-        }
+        let Some(claimed) = claimed_digest(response.headers()) else { return Ok(()) };
+        expect_digest(digest, claimed, format!("what was written to {}", self.reference.name()))
     }
 
     fn not_taken(&self, status: StatusCode) -> Error {
@@ -184,10 +167,14 @@ impl Repository<'_> {
     }
 }
 
+fn sending(method: Method, url: Url, media_type: &str, bytes: Bytes) -> Ask {
+    let payload = Payload::Content { media_type: media_type.to_owned(), bytes };
+    Ask { payload: Some(payload), ..Ask::new(method, url) }
+}
+
 /// A request that says that it has no content, which some proxies want to hear.
-fn empty(want: Want<'_>) -> Want<'_> {
-    let media_type = "application/octet-stream".to_owned();
-    Want { payload: Some(Payload::Content { media_type, bytes: Bytes::new() }), ..want }
+fn empty(url: Url) -> Ask {
+    sending(Method::POST, url, BYTES, Bytes::new())
 }
 
 /// Where an upload goes on.

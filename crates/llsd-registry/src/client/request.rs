@@ -1,12 +1,16 @@
 //! One request to a repository, authorised as its registry asks for it.
 
-use reqwest::{Method, Response, StatusCode, Url, header::HeaderMap};
+use reqwest::{
+    Method, Response, StatusCode, Url,
+    header::{HeaderMap, HeaderValue},
+};
 
 use super::repository::{Client, Repository};
 use crate::{
-    Digest, Error, challenge,
+    Digest, Error,
+    challenge::{self, Challenge},
     token::Asker,
-    transport::{Ask, BlobStream, Payload},
+    transport::{Ask, BlobStream},
 };
 
 /// What the request does to the repository; tokens are asked for with it.
@@ -32,22 +36,6 @@ impl Access<'_> {
     }
 }
 
-/// A request before its authorisation.
-pub(super) struct Want<'a> {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) access: Access<'a>,
-    pub(super) accept: Option<&'static str>,
-    pub(super) payload: Option<Payload>,
-    pub(super) long: bool,
-}
-
-impl Want<'_> {
-    pub(super) fn new(method: Method, url: Url) -> Self {
-        Self { method, url, access: Access::Pull, accept: None, payload: None, long: false }
-    }
-}
-
 impl Repository<'_> {
     /// The address of something in this repository.
     pub(super) fn url(&self, path: &str) -> Result<Url, Error> {
@@ -56,8 +44,8 @@ impl Repository<'_> {
     }
 
     /// The answer to a request that reads, if the thing is there and may be read.
-    pub(super) async fn found(&self, want: Want<'_>) -> Result<Response, Error> {
-        let response = self.answer(want).await?;
+    pub(super) async fn found(&self, ask: Ask) -> Result<Response, Error> {
+        let response = self.answer(ask, Access::Pull).await?;
         let at = || self.reference.to_string();
         match response.status() {
             StatusCode::OK => Ok(response),
@@ -74,20 +62,14 @@ impl Repository<'_> {
     }
 
     /// Whatever the registry answers, after the authorisation that it asked for.
-    pub(super) async fn answer(&self, want: Want<'_>) -> Result<Response, Error> {
-        let Client { transport, tokens, hosts } = self.client;
+    pub(super) async fn answer(&self, mut ask: Ask, access: Access<'_>) -> Result<Response, Error> {
+        let Client { transport, hosts, .. } = self.client;
         let host = self.reference.api_host();
         let _turn = hosts.turn(host).await;
         let known = hosts.challenge(transport, host).await?;
-        let scope = want.access.scope(self.reference.repository());
-        let asker = self.asker(&scope);
-        let Want { method, url, accept, payload, long, .. } = want;
-        // An upload may go on at an address of another host, which proves nothing by a token.
-        let is_own = url.origin() == self.url("")?.origin();
-        let mut ask = Ask { method, accept, payload, long, ..Ask::get(url) };
+        let is_own = self.is_own(&ask.url)?;
         if is_own {
-            let header = tokens.authorization(transport, asker, known.as_ref(), false).await;
-            ask.authorization = header.map_err(|error| self.refused(error))?;
+            ask.authorization = self.authorization(access, known.as_ref(), false).await?;
         }
         let response = hosts.watched(host, transport.send(ask.clone())).await?;
         if response.status() != StatusCode::UNAUTHORIZED || !is_own {
@@ -95,8 +77,7 @@ impl Repository<'_> {
         }
         // The repository may ask for more than the ping did, or the token was revoked.
         let newer = challenge::strongest(response.headers()).or(known);
-        let again = tokens.authorization(transport, asker, newer.as_ref(), true).await;
-        let again = again.map_err(|error| self.refused(error))?;
+        let again = self.authorization(access, newer.as_ref(), true).await?;
         if again.is_none() || again == ask.authorization {
             return Ok(response);
         }
@@ -106,36 +87,40 @@ impl Repository<'_> {
 
     /// Sends a blob on to an address that an upload of this repository was given.
     pub(super) async fn send_on(&self, url: Url, blob: BlobStream) -> Result<Response, Error> {
-        let Client { transport, tokens, hosts } = self.client;
-        let host = self.reference.api_host();
-        let known = hosts.challenge(transport, host).await?;
-        let scope = Access::Push.scope(self.reference.repository());
-        let is_own = url.origin() == self.url("")?.origin();
-        let mut ask = Ask { method: Method::PATCH, long: true, ..Ask::get(url) };
-        if is_own {
+        let Client { transport, hosts, .. } = self.client;
+        let known = hosts.challenge(transport, self.reference.api_host()).await?;
+        let mut ask = Ask { long: true, ..Ask::new(Method::PATCH, url) };
+        if self.is_own(&ask.url)? {
             // The upload was opened a moment ago with the same token.
-            let asker = self.asker(&scope);
-            let header = tokens.authorization(transport, asker, known.as_ref(), false).await;
-            ask.authorization = header.map_err(|error| self.refused(error))?;
+            ask.authorization = self.authorization(Access::Push, known.as_ref(), false).await?;
         }
         transport.upload(&ask, blob).await
     }
 
-    fn asker<'a>(&'a self, scope: &'a str) -> Asker<'a> {
-        Asker {
+    /// An upload may go on at an address of another host, which proves nothing by a token.
+    fn is_own(&self, url: &Url) -> Result<bool, Error> {
+        Ok(url.origin() == self.url("")?.origin())
+    }
+
+    /// The header to send. A token service's refusal is told in the name of the image.
+    async fn authorization(
+        &self,
+        access: Access<'_>,
+        challenge: Option<&Challenge>,
+        renew: bool,
+    ) -> Result<Option<HeaderValue>, Error> {
+        let Client { transport, tokens, .. } = self.client;
+        let asker = Asker {
             host: self.reference.api_host(),
             repository: self.reference.repository(),
             credential: self.credential,
-            scope,
-        }
-    }
-
-    /// A token service's refusal, in the name of the image.
-    fn refused(&self, error: Error) -> Error {
-        match error {
+            scope: &access.scope(self.reference.repository()),
+        };
+        let header = tokens.authorization(transport, asker, challenge, renew).await;
+        header.map_err(|error| match error {
             Error::Unauthorised { .. } => Error::Unauthorised { at: self.reference.to_string() },
             error => error,
-        }
+        })
     }
 }
 

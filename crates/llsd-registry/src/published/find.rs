@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use llsd_image::layer::{Below, Outcome, Pass, plain_path};
+use llsd_image::layer::{Below, Outcome, plain_path};
 
 use super::{Layer, Part, Published};
 use crate::{
@@ -24,12 +24,6 @@ pub struct FoundFile {
     pub text: String,
 }
 
-/// What one layer holds of a path.
-enum OneLayer {
-    Here(Vec<u8>),
-    Absent { path: String, below: Below },
-}
-
 impl Published {
     /// The text that a container of this platform would see under `path`.
     pub async fn find_file(
@@ -39,10 +33,9 @@ impl Published {
         path: &str,
     ) -> Result<FoundFile, Error> {
         let found = Self::find(repository, part, path, repository.limits().file).await?;
-        let FoundBytes { layer, layer_size, path: at, content } = found;
-        let unclear = |_| Error::malformed(at.trim_start_matches('/'), "it is not UTF-8 text");
-        let text = String::from_utf8(content).map_err(unclear)?;
-        Ok(FoundFile { layer, layer_size, path: at, text })
+        let FoundBytes { layer, layer_size, path, content } = found;
+        let text = as_text(content, path.trim_start_matches('/'))?;
+        Ok(FoundFile { layer, layer_size, path, text })
     }
 
     /// The bytes that a container of this platform would see under `path`, no more than `limit`.
@@ -88,16 +81,29 @@ async fn in_image(
     let Some(mut wanted) = plain_path(path) else { return Ok(Err(not_there())) };
     for _ in 0..=HOPS {
         match in_layers(layers, of_image, &wanted).await? {
-            Ok(AllLayers::Found(found)) => return Ok(Ok(found)),
-            Ok(AllLayers::Link(target)) => wanted = target,
-            Ok(AllLayers::Deleted) => {
+            Ok(Some((layer, Outcome::Found(content)))) => {
+                return Ok(Ok(FoundBytes {
+                    layer: layer.digest.clone(),
+                    layer_size: layer.size,
+                    path: format!("/{wanted}"),
+                    content,
+                }));
+            }
+            // Where a link leads, any layer may have the file.
+            Ok(Some((_, Outcome::Absent { path, .. }))) if path != wanted => wanted = path,
+            Ok(Some((_, Outcome::Absent { below: Below::Deleted, .. }))) => {
                 return Ok(Err(Error::DeletedInLayer { path: path.to_owned() }));
             }
-            Ok(AllLayers::Nowhere) => return Ok(Err(not_there())),
+            Ok(_) => return Ok(Err(not_there())),
             Err(error) => return Ok(Err(error)),
         }
     }
     Ok(Err(Error::BadLink { path: path.to_owned() }))
+}
+
+/// A file's content, which should be a text.
+pub(crate) fn as_text(content: Vec<u8>, path: &str) -> Result<String, Error> {
+    String::from_utf8(content).map_err(|_| Error::malformed(path, "it is not UTF-8 text"))
 }
 
 /// A file before it is known to be a text.
@@ -108,49 +114,20 @@ struct FoundBytes {
     content: Vec<u8>,
 }
 
-enum AllLayers {
-    Found(FoundBytes),
-    Link(String),
-    Deleted,
-    Nowhere,
-}
-
 /// From the uppermost layer down, until one decides.
-async fn in_layers(
+async fn in_layers<'l>(
     layers: Layers<'_>,
-    of_image: &[Layer],
+    of_image: &'l [Layer],
     wanted: &str,
-) -> Result<Result<AllLayers, Error>, Error> {
+) -> Result<Result<Option<(&'l Layer, Outcome)>, Error>, Error> {
     let limit = layers.file;
     for layer in of_image.iter().rev() {
-        let seen = layers.search(&layer.digest, layer.size, wanted, |watch| {
-            Ok(match watch.outcome(limit)? {
-                Outcome::Found(content) => Pass::Done(OneLayer::Here(content)),
-                Outcome::Absent { path, below } => Pass::Done(OneLayer::Absent { path, below }),
-                Outcome::Again(watch) => Pass::Again(watch),
-            })
-        });
-        let seen = match Box::pin(seen).await? {
-            Ok(seen) => seen,
+        let seen = layers.search(&layer.digest, layer.size, wanted, |watch| watch.outcome(limit));
+        match Box::pin(seen).await? {
+            Ok(Outcome::Absent { path, below: Below::Shown }) if path == wanted => {}
+            Ok(outcome) => return Ok(Ok(Some((layer, outcome)))),
             Err(error) => return Ok(Err(error)),
-        };
-        match seen {
-            OneLayer::Here(content) => {
-                return Ok(Ok(AllLayers::Found(FoundBytes {
-                    layer: layer.digest.clone(),
-                    layer_size: layer.size,
-                    path: format!("/{wanted}"),
-                    content,
-                })));
-            }
-            // Where a link leads, any layer may have the file.
-            OneLayer::Absent { path, .. } if path != wanted => {
-                return Ok(Ok(AllLayers::Link(path)));
-            }
-            OneLayer::Absent { below: Below::Shown, .. } => {}
-            OneLayer::Absent { below: Below::Hidden, .. } => return Ok(Ok(AllLayers::Nowhere)),
-            OneLayer::Absent { below: Below::Deleted, .. } => return Ok(Ok(AllLayers::Deleted)),
         }
     }
-    Ok(Ok(AllLayers::Nowhere))
+    Ok(Ok(None))
 }

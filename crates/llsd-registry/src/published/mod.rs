@@ -11,7 +11,7 @@ use oci_spec::image::{Descriptor, ImageManifest};
 
 use crate::{Digest, Error, Manifest, Reference, Repository, labels::Labels};
 pub use find::FoundFile;
-pub(crate) use find::bytes_in_image;
+pub(crate) use find::{as_text, bytes_in_image};
 pub use rewrite::Rewritten;
 pub use write::Pushed;
 
@@ -164,11 +164,14 @@ impl Part {
 
 /// The layers of a manifest, the lowest first.
 pub(crate) fn layers(manifest: &ImageManifest, at: &str) -> Result<Vec<Layer>, Error> {
-    let layer = |layer: &Descriptor| {
-        let is_foreign = layer.urls().as_ref().is_some_and(|urls| !urls.is_empty());
-        Ok(Layer { digest: digest_of(layer, at)?, size: layer.size(), is_foreign })
-    };
-    manifest.layers().iter().map(layer).collect()
+    manifest.layers().iter().map(|layer| Layer::new(layer, at)).collect()
+}
+
+impl Layer {
+    fn new(listed: &Descriptor, at: &str) -> Result<Self, Error> {
+        let is_foreign = listed.urls().as_ref().is_some_and(|urls| !urls.is_empty());
+        Ok(Self { digest: digest_of(listed, at)?, size: listed.size(), is_foreign })
+    }
 }
 
 /// `None` where the manifest is of something else than an image.

@@ -97,10 +97,7 @@ fn copy<'a>(
         match Manifest::parse(&content, &at)? {
             Manifest::Image(manifest) => {
                 for blob in std::iter::once(manifest.config()).chain(manifest.layers()) {
-                    let is_foreign = blob.urls().as_ref().is_some_and(|urls| !urls.is_empty());
-                    let digest = digest_of(blob, &at)?;
-                    let layer = Layer { digest, size: blob.size(), is_foreign };
-                    place(source, target, &layer, pushed).await?;
+                    place(source, target, &Layer::new(blob, &at)?, pushed).await?;
                 }
             }
             Manifest::Index(index) => {

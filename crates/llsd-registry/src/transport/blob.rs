@@ -38,24 +38,25 @@ impl BlobStream {
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let host = host_of(self.response.url());
         let piece = self.response.chunk().await;
-        match piece.map_err(|error| explain(&error, &host, "the layer stopped"))? {
-            Some(piece) => {
-                let length = piece.len() as u64;
-                let too_large = || Error::TooLarge { what: self.what.clone(), limit: self.size };
-                self.left = self.left.checked_sub(length).ok_or_else(too_large)?;
-                if let Some(verifier) = &mut self.verifier {
-                    verifier.update(&piece);
-                }
-                Ok(Some(piece))
+        let Some(piece) = piece.map_err(|error| explain(&error, &host, "the layer stopped"))?
+        else {
+            if let Some(verifier) = self.verifier.take() {
+                expect_digest(&self.expected, verifier.finish(), self.what.clone())?;
             }
-            None => match self.verifier.take().map(Verifier::finish) {
-                Some(actual) if actual != self.expected => Err(Error::WrongDigest {
-                    what: self.what.clone(),
-                    expected: self.expected.clone(),
-                    actual,
-                }),
-                _ => Ok(None),
-            },
+            return Ok(None);
+        };
+        let too_large = || Error::TooLarge { what: self.what.clone(), limit: self.size };
+        self.left = self.left.checked_sub(piece.len() as u64).ok_or_else(too_large)?;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.update(&piece);
         }
+        Ok(Some(piece))
     }
+}
+
+pub(crate) fn expect_digest(expected: &Digest, actual: Digest, what: String) -> Result<(), Error> {
+    if actual == *expected {
+        return Ok(());
+    }
+    Err(Error::WrongDigest { what, expected: expected.clone(), actual })
 }

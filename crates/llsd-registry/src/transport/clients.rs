@@ -10,7 +10,10 @@ use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, Url, redirect};
 
 use super::host_of;
-use crate::{Config, Error, address::GuardedResolver};
+use crate::{
+    Config, Error,
+    address::{GuardedResolver, literal},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Way {
@@ -43,7 +46,9 @@ impl Clients {
     pub(super) fn is_proxied(&self, url: &Url) -> bool {
         let host = host_of(url);
         // As Go's programs and so the kubelet's runtime have it: never a proxy to this machine.
-        let is_local = host == "localhost" || host.starts_with("localhost:") || is_loopback(url);
+        let is_local = host == "localhost"
+            || host.starts_with("localhost:")
+            || literal(url).is_some_and(|address| address.is_loopback());
         !is_local && url.as_str().parse().is_ok_and(|uri| self.proxies.intercept(&uri).is_some())
     }
 
@@ -107,12 +112,6 @@ fn authorities(bundles: &[String]) -> Result<Vec<Certificate>, Error> {
         all.extend(found);
     }
     Ok(all)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

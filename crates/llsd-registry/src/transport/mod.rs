@@ -23,6 +23,7 @@ use reqwest::{
 use crate::{Config, Error, address};
 
 pub use blob::BlobStream;
+pub(crate) use blob::expect_digest;
 pub(crate) use fault::{explain, host_of};
 
 /// One request before redirects and retries. Not printable: it may carry a secret.
@@ -45,9 +46,8 @@ pub(crate) enum Payload {
 }
 
 impl Ask {
-    pub(crate) fn get(url: Url) -> Self {
-        let (accept, authorization, payload) = (None, None, None);
-        Self { method: Method::GET, url, accept, authorization, payload, long: false }
+    pub(crate) fn new(method: Method, url: Url) -> Self {
+        Self { method, url, accept: None, authorization: None, payload: None, long: false }
     }
 }
 

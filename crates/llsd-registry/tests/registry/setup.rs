@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use llsd_registry::{
-    Attempt, Config, Credential, Error, Image, Reference, Registry, mirrors::HostPattern,
-};
+use llsd_registry::{Config, Credential, Error, Image, Reference, Registry, mirrors::HostPattern};
 use llsd_testkit::{RegistryServer, TestImage, User};
 
 /// `text` in base64.
@@ -59,7 +57,7 @@ pub async fn ask(
     credentials: &[Credential],
 ) -> Result<Arc<Image>, Error> {
     let reference: Reference = image.parse()?;
-    registry.look_up(&[Attempt { reference: &reference, credentials }]).await
+    registry.find(&reference, &credentials.to_vec()).await
 }
 
 /// The configuration's text.

@@ -117,14 +117,10 @@ fn odd_binary(text: &str) -> Option<Scalar> {
 }
 
 fn underscores_between_digits(text: &str) -> bool {
-    text.split('_')
-        .enumerate()
-        .all(|(index, part)| index == 0 || (part.starts_with(|first: char| first.is_ascii_digit())))
-        && text
-            .split('_')
-            .rev()
-            .skip(1)
-            .all(|part| part.ends_with(|last: char| last.is_ascii_digit()))
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut underscores = text.match_indices('_');
+    underscores
+        .all(|(at, _)| text[..at].ends_with(is_digit) && text[at + 1..].starts_with(is_digit))
 }
 
 /// A float as a key is written as Go's `%g` writes a 32-bit float, two-digit exponent included.

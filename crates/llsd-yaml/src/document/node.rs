@@ -1,6 +1,7 @@
 //! A document as a tree of nodes, each with its origin, and the ways to read and change it.
 
 use std::fmt;
+use std::mem::discriminant;
 
 use serde_json::{Map, Value};
 
@@ -93,12 +94,9 @@ impl Node {
         match &self.content {
             Content::Scalar(value) => value.clone(),
             Content::List(items) => items.iter().map(Self::to_value).collect(),
-            Content::Map(fields) => Value::Object(
-                fields
-                    .iter()
-                    .map(|(key, node)| (key.clone(), node.to_value()))
-                    .collect::<Map<_, _>>(),
-            ),
+            Content::Map(fields) => {
+                fields.iter().map(|(key, node)| (key.clone(), node.to_value())).collect()
+            }
         }
     }
 
@@ -173,18 +171,12 @@ impl Node {
 
     /// The mapping at `key`, made if it is not there.
     pub fn entry_map(&mut self, key: &str, origin: &Origin) -> &mut Self {
-        self.entry(key, origin, |node| matches!(node.content, Content::Map(_)), Self::map)
+        self.entry(key, Self::map(origin.clone()))
     }
 
     /// The list at `key`, made if it is not there.
     pub fn entry_list(&mut self, key: &str, origin: &Origin) -> &mut Vec<Self> {
-        let node = self.entry(
-            key,
-            origin,
-            |node| matches!(node.content, Content::List(_)),
-            |origin| Self::list(Vec::new(), origin),
-        );
-        node.list_items()
+        self.entry(key, Self::list(Vec::new(), origin.clone())).list_items()
     }
 
     /// The items to change; a node that is no list becomes an empty one.
@@ -208,23 +200,15 @@ impl Node {
         }
     }
 
-    fn entry(
-        &mut self,
-        key: &str,
-        origin: &Origin,
-        fits: impl Fn(&Self) -> bool,
-        make: impl Fn(Origin) -> Self,
-    ) -> &mut Self {
+    /// The node at `key`; the given one where there is none, or one of another kind.
+    fn entry(&mut self, key: &str, empty: Self) -> &mut Self {
         let fields = self.map_fields();
-        let place = if let Some(place) = fields.iter().position(|(name, _)| name == key) {
-            if !fits(&fields[place].1) {
-                fields[place].1 = make(origin.clone());
-            }
-            place
-        } else {
-            fields.push((key.to_owned(), make(origin.clone())));
-            fields.len() - 1
-        };
+        let place = fields.iter().position(|(name, _)| name == key).unwrap_or(fields.len());
+        match fields.get_mut(place) {
+            Some((_, node)) if discriminant(&node.content) == discriminant(&empty.content) => {}
+            Some((_, node)) => *node = empty,
+            None => fields.push((key.to_owned(), empty)),
+        }
         &mut fields[place].1
     }
 }

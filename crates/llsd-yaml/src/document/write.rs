@@ -108,11 +108,8 @@ impl DocumentWriter<'_> {
         (self.sink)(&line, &node.origin);
         let lead = " ".repeat(indent);
         for inner in text.strip_suffix('\n').unwrap_or(text).split('\n') {
-            let empty = inner.is_empty();
-            (self.sink)(
-                &if empty { String::new() } else { format!("{lead}{inner}") },
-                &node.origin,
-            );
+            let lead = if inner.is_empty() { "" } else { &lead };
+            (self.sink)(&format!("{lead}{inner}"), &node.origin);
         }
     }
 }

@@ -27,26 +27,19 @@ pub struct Document {
 /// All documents of `text` that hold something.
 pub fn documents(text: &str) -> Vec<Document> {
     let mut reader = Reader { number: 0, budget: DIALECT.bounds().nodes, documents: Vec::new() };
-    match json_values(text) {
-        Some(values) => {
-            for (origin, value) in values {
-                if !reader.read_documents(value, origin, json_options(value)) {
-                    break;
-                }
+    if let Some(values) = json_values(text) {
+        for (origin, value) in values {
+            // JSON has no limit on the length of a key.
+            let mut options = options(DIALECT);
+            options.simple_key_max_lookahead = value.len();
+            if !reader.read_documents(value, origin, options) {
+                break;
             }
         }
-        None => {
-            reader.read_documents(text, Position::START, options(DIALECT));
-        }
+    } else {
+        reader.read_documents(text, Position::START, options(DIALECT));
     }
     reader.documents
-}
-
-/// JSON has no limit on the length of a key.
-fn json_options(value: &str) -> Options {
-    let mut options = options(DIALECT);
-    options.simple_key_max_lookahead = value.len();
-    options
 }
 
 /// The JSON values of a text that is nothing but JSON, each with the position where it begins. Any
@@ -85,22 +78,19 @@ impl Reader {
                 Ok((event, span)) => Ok((event, span, origin.then(position(&span.start)))),
                 Err(error) => Err(syntax(&error, origin.then(position(error.marker())), DIALECT)),
             });
-            let content = match document(&mut events, text, tabs, &mut self.budget) {
-                Ok(None) => return true,
-                Ok(Some(Part::Empty)) => {
-                    self.number += 1;
-                    continue;
-                }
-                Ok(Some(Part::Tree(tree))) => Ok(tree),
-                Err(fault) => Err(fault),
-            };
+            let next = document(&mut events, text, tabs, &mut self.budget);
+            let Some(next) = next.transpose() else { return true };
             self.number += 1;
-            let ended = content.as_ref().err().map(|fault| fault.last);
-            self.documents.push(Document { number: self.number, content });
-            match ended {
-                None => {}
-                Some(true) => return false,
-                Some(false) => {
+            let number = self.number;
+            match next {
+                Ok(Part::Empty) => {}
+                Ok(Part::Tree(tree)) => self.documents.push(Document { number, content: Ok(tree) }),
+                Err(fault) => {
+                    let is_last = fault.last;
+                    self.documents.push(Document { number, content: Err(fault) });
+                    if is_last {
+                        return false;
+                    }
                     self.budget = self.budget.saturating_sub(FAULT_COST);
                     if !parser.proceed_next_document().unwrap_or(false) {
                         return true;

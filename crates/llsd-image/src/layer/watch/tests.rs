@@ -132,9 +132,9 @@ fn a_layer_says_what_layers_below_may_still_show() {
         loop {
             scan(layer(entries).as_slice(), &mut watch, &bounds).unwrap();
             match watch.outcome(LIMIT).unwrap() {
-                Outcome::Absent { path, below } => return (path, below),
-                Outcome::Again(next) => watch = next,
-                Outcome::Found(_) => panic!("there is no such file"),
+                Pass::Done(Outcome::Absent { path, below }) => return (path, below),
+                Pass::Again(next) => watch = next,
+                Pass::Done(Outcome::Found(_)) => panic!("there is no such file"),
             }
         }
     };

@@ -12,27 +12,24 @@ const MAX_ANSWERS: usize = 1000;
 pub(super) type Entries = Arc<Vec<(String, Credential)>>;
 
 /// What an answer holds for, as `cacheKeyType` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
 pub(super) enum Scope {
     Image,
     Registry,
     Global,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Image(String),
-    Registry(String),
-    Global,
-}
+/// The image, its registry, or nothing.
+pub(super) type Key = (Scope, String);
 
 impl Scope {
     pub(super) fn key(self, image: &str) -> Key {
-        match self {
-            Self::Image => Key::Image(image.to_owned()),
-            Self::Registry => Key::Registry(image.split('/').next().unwrap_or(image).to_owned()),
-            Self::Global => Key::Global,
-        }
+        let of = match self {
+            Self::Image => image,
+            Self::Registry => image.split('/').next().unwrap_or(image),
+            Self::Global => "",
+        };
+        (self, of.to_owned())
     }
 }
 
@@ -97,7 +94,7 @@ mod tests {
     fn a_duration_beyond_the_clock_is_kept() {
         let cache = Cache::default();
         let now = Instant::now();
-        cache.put(Key::Global, &Entries::default(), now, Duration::MAX);
+        cache.put(Scope::Global.key(""), &Entries::default(), now, Duration::MAX);
         assert!(cache.get("registry.example.com/a", now).is_some());
     }
 }
