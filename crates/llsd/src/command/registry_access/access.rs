@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use llsd_registry::mirrors::{HostPattern, Registries};
-use llsd_registry::{Attempt, Client, Config, Credential, Error, Image, Limits, Published};
+use llsd_registry::{Client, Config, Credential, Error, Image, Limits, Published};
 use llsd_registry::{Pushed, Reference, Registry, Repository, Rewritten, Wanted};
 
 use super::docker_login::DockerLogin;
@@ -135,9 +135,7 @@ impl Access {
         credential: Option<&Credential>,
     ) -> Result<std::sync::Arc<Image>, Error> {
         let credentials: Vec<Credential> = credential.into_iter().cloned().collect();
-        let attempt = Attempt { reference, credentials: &credentials };
-        let config = Config { limits: Limits::default(), ..self.config.clone() };
-        Registry::new(config).look_up(&[attempt]).await
+        self.as_operator().find(reference, &credentials).await
     }
 
     /// What the operator would find in an image, with the operator's own limits.
@@ -148,8 +146,11 @@ impl Access {
         remarks: &mut Remarks,
     ) -> Result<std::sync::Arc<Image>, Error> {
         let credentials = self.login.credentials(reference, remarks).await;
-        let config = Config { limits: Limits::default(), ..self.config.clone() };
-        Registry::new(config).find_with(reference, wanted, &credentials).await
+        self.as_operator().find_with(reference, wanted, &credentials).await
+    }
+
+    fn as_operator(&self) -> Registry {
+        Registry::new(Config { limits: Limits::default(), ..self.config.clone() })
     }
 
     /// Writes an image as the first credential that may.

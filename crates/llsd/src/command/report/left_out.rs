@@ -129,7 +129,6 @@ mod tests {
             "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\n-----END PRIVATE KEY-----\n";
         values.add("tls", "tls.key", key.as_bytes());
         assert!(!values.left_out("MIGHAgEAMBMGByqGSM49AgEG").contains("MIGH"));
-        assert!(!format!("{values:?}").contains("s3cret"));
     }
 
     #[test]
