@@ -98,6 +98,10 @@ used-functions: ## Lists the functions that a running operator uses, for the lay
 round-trips: ## Ten million conversions there and back, compared; about 11 minutes
 	LLSD_TEST_CONVERSIONS=10000000 cargo test --profile bench-conversion -p llsd-api --test conversion laws -- --nocapture
 
+.PHONY: explore
+explore: ## Every sequence of up to DEPTH (3) things at once, and RANDOM (1000000) longer ones, on a simulated cluster
+	cargo run --profile explore -p llsd-explorer -- --depth $(or $(DEPTH),3) --random $(or $(RANDOM),1000000)
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for a minute, or as long as SECONDS_EACH says
 	@scripts/fuzz $(or $(SECONDS_EACH),60)

@@ -112,7 +112,7 @@ impl ObjectCase {
     /// The objects, and everything that was remarked on while they were planned.
     pub fn objects(&self) -> (Objects, Findings) {
         let (ca_bundle, mut findings) = ca_bundle::text(&self.spec, self.namespace(), &self.facts);
-        let (objects, more) = objects(&self.blueprint(ca_bundle));
+        let (objects, more) = objects(&self.blueprint(ca_bundle), None);
         findings.problems.extend(more.problems);
         findings.warnings.extend(more.warnings);
         (objects, findings)

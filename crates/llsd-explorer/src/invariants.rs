@@ -1,6 +1,5 @@
 //! What must hold whatever happens. Each is a function that says what is wrong, in words for a person.
 
-use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, labels};
 use serde_json::Value;
 
@@ -174,9 +173,4 @@ fn somebody_serves(world: &World) -> Result<(), String> {
         return Ok(());
     }
     Err("no pod serves, although a state is known that did".to_owned())
-}
-
-/// Whether an object of the cluster is what the operator last applied.
-pub fn is_ours(live: &LiveObject) -> bool {
-    live.fingerprint.is_some()
 }

@@ -21,10 +21,14 @@ struct Arguments {
     /// What the random sequences begin with
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    /// Tell what happens in each sequence that fails, tick by tick
+    #[arg(long)]
+    trace: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { depth, random, seed } = Arguments::parse();
+    let Arguments { depth, random, seed, trace } = Arguments::parse();
     let mut kinds: BTreeMap<String, (u64, Finding)> = BTreeMap::new();
     let mut found = |finding: Finding| {
         let kind = finding.what.split(": ").nth(1).unwrap_or(&finding.what);
@@ -39,10 +43,24 @@ fn main() -> ExitCode {
         let tried = explore::exhaustive(length, Step::ALL, &mut found);
         println!("{tried} sequences of {length}");
     }
-    explore::random(random, seed, &mut found);
+    let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
+    let shares = (0..threads).map(|thread| {
+        std::thread::spawn(move || {
+            let mut failed = Vec::new();
+            explore::random(random / threads, seed * threads + thread, |it| failed.push(it));
+            failed
+        })
+    });
+    for share in shares.collect::<Vec<_>>() {
+        share.join().expect("no sequence panics").into_iter().for_each(&mut found);
+    }
     println!("{random} random sequences");
     for (count, finding) in kinds.into_values() {
-        println!("\n// {count} times\n{}", explore::as_test(&explore::minimised(finding)));
+        let shortest = explore::minimised(finding);
+        println!("\n// {count} times\n{}", explore::as_test(&shortest));
+        if trace {
+            println!("{}", explore::trace(&shortest.steps));
+        }
     }
     ExitCode::SUCCESS
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use k8s_openapi::jiff::Timestamp;
 use llsd_plan::facts::{Facts, ImageFacts, SecretFacts, SecretKeyFacts};
-use llsd_plan::live::{Detail, JobDetail, LiveObject};
+use llsd_plan::live::{DeploymentDetail, Detail, JobDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject};
 use llsd_plan::plan::{Plan, Planning, plan};
 use llsd_plan::problems::Findings;
@@ -24,22 +24,10 @@ use llsd_plan::status::{
 use serde_json::Value;
 
 use crate::wish::{Mood, SECRETS, Wish, mood};
-use crate::world::{Guard, Job, World};
+use crate::world::{Guard, Held, Job, OWNER, World};
 
 /// How long a preflight may take, in seconds.
 const DEADLINE: i64 = 600;
-
-/// Writes that were decided on.
-#[derive(Clone, Debug, Default)]
-pub struct Held {
-    writes: Vec<(PlannedObject, HeldAction)>,
-}
-
-#[derive(Clone, Debug)]
-enum HeldAction {
-    Create,
-    Update(Guard),
-}
 
 /// What planning made of one state of the world.
 struct Planned {
@@ -50,7 +38,7 @@ struct Planned {
 
 /// The resource as people wrote it, and what else planning depends on.
 type Written = (Wish, i64, BTreeMap<&'static str, String>);
-type Inputs = (Written, [u32; 2], u32, String);
+type Inputs = (Written, [u32; 2], u32, String, Option<i32>);
 
 thread_local! {
     static RESOURCES: RefCell<HashMap<Written, Rc<Resource>>> = RefCell::default();
@@ -60,14 +48,19 @@ thread_local! {
 
 /// Looks at the resource once, and writes what is due.
 pub fn reconcile(world: &mut World) {
-    let Some((planned, resource, held, applied)) = decide(world) else { return };
-    write(world, &resource, &held);
-    finish(world, &planned, &resource, &applied);
+    let mut found = Vec::new();
+    // Each time one more object is known, so this ends.
+    while let Some((planned, resource, held, applied)) = decide(world, &found) {
+        match write(world, &resource, &held) {
+            Some(unknown) => found.push(unknown),
+            None => return finish(world, &planned, &resource, &applied),
+        }
+    }
 }
 
 /// As [`reconcile`], but the operator stops before it writes anything.
 pub fn stall(world: &mut World) {
-    if let Some((_, _, held, _)) = decide(world) {
+    if let Some((_, _, held, _)) = decide(world, &[]) {
         world.stalled = Some(held);
     }
 }
@@ -81,8 +74,10 @@ pub fn wake(world: &mut World) {
 
 type Decided = (Rc<Planned>, Resource, Held, Applied);
 
-fn decide(world: &mut World) -> Option<Decided> {
+/// `found` are objects that no watch shows.
+fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
     let mut objects = world.watched();
+    objects.extend(found.iter().cloned());
     objects.extend(world.jobs.iter().map(job_object));
     let planned = planned(world, &objects);
     let mut resource = planned.resource.clone();
@@ -101,14 +96,15 @@ fn decide(world: &mut World) -> Option<Decided> {
         rollout::decide(&resource, planned.objects.clone(), plan.image.image_override(), &state);
     let mut writes = Vec::new();
     for decision in &rollout.decisions {
-        let action = match decision.action {
-            Action::Create => HeldAction::Create,
+        let guard = match decision.action {
+            Action::Create => None,
             Action::Update(live) | Action::Adopt(live) | Action::Mark(live) => {
-                HeldAction::Update(Guard { uid: live.uid.to_string(), version: None })
+                let version = live.kind.follows_rules().then_some(live.version);
+                Some(Guard { uid: live.uid.to_string(), version })
             }
             Action::Leave | Action::Wait | Action::Refuse => continue,
         };
-        writes.push((decision.object.clone(), action));
+        writes.push((decision.object.clone(), guard));
     }
     let applied = Applied {
         kept: rollout.kept.clone(),
@@ -132,24 +128,24 @@ fn survey(
     let deployment = planned.iter().find(|object| object.kind == ObjectKind::Deployment);
     let Some(deployment) = deployment else { return state };
     let image_override = plan.image.image_override();
-    let live = state.counterpart(deployment);
+    let (live, now) = (state.counterpart(deployment), state.now);
     let keeps = rollout::keeps_template(resource, deployment, image_override, live);
-    let back = rollout::returns_to(resource, deployment, image_override, plan.rollback, live);
-    if let Some(back) = back {
+    let back = rollout::returns_to(resource, deployment, image_override, plan.rollback, live, now);
+    if let Some(mut back) = back {
         let mut sets = world.replica_sets.iter();
-        let template = sets.find(|set| set.hash == back.to).map(|set| set.template.clone());
-        state.back = Some((back, template));
+        back.template = sets.find(|set| set.hash == back.to.to).map(|set| set.template.clone());
+        state.back = Some(back);
     }
-    let goes_back = state.back.as_ref().is_some_and(|(_, to)| to.is_some());
     let asks = !keeps
-        && !goes_back
-        && may_need_preflight(resource, deployment, plan.preflight, &state.objects);
+        && !state.goes_back()
+        && may_need_preflight(resource, deployment, plan.preflight, &state.objects, now);
     if keeps || asks {
         state.deployment = world.deployment().cloned();
     }
     if asks && let Some(whole) = &state.deployment {
         state.preflight = look(world, resource, deployment, whole);
     }
+    state.settle_return();
     state
 }
 
@@ -185,7 +181,7 @@ fn job_object(job: &Job) -> LiveObject {
         name: job.name.as_str().into(),
         uid: job.name.as_str().into(),
         version: 1,
-        controller: Some(crate::world::OWNER.into()),
+        controller: Some(OWNER.into()),
         controlled_by_us: true,
         fingerprint: None,
         answered: None,
@@ -195,26 +191,30 @@ fn job_object(job: &Job) -> LiveObject {
     }
 }
 
-fn write(world: &mut World, resource: &Resource, held: &Held) {
-    for (object, action) in &held.writes {
-        match action {
-            HeldAction::Create => {
+/// Writes what was decided; an object that is there unknown stops it.
+fn write(world: &mut World, resource: &Resource, held: &Held) -> Option<LiveObject> {
+    for (object, guard) in &held.writes {
+        match guard {
+            None => {
                 let Err(found) = world.create(object) else { continue };
                 let live = LiveObject::owned_by(object.kind, &found, resource);
-                let Some(live) = live else { return };
+                let live = live?;
+                if object.kind.follows_rules() {
+                    return Some(live);
+                }
                 let again = rollout::Decision::for_object(resource, object.clone(), Some(&live));
                 if let Action::Update(live) | Action::Adopt(live) = again.action {
                     let guard = Guard { uid: live.uid.to_string(), version: None };
                     let _ = world.update(&again.object, &guard);
                 }
             }
-            HeldAction::Update(guard) => {
-                if world.update(object, guard).is_err() {
-                    return;
-                }
+            Some(guard) => {
+                // A conflict: another pass decides again.
+                world.update(object, guard).ok()?;
             }
         }
     }
+    None
 }
 
 /// Starts the preflight that the plan waits for, prunes, observes and reports.
@@ -272,11 +272,12 @@ fn resource(world: &World) -> Rc<Resource> {
 fn planned(world: &World, objects: &[LiveObject]) -> Rc<Planned> {
     let resource = resource(world);
     let digest = digest(world, &resource, objects);
-    let inputs = (written(world), world.secrets, world.key, digest.clone());
+    let facts = facts(world, digest.clone());
+    let serving = facts.listening.as_ref().map(|listening| listening.port);
+    let inputs = (written(world), world.secrets, world.key, digest, serving);
     if let Some(known) = PLANS.with_borrow(|plans| plans.get(&inputs).cloned()) {
         return known;
     }
-    let facts = facts(world, digest);
     let planning = plan(&resource, &facts);
     let objects = match &planning {
         Planning::Planned(plan) => plan.objects.in_order(),
@@ -311,9 +312,14 @@ fn facts(world: &World, digest: String) -> Facts {
     };
     Facts {
         complete: true,
+        listening: world
+            .object(ObjectKind::Deployment)
+            .and_then(|stored| stored.live.deployment())
+            .and_then(DeploymentDetail::serving),
+        hash_key: Some(world.key.to_string()),
         image: ImageFacts { digest: Some(digest), inspected: true, ..ImageFacts::default() },
         secrets: SECRETS.into_iter().zip(world.secrets).map(secret).collect(),
-        owner_uid: Some(crate::world::OWNER.to_owned()),
+        owner_uid: Some(OWNER.to_owned()),
         ..Facts::default()
     }
 }

@@ -7,19 +7,11 @@ use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use serde_json::{Map, Value, json};
 
-use super::{NAMESPACE, Stored, World};
+use super::state::{Guard, NAMESPACE, Stored, World, time};
 
 /// A write that the API server refuses, because the object is another one by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict;
-
-/// Which object a write may change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Guard {
-    pub uid: String,
-    /// The version that was looked at, where the write depends on it.
-    pub version: Option<u64>,
-}
 
 impl World {
     /// Creates an object, unless there is one of its name.
@@ -34,7 +26,7 @@ impl World {
         metadata["uid"] = json!(uid);
         metadata["namespace"] = json!(NAMESPACE);
         metadata["generation"] = json!(1);
-        metadata["creationTimestamp"] = json!(super::controllers::time(self.now));
+        metadata["creationTimestamp"] = json!(time(self.now));
         self.store(planned.kind, json, &planned.json);
         Ok(())
     }

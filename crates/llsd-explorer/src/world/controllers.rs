@@ -3,36 +3,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use k8s_openapi::jiff::Timestamp;
 use llsd_plan::objects::ObjectKind;
 use serde_json::{Value, json};
 
-use super::{NAME, Pod, ReplicaSet, TICK, World};
+use super::state::{NAME, Pod, Progress, ReplicaSet, TICK, World, time};
 use crate::wish::{Mood, mood};
-
-/// For how long pods of a new template may take to become available.
-const DEADLINE: i64 = 600;
 
 /// How many ReplicaSets without pods are kept.
 const HISTORY: usize = 5;
-
-/// What the Deployment controller remembers in conditions.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// The template of which it speaks.
-    hash: String,
-    /// When something last went on.
-    at: i64,
-    /// When all pods of it were there; the controller never takes that back.
-    completed_at: Option<i64>,
-    /// Since when enough pods are available, or not.
-    available: (bool, i64),
-}
-
-/// As Kubernetes writes times.
-pub fn time(seconds: i64) -> String {
-    Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
-}
 
 impl World {
     /// Lets half a minute pass for everybody but the operator.
@@ -98,9 +76,18 @@ impl World {
         }
         let available = current.pods.iter().filter(|pod| pod.is_available).count();
         let mut may_stay = wanted.saturating_sub(available);
-        for set in old {
-            set.pods.truncate(may_stay);
-            may_stay -= set.pods.len();
+        // Old pods that are not available go first.
+        for wants_available in [true, false] {
+            for set in old.iter_mut() {
+                set.pods.retain(|pod| {
+                    if pod.is_available != wants_available {
+                        return true;
+                    }
+                    let stays = may_stay > 0;
+                    may_stay -= usize::from(stays);
+                    stays
+                });
+            }
         }
     }
 
@@ -128,10 +115,11 @@ impl World {
         }
         let Progress { hash, at, completed_at, available: (_, since) } = &self.progress;
         let name = format!("{NAME}-{hash}");
+        let deadline = deployment["spec"]["progressDeadlineSeconds"].as_i64().unwrap_or(600);
         let (truth, reason, words, when) = match completed_at {
             Some(when) => ("True", "NewReplicaSetAvailable", "has successfully progressed.", *when),
-            None if self.now - at > DEADLINE => {
-                ("False", "ProgressDeadlineExceeded", "has timed out progressing.", *at + DEADLINE)
+            None if self.now - at > deadline => {
+                ("False", "ProgressDeadlineExceeded", "has timed out progressing.", *at + deadline)
             }
             None => ("True", "ReplicaSetUpdated", "is progressing.", *at),
         };

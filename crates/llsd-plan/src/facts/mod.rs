@@ -15,10 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::server::listening::Listening;
 pub use api::{Api, Served};
 pub use external_provider::ExternalProviderFacts;
 pub use image::{BaseFacts, BaseSource, ImageFacts};
 pub use named::{ClaimFacts, ConfigMapFacts, SecretFacts, SecretKeyFacts};
+
 pub use operator::{ANY_NAMESPACE, CLUSTER_DOMAIN, DEFAULT_OPERATOR_IMAGE, OperatorFacts};
 
 /// What is known of the world around one resource.
@@ -57,6 +59,12 @@ pub struct Facts {
     pub unknown_apis: BTreeSet<String>,
     /// Objects of an earlier operator that are taken over.
     pub adopted: AdoptedFacts,
+    /// How the pods listen that serve now, where there is a Deployment: what leads to them follows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listening: Option<Listening>,
+    /// Which key of the operator's made the hashes of secrets, by a few digits of its own hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_key: Option<String>,
 }
 
 impl Facts {

@@ -3,11 +3,16 @@
 
 use serde_json::Value;
 
+use super::reads::reads;
 use super::time::seconds;
 use crate::objects::labels;
 use crate::resource::Resource;
 use crate::resource::external::INSTALL;
 use crate::resource::template_inputs::{self, Inputs};
+use crate::server::listening::Listening;
+
+/// Kubernetes' own deadline of a rollout, in seconds.
+const DEADLINE: i64 = 600;
 
 /// The numbers and conditions of a Deployment from which its pods' state is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,8 +58,21 @@ pub struct DeploymentDetail {
     pub last_good: Option<Box<str>>,
     /// That the template is one of before, and why.
     pub rolled_back: Option<Box<str>>,
+    /// The inputs from which that template was made.
+    pub last_good_inputs: Option<Box<str>>,
     /// The Secrets with connection strings that were made for its pods.
     pub storage_secrets: Option<Box<str>>,
+    /// How the pods of its template listen.
+    pub listening: Option<Listening>,
+    /// How the pods of the template before listen, while they serve.
+    pub serves: Option<Box<str>>,
+    /// Its template was made while no pod was wanted, and no pod of it was available yet.
+    pub unproven: bool,
+    /// Since when too few pods are available, in seconds, and for how long that may be.
+    pub unavailable_since: Option<i64>,
+    pub deadline: i64,
+    /// What the pods of a template of before read of what changes without their resource.
+    pub reads: Vec<Box<str>>,
     /// Where there is no record of inputs.
     pub hashes: RecordedHashes,
 }
@@ -124,6 +142,14 @@ impl DeploymentDetail {
         self.planned_for.is_some() && self.planned_for.as_deref() == resource.state().as_deref()
     }
 
+    /// How the pods listen that what surrounds them must follow: those of its template, once all of them are
+    /// there or none serves; until then those of the template before.
+    pub fn serving(&self) -> Option<Listening> {
+        let before = self.serves.as_deref().and_then(Listening::parse);
+        let is_there = self.state.is_complete() || self.state.available == 0;
+        before.filter(|_| !is_there).or_else(|| self.listening.clone())
+    }
+
     /// Whether its template was made from the spec that the resource has, with images resolved since the
     /// resource last asked for that.
     pub fn is_made_from(&self, resource: &Resource) -> bool {
@@ -150,6 +176,7 @@ impl DeploymentDetail {
         let metadata = &object["metadata"];
         let annotation = |name: &str| metadata["annotations"][name].as_str().map(Box::<str>::from);
         let has = |name: &str| annotation(name).is_some();
+        let template = &object["spec"]["template"];
         Self {
             state: DeploymentState::parse(object),
             provider_images: provider_images(object),
@@ -175,7 +202,15 @@ impl DeploymentDetail {
                 .and_then(|condition| seconds(&condition["lastTransitionTime"])),
             last_good: annotation(labels::LAST_GOOD),
             rolled_back: annotation(labels::ROLLED_BACK),
+            last_good_inputs: annotation(labels::LAST_GOOD_INPUTS),
             storage_secrets: annotation(labels::STORAGE_SECRETS),
+            listening: Listening::of_template(template),
+            serves: annotation(labels::SERVES),
+            unproven: annotation(labels::UNPROVEN).is_some(),
+            unavailable_since: condition(object, "Available", "False")
+                .and_then(|condition| seconds(&condition["lastTransitionTime"])),
+            deadline: object["spec"]["progressDeadlineSeconds"].as_i64().unwrap_or(DEADLINE),
+            reads: if has(labels::ROLLED_BACK) { reads(template) } else { Vec::new() },
         }
     }
 }

@@ -11,6 +11,17 @@ pub fn cannot_pull(reason: &str) -> bool {
     CANNOT_PULL.contains(&reason)
 }
 
+/// Whether trying again does not help: there is no such image, it may not be had, or its name is none. A
+/// registry that does not answer may do so later.
+pub fn is_final(reason: &str, message: &str) -> bool {
+    let message = message.to_lowercase();
+    let says = |words: &str| message.contains(words);
+    !matches!(reason, "ImagePullBackOff" | PULL_FAILED)
+        || ["not found", "manifest unknown", "no such image", "unauthorized", "denied", "forbidden"]
+            .into_iter()
+            .any(says)
+}
+
 /// Whether this reason is worth telling: a single failed attempt is.
 pub fn pull_failed(reason: &str) -> bool {
     reason == PULL_FAILED || cannot_pull(reason)

@@ -9,6 +9,7 @@ mod object;
 mod outside;
 pub(crate) mod pod;
 pub mod rbac_denial;
+mod reads;
 pub mod takeover;
 mod time;
 
@@ -16,3 +17,4 @@ pub use claim::ClaimDetail;
 pub use deployment::{DeploymentDetail, DeploymentState, RecordedHashes};
 pub use job::JobDetail;
 pub use object::{Detail, LiveObject, version};
+pub use reads::{read_part, reads};

@@ -17,6 +17,7 @@ use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
 use crate::releases::ServerFamily;
 use crate::resource::{Key, Resource};
+use crate::server::listening::Listening;
 use crate::server::paths::DEFAULT_MOUNT_PATH;
 use crate::values::sha256;
 
@@ -140,6 +141,12 @@ impl<'a> Blueprint<'a> {
     pub fn server_tls(&self) -> Option<&'a str> {
         let tls = self.networking().tls.as_ref()?;
         tls.secret_name.as_deref().filter(|_| tls.enabled == Some(true))
+    }
+
+    /// How the server listens.
+    pub fn listening(&self) -> Listening {
+        let tls = self.server_tls().map(Into::into);
+        Listening { port: self.port(), tls, metrics: self.metrics_port() }
     }
 
     /// Whether the pod needs one file with everybody whom the server trusts: a server that asks a token

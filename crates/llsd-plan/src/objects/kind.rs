@@ -118,6 +118,12 @@ kinds! {
 }
 
 impl ObjectKind {
+    /// Whether rules beside the plan say what becomes of it: pods are replaced only by what may replace them,
+    /// and data stays.
+    pub fn follows_rules(self) -> bool {
+        matches!(self.role(), Role::Workload | Role::Data)
+    }
+
     /// As an object's `apiVersion` has it.
     pub fn api_version(self) -> String {
         match self.group() {

@@ -33,6 +33,12 @@ pub const INPUTS: &str = "llamastack.io/inputs";
 pub const TEMPLATE_HASH: &str = "llamastack.io/template-hash";
 /// On a Deployment: the pod-template-hash of the last template that was available for a while.
 pub const LAST_GOOD: &str = "llamastack.io/last-good";
+/// On a Deployment: the inputs from which that template was made.
+pub const LAST_GOOD_INPUTS: &str = "llamastack.io/last-good-inputs";
+/// On a Deployment, while pods of the template before still serve: how they listen.
+pub const SERVES: &str = "llamastack.io/serves";
+/// On a Deployment whose template was made while no pod was wanted, until one of it was available.
+pub const UNPROVEN: &str = "llamastack.io/unproven";
 /// On a Deployment whose template is one of before: which, instead of which, and why.
 pub const ROLLED_BACK: &str = "llamastack.io/rolled-back";
 /// On a Deployment: the Secrets with connection strings that were made for its pods and are still there.
@@ -60,7 +66,8 @@ pub const HASHES: [&str; 5] =
 pub const WAIT_FOR_MODELS: &str = "wait-for-models";
 
 /// What a Deployment says of the template that it has, and of the one before.
-pub const RECORDS: [&str; 5] = [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, ROLLED_BACK];
+pub const RECORDS: [&str; 7] =
+    [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, LAST_GOOD_INPUTS, UNPROVEN, ROLLED_BACK];
 
 /// The init container that brings the installer of external providers into the pod.
 pub const PREPARE_INSTALLER: &str = "prepare-installer";

@@ -44,29 +44,40 @@ pub struct Objects {
     pub service_monitor: Option<Value>,
 }
 
-/// Plans every object. With problems among the findings nothing may be applied.
-pub fn objects(blueprint: &Blueprint) -> (Objects, Findings) {
+/// Plans every object. With problems among the findings nothing may be applied. `serving` is the same server
+/// as it listens now, where that differs: what surrounds the pods follows those that serve.
+pub fn objects(blueprint: &Blueprint, serving: Option<&Blueprint>) -> (Objects, Findings) {
     let mut findings = Findings::default();
-    exposure::check(blueprint, &mut findings);
+    let objects = of_one_server(blueprint, &mut findings);
+    let Some(serving) = serving else { return (objects, findings) };
+    let surroundings = of_one_server(serving, &mut Findings::default());
+    let Objects { network_policy, service, ingress, http_route, route, service_monitor, .. } =
+        surroundings;
+    let objects =
+        Objects { network_policy, service, ingress, http_route, route, service_monitor, ..objects };
+    (objects, findings)
+}
+
+fn of_one_server(blueprint: &Blueprint, findings: &mut Findings) -> Objects {
+    exposure::check(blueprint, findings);
     let withheld = exposure::withheld(blueprint).is_some();
-    let objects = Objects {
+    Objects {
         service_account: service_account::service_account(&blueprint.owner(), blueprint.spec),
-        volume_claim: volume_claim::volume_claim(blueprint, &mut findings),
+        volume_claim: volume_claim::volume_claim(blueprint, findings),
         storage_secret: storage_secret::storage_secret(blueprint),
         ca_bundle: ca_bundle::ca_bundle(blueprint),
         start_program: start_program::start_program(blueprint),
-        config_map: config_map::config_map(blueprint, &mut findings),
-        network_policy: network_policy::network_policy(blueprint, &mut findings),
-        service: service::service(blueprint, &mut findings),
-        deployment: deployment::deployment(blueprint, &mut findings),
-        disruption_budget: disruption_budget::disruption_budget(blueprint, &mut findings),
-        autoscaler: autoscaler::autoscaler(blueprint, &mut findings),
+        config_map: config_map::config_map(blueprint, findings),
+        network_policy: network_policy::network_policy(blueprint, findings),
+        service: service::service(blueprint, findings),
+        deployment: deployment::deployment(blueprint, findings),
+        disruption_budget: disruption_budget::disruption_budget(blueprint, findings),
+        autoscaler: autoscaler::autoscaler(blueprint, findings),
         ingress: exposure::ingress(blueprint).filter(|_| !withheld),
         http_route: exposure::http_route(blueprint).filter(|_| !withheld),
         route: exposure::route(blueprint).filter(|_| !withheld),
-        service_monitor: service_monitor::service_monitor(blueprint, &mut findings),
-    };
-    (objects, findings)
+        service_monitor: service_monitor::service_monitor(blueprint, findings),
+    }
 }
 
 /// What the resource asks for and the cluster has no place for now; all else is planned and applied.

@@ -28,10 +28,14 @@ const PREFLIGHT: &str = "LLS_PREFLIGHT";
 
 /// Kubernetes forgets a Job that nobody asked about for so long.
 const FORGOTTEN_AFTER: i32 = 3600;
-/// A mesh's proxy would never let the pod end.
-const NO_MESH: (&str, &str) = ("sidecar.istio.io/inject", "false");
-/// To import a server and its providers takes hundreds of megabytes.
+/// Labels by which meshes leave a pod alone: their proxies would never let it end. Who wants them all the same,
+/// for rules that know pods by them, sets the label in `overrides.podLabels`.
+const NO_MESH: [(&str, &str); 2] =
+    [("sidecar.istio.io/inject", "false"), ("kuma.io/sidecar-injection", "disabled")];
+/// To import a server and its providers takes hundreds of megabytes, with PyTorch more; the rest of what the
+/// server may have is for models.
 const LEAST_MEMORY: &str = "1Gi";
+const MOST_MEMORY: &str = "2Gi";
 
 /// Shapes of secret values, by Secret and key.
 pub type Shapes = BTreeMap<String, BTreeMap<String, Shape>>;
@@ -86,7 +90,7 @@ impl PreflightJob<'_> {
                 ttl_seconds_after_finished: Some(FORGOTTEN_AFTER),
                 template: PodTemplateSpec {
                     metadata: Some(ObjectMeta {
-                        labels: Some(pod_labels()),
+                        labels: Some(self.pod_labels()),
                         ..ObjectMeta::default()
                     }),
                     spec: self.template.spec.as_ref().map(|spec| self.pod(spec)),
@@ -95,6 +99,18 @@ impl PreflightJob<'_> {
             }),
             ..Job::default()
         }
+    }
+
+    fn pod_labels(&self) -> BTreeMap<String, String> {
+        let metadata = self.template.metadata.as_ref();
+        let chosen = metadata.and_then(|metadata| metadata.labels.as_ref());
+        let mesh = NO_MESH.map(|(label, off)| {
+            let chosen = chosen.and_then(|chosen| chosen.get(label));
+            (label, chosen.map_or(off, String::as_str))
+        });
+        let ours = [(labels::MANAGED_BY, labels::OPERATOR), (labels::COMPONENT, COMPONENT)];
+        let all = ours.into_iter().chain(mesh);
+        all.map(|(label, value)| (label.to_owned(), value.to_owned())).collect()
     }
 
     fn pod(&self, server: &PodSpec) -> PodSpec {
@@ -233,12 +249,6 @@ pub fn claim_use<T: AsRef<str>>(access_modes: &[T]) -> ClaimUse {
     }
 }
 
-fn pod_labels() -> BTreeMap<String, String> {
-    [(labels::MANAGED_BY, labels::OPERATOR), (labels::COMPONENT, COMPONENT), NO_MESH]
-        .map(|(label, value)| (label.to_owned(), value.to_owned()))
-        .into()
-}
-
 fn at_node(node: &str) -> NodeAffinity {
     let name = NodeSelectorRequirement {
         key: "metadata.name".to_owned(),
@@ -254,15 +264,19 @@ fn at_node(node: &str) -> NodeAffinity {
     }
 }
 
-/// Little CPU and memory to begin with, as much memory as the server may have, and no device.
+/// Little CPU and memory to begin with, up to as much memory as the server may have, and no device.
 fn trimmed(server: Option<&ResourceRequirements>) -> ResourceRequirements {
     let memory = |list: Option<&BTreeMap<String, Quantity>>| list?.get("memory").cloned();
     let given = server.and_then(|given| {
         memory(given.limits.as_ref()).or_else(|| memory(given.requests.as_ref()))
     });
-    let least = Quantity(LEAST_MEMORY.to_owned());
-    let limit = given.filter(|given| nanos(&given.0) > nanos(&least.0)).unwrap_or(least);
-    small([("cpu", "100m"), ("memory", "256Mi")], [("cpu", "1"), ("memory", &limit.0)])
+    let given = given.as_ref().map_or(LEAST_MEMORY, |given| &given.0);
+    let limit = match nanos(given) {
+        given if given < nanos(LEAST_MEMORY) => LEAST_MEMORY,
+        given if given > nanos(MOST_MEMORY) => MOST_MEMORY,
+        _ => given,
+    };
+    small([("cpu", "100m"), ("memory", "256Mi")], [("cpu", "1"), ("memory", limit)])
 }
 
 #[cfg(test)]
@@ -349,7 +363,11 @@ mod tests {
         assert_eq!((value("PORT"), value("A")), (json!("1"), json!("1")));
         assert_eq!((value("P_TOKEN"), value("LLS_PREFLIGHT")), (json!("placeholder"), json!("1")));
         let limits = &container["resources"]["limits"];
-        assert_eq!(limits, &json!({"cpu": "1", "memory": "8Gi"}), "no device");
+        assert_eq!(
+            limits,
+            &json!({"cpu": "1", "memory": "2Gi"}),
+            "no device, and no room for models"
+        );
         let mounts = container["volumeMounts"].as_array().unwrap();
         assert!(mounts.iter().any(|mount| mount["mountPath"] == START_DIR));
     }

@@ -62,7 +62,7 @@ fn choose(
 ) -> (Option<ConfigSource>, Option<BaseFacts>) {
     if spec.override_config.is_some() {
         warn_of_unpinned_image(facts, findings);
-        return (override_config(spec, facts, findings), None);
+        return (override_config(spec, server, facts, findings), None);
     }
     let needs_file =
         listening::needs_file(spec, server.layout) || monitoring::needs_file(spec, server.layout);
@@ -116,6 +116,7 @@ fn needs_generation(spec: &LlamaStackDistributionSpec) -> bool {
 
 fn override_config(
     spec: &LlamaStackDistributionSpec,
+    server: &KnownServer<'_>,
     facts: &Facts,
     findings: &mut Findings,
 ) -> Option<ConfigSource> {
@@ -153,6 +154,15 @@ fn override_config(
         );
         return None;
     };
+    if let Some(wrong) = server.document.as_ref().and_then(ConfigDocument::fault) {
+        findings.problem(
+            &path,
+            Reason::Invalid,
+            format!("{key} of ConfigMap {name} cannot be read: {}: {}", wrong.at, wrong.message),
+            "correct the file; the running server is unaffected",
+        );
+        return None;
+    }
     Some(ConfigSource::Override {
         hash: Some(sha256::hex(text)),
         copy: Some(ConfigCopy::from_facts(found)),

@@ -20,6 +20,9 @@ pub(super) fn own_inputs(
     facts: &Facts,
 ) -> Inputs {
     let mut inputs = resource.inputs();
+    if let Some(key) = &facts.hash_key {
+        inputs.set(template_inputs::KEY, Some(key));
+    }
     inputs.set(template_inputs::IMAGE, image.image_override());
     let config = spec.override_config.as_ref().map(|own| own.config_map_name.as_str());
     let config = config.and_then(|name| facts.config_maps.get(name));

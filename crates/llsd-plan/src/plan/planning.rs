@@ -124,7 +124,10 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     };
     let secret_references = secret_references::fields(&needs.references);
     let blueprint = blueprint(resource, (spec, facts), &image, server.family, &made, needs);
-    let (objects, remarks) = objects(&blueprint);
+    let serving = facts.listening.as_ref().filter(|serving| **serving != blueprint.listening());
+    let serving = serving.map(|serving| serving.laid_over(spec));
+    let serving = serving.as_ref().map(|spec| Blueprint { spec, ..blueprint.clone() });
+    let (objects, remarks) = objects(&blueprint, serving.as_ref());
     findings.extend(remarks);
     if !findings.problems.is_empty() || !unavailable.is_empty() {
         return stop(findings, unavailable);
@@ -139,7 +142,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         base: made.base,
         server: server.name(),
         secret_references,
-        url: service::url(&blueprint),
+        url: service::url(serving.as_ref().unwrap_or(&blueprint)),
         withheld: withheld(&blueprint),
         external: blueprint.external_providers,
         environment: blueprint.environment,

@@ -43,6 +43,11 @@ impl<'a> ConfigDocument<'a> {
         opened.profile.as_ref().ok().copied()
     }
 
+    /// Why it cannot be read, where it cannot.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.opened.get_or_init(|| self.read()).as_ref().err()
+    }
+
     pub fn open(mut self) -> Result<OpenedDocument, Fault> {
         self.opened.take().unwrap_or_else(|| self.read())
     }

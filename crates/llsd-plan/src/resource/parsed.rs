@@ -17,8 +17,21 @@ use crate::values::sha256;
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
 
-/// Fields of `workload` that pods are not made from.
-const NOT_OF_PODS: [&str; 4] = ["replicas", "rollback", "preflight", "historyLimit"];
+/// Fields of the spec that pods are not made from: an edit of them restarts nothing.
+const NOT_OF_PODS: [&[&str]; 10] = [
+    &["workload", "replicas"],
+    &["workload", "rollback"],
+    &["workload", "preflight"],
+    &["workload", "historyLimit"],
+    &["workload", "autoscaling"],
+    &["workload", "podDisruptionBudget"],
+    &["workload", "storage", "size"],
+    &["networking", "expose"],
+    &["networking", "allowedFrom"],
+    &["monitoring", "serviceMonitor"],
+];
+/// How many of them earlier operators left out of their record.
+const LEFT_OUT_BEFORE: usize = 4;
 
 /// The namespace of a resource that names none, as kubectl has it.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -116,10 +129,11 @@ impl Resource {
     /// What is known of its own inputs from the resource alone.
     pub fn inputs(&self) -> Inputs {
         let mut known = Inputs::default();
-        known.set(
-            template_inputs::SPEC,
-            self.spec.as_ref().map(|spec| self.pods_from(spec)).as_deref(),
-        );
+        let spec = self.spec.as_ref();
+        let without = |fields: &[&[&str]]| spec.map(|spec| self.spec_without(spec, fields));
+        known.set(template_inputs::PODS, without(&NOT_OF_PODS).as_deref());
+        let before = &NOT_OF_PODS[..LEFT_OUT_BEFORE];
+        known.set(template_inputs::SPEC, without(before).as_deref());
         known.set(template_inputs::REFRESH, self.refresh.as_deref());
         known.set(template_inputs::APPROVE, self.approve.as_deref());
         known.set(template_inputs::RETRY, self.retry.as_deref());
@@ -127,14 +141,11 @@ impl Resource {
         known
     }
 
-    /// The spec as a text, but for what no pod is made from.
-    fn pods_from(&self, spec: &LlamaStackDistributionSpec) -> String {
+    /// The spec as a text, but for these fields, and for what is empty without them.
+    fn spec_without(&self, spec: &LlamaStackDistributionSpec, fields: &[&[&str]]) -> String {
         let mut spec = serde_json::to_value(spec).unwrap_or_default();
-        if let Some(workload) = spec["workload"].as_object_mut() {
-            workload.retain(|field, _| !NOT_OF_PODS.contains(&field.as_str()));
-            if workload.is_empty() {
-                spec.as_object_mut().map(|spec| spec.shift_remove("workload"));
-            }
+        for path in fields {
+            remove(&mut spec, path);
         }
         spec.sort_all_objects();
         format!("{spec} {}", self.container_name.as_deref().unwrap_or_default())
@@ -182,6 +193,22 @@ impl Resource {
         let own = self.spec.as_ref()?.override_config.as_ref()?;
         Some(&own.config_map_name)
     }
+}
+
+/// Removes a field, and what is empty without it.
+fn remove(value: &mut Value, path: &[&str]) {
+    let (Some(fields), [first, rest @ ..]) = (value.as_object_mut(), path) else { return };
+    match fields.get_mut(*first) {
+        Some(below) if !rest.is_empty() => {
+            remove(below, rest);
+            if below.as_object().is_none_or(|below| !below.is_empty()) {
+                return;
+            }
+        }
+        Some(_) => {}
+        None => return,
+    }
+    fields.shift_remove(*first);
 }
 
 /// The spec of a v1alpha2 resource, if it can be read.

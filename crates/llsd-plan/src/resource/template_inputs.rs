@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::values::sha256;
 
-/// The spec, but for what no pod is made from.
+/// What of the spec pods are made from.
+pub const PODS: &str = "pods";
+/// More of the spec, as operators recorded it that have no [`PODS`].
 pub const SPEC: &str = "spec";
 /// The image by which the operator's ConfigMap replaces that of the resource's distribution.
 pub const IMAGE: &str = "image";
@@ -23,8 +25,11 @@ pub const RETRY: &str = "retry";
 /// Asks for another template than the planned one, and so is no change of what is planned.
 pub const ROLLBACK_TO: &str = "rollback-to";
 
+/// Which key of the operator's made the hashes of what Secrets hold. It is no input itself.
+pub const KEY: &str = "key";
+
 /// What the parts for keys of Secrets begin with.
-const SECRET: &str = "secret:";
+pub const SECRET: &str = "secret:";
 
 /// To take away one of these annotations asks for nothing.
 const ASKING: [&str; 3] = [REFRESH, APPROVE, RETRY];
@@ -75,6 +80,12 @@ impl Inputs {
         self
     }
 
+    /// The same with parts as another record has them.
+    #[must_use]
+    pub fn with_parts_of(self, parts: &[&str], other: &Self) -> Self {
+        parts.iter().fold(self, |record, part| record.with_part_of(part, other))
+    }
+
     /// The same without a part.
     #[must_use]
     pub fn without(mut self, part: &str) -> Self {
@@ -86,11 +97,24 @@ impl Inputs {
     /// cannot tell whether they changed.
     #[must_use]
     pub fn with_secrets_of(mut self, recorded: &Self) -> Self {
-        let is_secret = |part: &String| part.starts_with(SECRET) || part == VARIABLES;
+        let is_secret = |part: &String| is_keyed(part) || part == KEY;
         self.0.retain(|part, _| !is_secret(part));
         let secrets = recorded.0.iter().filter(|(part, _)| is_secret(part));
         self.0.extend(secrets.map(|(part, hash)| (part.clone(), hash.clone())));
         self
+    }
+
+    /// The same record of the same values, with the hashes that the key of another record makes of them.
+    #[must_use]
+    pub fn rekeyed(mut self, now: &Self) -> Self {
+        let key = now.0.get(KEY);
+        if key.is_some() && self.0.get(KEY).is_some_and(|before| Some(before) != key) {
+            let keyed: Vec<String> = self.0.keys().filter(|part| is_keyed(part)).cloned().collect();
+            for part in keyed {
+                self = self.with_part_of(&part, now);
+            }
+        }
+        self.with_part_of(KEY, now)
     }
 
     /// As an annotation has it.
@@ -108,12 +132,39 @@ impl Inputs {
     /// Whether some part is another than was recorded. What only one side knows is no change: an operator
     /// that looks at more than the one before it does not restart anything for that.
     pub fn differ_from(&self, recorded: &Self) -> bool {
-        self.0.iter().any(|(part, now)| {
-            let asks_nothing = ASKING.contains(&part.as_str()) && now == NONE;
-            let is_asked = part != ROLLBACK_TO;
-            is_asked && !asks_nothing && recorded.0.get(part).is_some_and(|then| then != now)
-        })
+        self.changes(recorded).next().is_some()
     }
+
+    /// The parts that are others than were recorded.
+    pub fn changes<'a>(&'a self, recorded: &'a Self) -> impl Iterator<Item = &'a str> {
+        let has_pods = recorded.0.contains_key(PODS);
+        let keys = self.0.get(KEY).zip(recorded.0.get(KEY));
+        let is_other_key = keys.is_some_and(|(now, then)| now != then);
+        let changed = self.0.iter().filter(move |(part, now)| {
+            let asks_nothing = ASKING.contains(&part.as_str()) && *now == NONE;
+            let is_asked = match part.as_str() {
+                ROLLBACK_TO | KEY => false,
+                SPEC => !has_pods,
+                _ => true,
+            };
+            // Hashes that two keys made of one value differ: that says nothing.
+            let is_known = !is_other_key || !is_keyed(part);
+            let differs = recorded.0.get(*part).is_some_and(|then| then != *now);
+            is_asked && !asks_nothing && is_known && differs
+        });
+        changed.map(|(part, _)| part.as_str())
+    }
+}
+
+/// Whether a part is a hash that the operator's key made.
+fn is_keyed(part: &str) -> bool {
+    part.starts_with(SECRET) || part == VARIABLES
+}
+
+/// Whether a part is the content of something that pods read when they start and nobody wrote into the
+/// resource: pods that keep their template are restarted for it.
+pub fn is_read_at_start(part: &str) -> bool {
+    is_keyed(part) || part == CA_BUNDLE
 }
 
 #[cfg(test)]
@@ -144,6 +195,19 @@ mod tests {
         assert!(!differ(&[(SPEC, Some("a")), (CONFIG, Some("new"))]));
         assert!(differ(&[(SPEC, Some("b"))]));
         assert!(differ(&[(SPEC, Some("a")), (IMAGE, Some("mirror:1"))]));
+    }
+
+    #[test]
+    fn hashes_that_another_key_made_are_unknown_and_no_change() {
+        let record = |key: &str, value: &str| {
+            let mut inputs = inputs(&[(KEY, Some(key)), (SPEC, Some("a"))]);
+            inputs.set_secret("keys", "token", value);
+            inputs
+        };
+        assert!(record("1", "new").differ_from(&record("1", "old")));
+        assert!(!record("2", "other").differ_from(&record("1", "old")));
+        let before = inputs(&[(KEY, Some("1")), (SPEC, Some("b"))]);
+        assert_eq!(record("2", "").changes(&before).collect::<Vec<_>>(), [SPEC]);
     }
 
     #[test]

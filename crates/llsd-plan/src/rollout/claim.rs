@@ -2,6 +2,7 @@
 //! its access modes cannot change at all. None of that is a reason to leave a server without the rest
 //! of what was asked for.
 
+use llsd_api::v1alpha2::DeletionPolicy;
 use serde_json::{Value, json};
 
 use super::refusal::{Refused, WriteFailure};
@@ -100,6 +101,23 @@ pub(super) fn going(live: &LiveObject) -> Option<Problem> {
         reason: Reason::Ignored,
         message: "the volume's claim is being deleted, which ends when no pod uses it".to_owned(),
         remedy: "set workload.replicas to 0 to let it go; a new one is made then".to_owned(),
+    })
+}
+
+/// The claims that are to outlive the resource and would be deleted with it. Who owns data is settled before all
+/// else, also where nothing can be planned: a spec that cannot be read asks for nothing to be deleted.
+pub fn bound_to_resource<'a>(
+    resource: &'a Resource,
+    objects: &'a [LiveObject],
+) -> impl Iterator<Item = &'a LiveObject> {
+    let workload = resource.spec.as_ref().and_then(|spec| spec.workload.as_ref());
+    let storage = workload.and_then(|workload| workload.storage.as_ref());
+    let policy = storage.and_then(|storage| storage.deletion_policy).unwrap_or_default();
+    let kept =
+        objects.iter().filter(move |live| policy == DeletionPolicy::Retain && !live.deleting);
+    kept.filter(|live| {
+        let mut owners = live.claim().into_iter().flat_map(|claim| &claim.owners);
+        owners.any(|owner| **owner == *resource.owner())
     })
 }
 

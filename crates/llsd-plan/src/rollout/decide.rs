@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
-use super::rollback::{self, Return};
+use super::rollback::{self, Back, Return};
 use super::{adopted, claim, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::template_inputs::{self, Inputs};
 use crate::resource::{ROLLBACK_TO, Resource};
+use crate::server::listening::Listening;
 
 /// What the cluster holds of a resource's objects.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +23,8 @@ pub struct ClusterState {
     pub foreign: Vec<(ObjectKind, String)>,
     /// The Deployment whole, where [`keeps_template`] says that it stays as it is.
     pub deployment: Option<Value>,
-    /// A return that [`super::returns_to`] asks for, and its template where that is kept.
-    pub back: Option<(Return, Option<Value>)>,
+    /// A return that [`super::returns_to`] asks for.
+    pub back: Option<Back>,
     /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<Preflight>,
     /// Secrets with connection strings that are on record and were deleted.
@@ -86,6 +87,8 @@ pub fn decide<'a>(
         rollout.keep_template(resource, deployment, image_override, running);
         if !rollout.only_marks {
             let live = running.counterpart(deployment).and_then(LiveObject::deployment);
+            note_who_serves(deployment, live);
+            note_unproven(deployment, live, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
         }
     }
@@ -127,9 +130,47 @@ fn note_last_good(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, 
     let Some(live) = live else { return };
     let annotations = &mut planned.json["metadata"]["annotations"];
     let is_the_same = live.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
-    let good = if is_the_same { live.last_good.as_deref() } else { rollback::last_good(live, now) };
-    if let (Some(good), Some(annotations)) = (good, annotations.as_object_mut()) {
-        annotations.insert(labels::LAST_GOOD.to_owned(), good.into());
+    let known = live.last_good.as_deref();
+    let good = if is_the_same { known } else { rollback::last_good(live, now) };
+    let inputs = if good == known { &live.last_good_inputs } else { &live.inputs };
+    for (record, value) in
+        [(labels::LAST_GOOD, good), (labels::LAST_GOOD_INPUTS, inputs.as_deref())]
+    {
+        if let (Some(value), Some(annotations)) = (value, annotations.as_object_mut()) {
+            annotations.insert(record.to_owned(), value.into());
+        }
+    }
+}
+
+/// Records how the pods listen that serve, while those of the template that is applied listen otherwise.
+fn note_who_serves(planned: &mut PlannedObject, live: Option<&DeploymentDetail>) {
+    let Some(live) = live.filter(|live| live.state.available > 0) else { return };
+    let serving = live.serving();
+    if serving != Listening::of_template(&planned.json["spec"]["template"])
+        && let Some(serving) = serving
+    {
+        planned.json["metadata"]["annotations"][labels::SERVES] = serving.text().into();
+    }
+}
+
+/// Records that no pod ever ran with the template that is applied.
+fn note_unproven(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, now: i64) {
+    let wanted = planned.json["spec"]["replicas"].as_i64();
+    let wanted = wanted.or(live.map(|live| live.state.wanted.into())).unwrap_or(1);
+    let annotations = &mut planned.json["metadata"]["annotations"];
+    let hash = annotations[labels::TEMPLATE_HASH].as_str();
+    let stays = live.filter(|live| live.template.as_deref() == hash);
+    let unproven = match stays {
+        // Kubernetes calls a rollout complete once no pod is wanted, whatever became of its pods.
+        Some(live) => {
+            let never_complete = wanted == 0 && live.completed_at.is_none();
+            (live.unproven || never_complete) && !rollback::is_proven(live, now)
+        }
+        None => wanted == 0,
+    };
+    let value = if unproven { json!("true") } else { Value::Null };
+    if let Some(annotations) = annotations.as_object_mut() {
+        kept::replace(annotations, labels::UNPROVEN, &value);
     }
 }
 
@@ -154,6 +195,17 @@ impl ClusterState {
             self.objects.retain(|known| !known.is_named(object.kind, &object.name));
             self.objects.push(object);
         }
+    }
+
+    /// Whether the server goes back now, whatever else is asked for.
+    pub fn goes_back(&self) -> bool {
+        self.back.as_ref().is_some_and(|back| back.template.is_some() && !back.is_superseded)
+    }
+
+    /// A return gives way to what is asked for by now, unless that has to wait for its preflight.
+    pub fn settle_return(&mut self) {
+        let waits = self.preflight.as_ref().is_some_and(Preflight::holds);
+        self.back.take_if(|back| back.is_superseded && !waits);
     }
 
     /// The resource's own object of the same kind and name.
@@ -188,7 +240,7 @@ impl<'a> Rollout<'a> {
         if is_ours && detail.is_some_and(|detail| !detail.adopted) {
             if let Some((json, kept)) = kept::with_live_template(&planned.json, whole) {
                 planned.json = json;
-                self.kept = Some(kept);
+                self.kept = kept;
             }
             return;
         }
@@ -224,7 +276,7 @@ impl<'a> Rollout<'a> {
         live: Option<&DeploymentDetail>,
         running: &ClusterState,
     ) -> bool {
-        let Some((back, template)) = &running.back else { return false };
+        let Some(Back { to: back, template, is_superseded }) = &running.back else { return false };
         let Some(template) = template else {
             self.warnings.extend(back.is_asked_for().then(|| no_such_state(back)));
             let recorded = live.and_then(|live| live.inputs.as_deref()).map(Inputs::parse);
@@ -235,11 +287,20 @@ impl<'a> Rollout<'a> {
             }
             return false;
         };
+        let good = live.filter(|live| live.last_good.as_deref() == Some(&back.to));
+        let made_from = good.and_then(|live| live.last_good_inputs.as_deref());
+        let template = kept::with_new_values(template.clone(), &planned.json, made_from);
         let needs = kept::needs(&json!({"spec": {"template": template}}));
         let cause = KeepCause::RolledBack(back.clone());
-        self.kept = Some(KeptTemplate::of_template(cause, &planned.json, template, needs));
-        planned.json = kept::with_template(&planned.json, template.clone());
-        planned.json["metadata"]["annotations"][labels::ROLLED_BACK] = back.text().into();
+        self.kept = Some(KeptTemplate::of_template(cause, &planned.json, &template, needs));
+        planned.json = kept::with_template(&planned.json, template);
+        let annotations = &mut planned.json["metadata"]["annotations"];
+        annotations[labels::ROLLED_BACK] = back.text().into();
+        if let Some(live) = live.filter(|_| *is_superseded) {
+            // What is asked for by now is still news once it may be applied.
+            annotations[labels::INPUTS] = json!(live.inputs.as_deref());
+            annotations[labels::PLANNED_FOR] = json!(live.planned_for.as_deref());
+        }
         true
     }
 

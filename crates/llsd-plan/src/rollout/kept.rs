@@ -3,17 +3,20 @@
 
 use k8s_openapi::api::core::v1::PodSpec;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::action::Action;
 use super::difference;
 use super::retention::{self, Names};
 use super::rollback::Return;
 use super::unchanged::has_its_inputs;
+use super::unknown_hashes::rename;
 use crate::fingerprint;
-use crate::live::LiveObject;
-use crate::objects::{PlannedObject, labels};
+use crate::live::{LiveObject, read_part, reads};
+use crate::objects::{ObjectKind, PlannedObject, labels, names};
 use crate::resource::Resource;
+use crate::resource::template_inputs::{self, Inputs, is_read_at_start};
+use crate::values::sha256;
 
 /// A template that stays although another one is planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,17 +83,38 @@ pub fn keeps_template(
 }
 
 /// The planned Deployment with the template that the live one has of us, and what waits. `None` where that
-/// is the planned one.
-pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
-    let template = fingerprint::owned_template(live)?;
-    let wanted = &planned["spec"]["template"];
-    if fingerprint::of_template(&template) == fingerprint::of_template(wanted) {
+/// is the planned one; nothing waits where only hashes of the same values differ.
+pub(super) fn with_live_template(
+    planned: &Value,
+    live: &Value,
+) -> Option<(Value, Option<KeptTemplate>)> {
+    let recorded = &live["metadata"]["annotations"];
+    let mut template = fingerprint::owned_template(live)?;
+    let back = recorded[labels::ROLLED_BACK].as_str();
+    if back.is_some() {
+        template = with_new_values(template, planned, recorded[labels::INPUTS].as_str());
+    }
+    let mut wanted = planned["spec"]["template"].clone();
+    if fingerprint::of_template(&template) == fingerprint::of_template(&wanted) {
         return None;
     }
-    let back = live["metadata"]["annotations"][labels::ROLLED_BACK].as_str();
     let cause = back.map_or(KeepCause::Upgrade, |back| KeepCause::RolledBack(Return::parse(back)));
     let records = [labels::TEMPLATE_HASH, labels::ROLLED_BACK];
-    Some(with_records(planned, live, template, cause, &records))
+    // No value changed, or this were no template that stays: another key made these hashes. How pods are
+    // spread follows their number, from which no pod is made.
+    for field in ["topologySpreadConstraints", "affinity"] {
+        if let Some(pod) = wanted["spec"].as_object_mut() {
+            replace(pod, field, &template["spec"][field]);
+        }
+    }
+    if let Some(annotations) = wanted["metadata"]["annotations"].as_object_mut() {
+        for hash in [labels::SECRET_HASH, labels::VARIABLES_HASH] {
+            replace(annotations, hash, &template["metadata"]["annotations"][hash]);
+        }
+    }
+    let is_alike = fingerprint::of_template(&template) == fingerprint::of_template(&wanted);
+    let (json, kept) = with_records(planned, live, template, cause, &records);
+    Some((json, Some(kept).filter(|_| !is_alike)))
 }
 
 /// The planned Deployment with the template and the records that the live one has, so that the planned
@@ -98,7 +122,84 @@ pub(super) fn with_live_template(planned: &Value, live: &Value) -> Option<(Value
 /// template of ours.
 pub(super) fn until_checked(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
     let template = fingerprint::owned_template(live)?;
-    Some(with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS))
+    let made_from = live["metadata"]["annotations"][labels::INPUTS].as_str();
+    let changed = new_values(&template, planned, made_from);
+    let template = with_new_values(template, planned, made_from);
+    let (mut json, kept) =
+        with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
+    if let (Some(made_from), Some(now)) = (made_from, inputs(planned)) {
+        let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
+        let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);
+        json["metadata"]["annotations"][labels::INPUTS] = record.text().into();
+    }
+    Some((json, kept))
+}
+
+fn inputs(planned: &Value) -> Option<Inputs> {
+    planned["metadata"]["annotations"][labels::INPUTS].as_str().map(Inputs::parse)
+}
+
+/// The parts that pods of a template read and that are others by now than those in the record that the
+/// template was made from.
+fn new_values(template: &Value, planned: &Value, made_from: Option<&str>) -> Vec<String> {
+    let (Some(now), Some(made_from)) = (inputs(planned), made_from) else { return Vec::new() };
+    let (made_from, read) = (Inputs::parse(made_from), reads(template));
+    let changed = now.changes(&made_from);
+    let changed = changed.filter(|part| is_read_at_start(part) && read_part(&read, part));
+    changed.map(str::to_owned).collect()
+}
+
+/// A template that stays, such that its pods start again with the values that are there now. Nothing else of
+/// it changes but names that stand for such a value.
+pub(super) fn with_new_values(
+    mut template: Value,
+    planned: &Value,
+    made_from: Option<&str>,
+) -> Value {
+    let changed = new_values(&template, planned, made_from);
+    if changed.is_empty() {
+        return template;
+    }
+    let wanted = &planned["spec"]["template"];
+    let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
+    let now = inputs(planned).unwrap_or_default();
+    let values = Inputs::default().with_parts_of(&parts, &now).text();
+    for part in parts {
+        let hash = match part {
+            template_inputs::CA_BUNDLE => labels::CA_BUNDLE_HASH,
+            template_inputs::VARIABLES => labels::VARIABLES_HASH,
+            _ => labels::SECRET_HASH,
+        };
+        let annotation = &mut template["metadata"]["annotations"][hash];
+        let before = annotation.as_str().unwrap_or_default();
+        *annotation = sha256::hex(&format!("{before} {values}")).into();
+    }
+    let resource = planned["metadata"]["name"].as_str().unwrap_or_default();
+    for (before, now) in named_by_value(&template, resource).zip(named_by_value(wanted, resource)) {
+        if let (Some(before), Some(now)) = (before, now) {
+            rename(&mut template, &before, &now);
+        }
+    }
+    template
+}
+
+/// The names in a template that stand for a value: of the Secret with a connection string, and of the
+/// ConfigMap with certificates.
+fn named_by_value(
+    template: &Value,
+    resource: &str,
+) -> impl Iterator<Item = Option<String>> + use<> {
+    let names = needs(&json!({"spec": {"template": template}}));
+    let find = |is_it: &dyn Fn(ObjectKind, &str) -> bool| {
+        names.iter().find(|(kind, name)| is_it(*kind, name)).map(|(_, name)| name.clone())
+    };
+    let secret = |kind: ObjectKind, name: &str| {
+        kind == ObjectKind::Secret && kind.resource_named(name) == Some(resource)
+    };
+    let bundles = names::ca_bundles(resource);
+    let bundle =
+        |kind: ObjectKind, name: &str| kind == ObjectKind::ConfigMap && name.starts_with(&bundles);
+    [find(&secret), find(&bundle)].into_iter()
 }
 
 /// The planned Deployment with this template and these records of the live one, and what waits.
@@ -204,6 +305,7 @@ mod tests {
         let (json, kept) = with_live_template(&planned, &live).unwrap();
         let same = deployment("spec=1 env=-", "old", "server:1");
         assert_eq!(fingerprint::of_desired(&json), fingerprint::of_desired(&same), "{json}");
+        let kept = kept.unwrap();
         assert_eq!((kept.cause, kept.waiting.len()), (KeepCause::Upgrade, 2));
         assert!(kept.waiting[1].ends_with("containers[server].image"), "{:?}", kept.waiting);
         let equal = deployment("spec=1", "new", "server:1");

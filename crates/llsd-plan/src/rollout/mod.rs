@@ -31,10 +31,11 @@ mod unchanged;
 pub mod unknown_hashes;
 
 pub use action::Action;
+pub use claim::bound_to_resource;
 pub use decide::{Beforehand, ClusterState, Decision, Rollout, decide};
 pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};
 pub use inquiry::{Inquiry, RunningImage};
 pub use kept::{KeepCause, KeptTemplate, keeps_template};
 pub use refusal::{Refused, WriteFailure};
-pub use rollback::{Return, returns_to, template_of};
+pub use rollback::{Back, Return, returns_to, template_of};
 pub use running_server::{PinnedImage, RunningServer};

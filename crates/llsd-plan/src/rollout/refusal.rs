@@ -18,6 +18,9 @@ pub enum Refused {
     NotOurs,
     /// The API server refused its content.
     Invalid,
+    /// A webhook or an admission policy of the cluster denied it. Nobody tells when that is lifted, so it is
+    /// tried again.
+    Denied,
     /// The operator's roles do not allow it.
     Forbidden,
     /// The API server did not answer, or was in the way for now.
@@ -29,6 +32,10 @@ impl WriteFailure {
         let message = "exists and is not this resource's; it is left alone. Delete or rename it, or \
                        give the resource another name";
         Self::new(object, message, Refused::NotOurs)
+    }
+
+    pub fn not_known(object: &PlannedObject) -> Self {
+        Self::new(object, "is there, and no watch has shown it", Refused::Unavailable)
     }
 
     pub fn is_going(object: &PlannedObject) -> Self {

@@ -47,6 +47,16 @@ impl Return {
     }
 }
 
+/// Where a server is to go back to.
+#[derive(Clone, Debug)]
+pub struct Back {
+    pub to: Return,
+    /// Its template, where that is kept.
+    pub template: Option<Value>,
+    /// Something else is asked for by now: the server goes back only while that has to wait.
+    pub is_superseded: bool,
+}
+
 /// The template of before that the server is to go back to now.
 pub fn returns_to(
     resource: &Resource,
@@ -54,13 +64,17 @@ pub fn returns_to(
     image_override: Option<&str>,
     policy: RollbackPolicy,
     live: Option<&LiveObject>,
-) -> Option<Return> {
+    now: i64,
+) -> Option<Back> {
     let deployment = live?.deployment()?;
     let annotations = &planned.json["metadata"]["annotations"];
-    asked_for(resource, annotations, deployment).or_else(|| {
-        let has_its_inputs = has_its_inputs(resource, annotations, image_override, deployment);
-        failed(deployment).filter(|_| policy == RollbackPolicy::Auto && has_its_inputs)
-    })
+    let back = |to, is_superseded| Back { to, template: None, is_superseded };
+    if let Some(to) = asked_for(resource, annotations, deployment) {
+        return Some(back(to, false));
+    }
+    let to = failed(deployment, now).filter(|_| policy == RollbackPolicy::Auto)?;
+    let has_its_inputs = has_its_inputs(resource, annotations, image_override, deployment);
+    Some(back(to, !has_its_inputs))
 }
 
 fn asked_for(
@@ -75,25 +89,50 @@ fn asked_for(
     asks.then(|| Return { to: hash.to_owned(), ..Return::default() })
 }
 
-fn failed(deployment: &DeploymentDetail) -> Option<Return> {
-    let (reason, message) = deployment.state.stuck.as_ref()?;
+fn failed(deployment: &DeploymentDetail, now: i64) -> Option<Return> {
+    let missed = deployment.state.stuck.as_ref().filter(|(reason, _)| reason == DEADLINE);
+    let why = missed.map(|(_, message)| message.clone()).or_else(|| never_ran(deployment, now))?;
     let (good, failed) = (deployment.last_good.as_deref()?, deployment.progress_of.as_deref()?);
     // Where the last good one itself does not come back, there is nothing to go back to.
-    let goes = reason == DEADLINE
-        && deployment.state.is_observed()
-        && deployment.rolled_back.is_none()
-        && good != failed;
-    goes.then(|| Return { to: good.to_owned(), from: failed.to_owned(), why: message.clone() })
+    let goes = deployment.state.is_observed() && deployment.rolled_back.is_none() && good != failed;
+    goes.then(|| Return { to: good.to_owned(), from: failed.to_owned(), why })
+}
+
+/// Why a template failed that was made while no pod was wanted. Kubernetes calls such a rollout complete, and
+/// never says that it is not.
+fn never_ran(deployment: &DeploymentDetail, now: i64) -> Option<String> {
+    let DeploymentDetail { unproven, unavailable_since, deadline, state, .. } = deployment;
+    let for_long = unavailable_since.is_some_and(|since| now - since >= *deadline);
+    (*unproven && state.wanted > 0 && for_long)
+        .then(|| format!("no pod of it became available within {deadline} s"))
 }
 
 /// The hash of the last good template at the moment at which another one takes its place.
 pub(super) fn last_good(deployment: &DeploymentDetail, now: i64) -> Option<&str> {
-    let for_long = |since: Option<i64>| since.is_some_and(|since| now - since >= GOOD_AFTER);
-    let is_good = deployment.state.is_observed()
-        && for_long(deployment.completed_at)
-        && for_long(deployment.available_since);
+    let DeploymentDetail { state, unproven, completed_at, .. } = deployment;
+    let is_good = state.is_observed()
+        && is_for_long(*completed_at, now)
+        && match state.wanted {
+            _ if *unproven => is_proven(deployment, now),
+            0 => true,
+            // Where more pods are wanted than there are, those that there are count.
+            _ => {
+                let grows = deployment.unavailable_since.is_some();
+                state.available > 0 && (grows || is_for_long(deployment.available_since, now))
+            }
+        };
     let current = deployment.progress_of.as_deref().filter(|_| is_good);
     current.or(deployment.last_good.as_deref())
+}
+
+/// Whether all pods are of the template that the Deployment has, and have been available for long enough.
+pub(super) fn is_proven(deployment: &DeploymentDetail, now: i64) -> bool {
+    let DeploymentDetail { state, available_since, .. } = deployment;
+    state.wanted > 0 && state.is_complete() && is_for_long(*available_since, now)
+}
+
+fn is_for_long(since: Option<i64>, now: i64) -> bool {
+    since.is_some_and(|since| now - since >= GOOD_AFTER)
 }
 
 /// The template of the ReplicaSet with this hash, as a Deployment has it.
@@ -124,6 +163,7 @@ mod tests {
 
     #[test]
     fn what_misses_its_deadline_goes_back_to_the_last_good_one_and_only_once() {
+        let failed = |deployment: &DeploymentDetail| failed(deployment, 0);
         let back = failed(&stuck(Some("old"))).unwrap();
         let expected = Return { to: "old".into(), from: "new".into(), why: "timed out".into() };
         assert_eq!((&back, back.is_asked_for()), (&expected, false));
@@ -144,6 +184,7 @@ mod tests {
     fn good_is_what_was_available_for_a_minute() {
         let deployment = |completed: Option<i64>, available: Option<i64>| DeploymentDetail {
             progress_of: Some("now".into()),
+            state: DeploymentState { wanted: 1, available: 1, ..DeploymentState::default() },
             completed_at: completed,
             available_since: available,
             last_good: Some("before".into()),
@@ -157,5 +198,39 @@ mod tests {
         assert_eq!(good(Some(0), Some(41)), "before", "it was away meanwhile");
         assert_eq!(good(None, Some(0)), "before", "its rollout is not over");
         assert_eq!(good(Some(0), None), "before", "nothing of it serves");
+    }
+
+    #[test]
+    fn what_was_made_while_no_pod_was_wanted_is_good_once_a_pod_of_it_ran() {
+        let deployment = |wanted: i32, available: i32, unproven: bool| DeploymentDetail {
+            state: DeploymentState {
+                wanted,
+                available,
+                replicas: wanted,
+                updated: wanted,
+                ..DeploymentState::default()
+            },
+            progress_of: Some("now".into()),
+            completed_at: Some(0),
+            available_since: (available >= wanted).then_some(0),
+            unavailable_since: (available < wanted).then_some(0),
+            last_good: Some("before".into()),
+            deadline: 600,
+            unproven,
+            ..DeploymentDetail::default()
+        };
+        let good = |wanted, available, unproven| {
+            last_good(&deployment(wanted, available, unproven), 1000).unwrap().to_owned()
+        };
+        assert_eq!(good(0, 0, false), "now", "it served before it was scaled down");
+        assert_eq!(good(0, 0, true), "before", "no pod of it ever ran");
+        assert_eq!(good(1, 0, true), "before");
+        assert_eq!(good(1, 1, true), "now");
+        assert_eq!(good(2, 1, false), "now", "it served before more pods were wanted");
+        assert_eq!(good(2, 1, true), "before");
+        assert!(failed(&deployment(1, 0, true), 1000).is_some(), "it does not run");
+        assert_eq!(failed(&deployment(1, 0, true), 599), None);
+        assert_eq!(failed(&deployment(0, 0, true), 1000), None, "nobody wants a pod");
+        assert_eq!(failed(&deployment(1, 0, false), 1000), None, "it ran before");
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::live::DeploymentDetail;
+use crate::live::{DeploymentDetail, read_part};
 use crate::objects::labels;
 use crate::resource::Resource;
-use crate::resource::template_inputs::Inputs;
+use crate::resource::template_inputs::{Inputs, is_read_at_start};
 
 /// `planned` are the annotations of the planned Deployment.
 pub(super) fn has_its_inputs(
@@ -21,7 +21,14 @@ pub(super) fn has_its_inputs(
     }
     if let Some(recorded) = &deployment.inputs {
         let now = planned[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
-        return !now.differ_from(&Inputs::parse(recorded));
+        let recorded = Inputs::parse(recorded);
+        // A template of before is left by what its own pods do not read; for the rest they are restarted.
+        let stays = |part: &str| {
+            deployment.rolled_back.is_some()
+                && is_read_at_start(part)
+                && read_part(&deployment.reads, part)
+        };
+        return now.changes(&recorded).all(stays);
     }
     // Operators before there was such a record left the state of the resource and hashes.
     let agrees = |name: &str, live: &Option<Box<str>>| {

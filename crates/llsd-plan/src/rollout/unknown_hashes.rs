@@ -52,7 +52,7 @@ fn keep_hashes(planned: &mut [PlannedObject], live: Option<&Value>) {
 }
 
 /// Puts one text in the place of another, wherever that stands alone.
-fn rename(value: &mut Value, from: &str, to: &str) {
+pub(super) fn rename(value: &mut Value, from: &str, to: &str) {
     match value {
         Value::String(text) if text == from => to.clone_into(text),
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),

@@ -2,5 +2,6 @@
 //! becomes of a value from the environment.
 
 pub mod coercion;
+pub mod listening;
 pub mod paths;
 pub(crate) mod substitution;

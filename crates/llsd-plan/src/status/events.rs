@@ -226,7 +226,7 @@ impl Change<'_> {
             // That it is forbidden is an event of its own.
             Refused::Forbidden => return None,
             Refused::NotOurs => EventReason::ObjectNotOurs,
-            Refused::Invalid => EventReason::ObjectRefused,
+            Refused::Invalid | Refused::Denied => EventReason::ObjectRefused,
             Refused::Unavailable => EventReason::ApplyFailed,
         };
         Some(reason.event(&failure.sentence()))

@@ -100,7 +100,9 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
         },
         Stage::NotWritten(_, failure) => {
             let cause = match failure.refused {
-                Refused::NotOurs | Refused::Invalid | Refused::Forbidden => Cause::Input,
+                Refused::NotOurs | Refused::Invalid | Refused::Denied | Refused::Forbidden => {
+                    Cause::Input
+                }
                 Refused::Unavailable => Cause::UnderWay,
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
@@ -133,7 +135,7 @@ fn of_leftovers(stage: &Stage<'_>) -> Option<Obstacle> {
     let left = applied.undeleted.first()?;
     let (cause, reason) = match left.refused {
         Refused::Forbidden => (Cause::Input, ConditionReason::Forbidden),
-        Refused::NotOurs | Refused::Invalid | Refused::Unavailable => {
+        Refused::NotOurs | Refused::Invalid | Refused::Denied | Refused::Unavailable => {
             (Cause::UnderWay, ConditionReason::NotDeleted)
         }
     };

@@ -147,7 +147,7 @@ impl Failure<'_> {
     pub(super) fn reason(&self) -> ConditionReason {
         match self.refused {
             Refused::NotOurs => ConditionReason::ObjectNotOurs,
-            Refused::Invalid => ConditionReason::ObjectRefused,
+            Refused::Invalid | Refused::Denied => ConditionReason::ObjectRefused,
             Refused::Forbidden => ConditionReason::Forbidden,
             Refused::Unavailable => ConditionReason::ApplyFailed,
         }

@@ -179,6 +179,7 @@ fn a_registry_that_does_not_answer_is_tried_again() {
 #[rstest]
 #[case(Refused::NotOurs, "ObjectNotOurs", "Stalled", "Failed")]
 #[case(Refused::Invalid, "ObjectRefused", "Stalled", "Failed")]
+#[case(Refused::Denied, "ObjectRefused", "Stalled", "Failed")]
 #[case(Refused::Unavailable, "ApplyFailed", "Reconciling", "Initializing")]
 fn an_object_that_cannot_be_written_is_named(
     #[case] refused: Refused,

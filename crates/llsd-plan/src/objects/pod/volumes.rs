@@ -23,7 +23,7 @@ pub(super) const CA_BUNDLE: &str = "ca-bundle";
 pub(super) const CONFIG: &str = "user-config";
 pub(super) const TRUST: &str = "trust";
 pub(super) const CLUSTER_CA: &str = "cluster-ca";
-pub(super) const TLS: &str = "server-tls";
+use crate::server::listening::TLS_VOLUME as TLS;
 pub(super) const EXTERNAL_PROVIDERS: &str = "external-providers";
 pub(super) const INSTALLER: &str = "installer";
 pub(in crate::objects) const START: &str = "start-program";

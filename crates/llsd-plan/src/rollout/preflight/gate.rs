@@ -12,8 +12,8 @@ use crate::live::JobDetail;
 use crate::objects::{ObjectKind, start_program};
 use crate::rollout::retention::Names;
 
-/// An image that cannot be pulled for this part of the deadline is refused: a registry may be away for a
-/// moment.
+/// An image that is not there for this part of the deadline is refused; where a registry does not answer, the
+/// whole deadline is waited for.
 const PULL_PART: i64 = 10;
 
 /// What is known of the asking.
@@ -96,7 +96,9 @@ fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<
     let is_late = age >= asked.deadline;
     let (waits, late) = match &asked.seen {
         Seen::Checked(result) => return Ok(result.clone()),
-        Seen::CannotPull { container, why } if age >= asked.deadline / PULL_PART => {
+        Seen::CannotPull { container, why, is_final }
+            if is_late || *is_final && age >= asked.deadline / PULL_PART =>
+        {
             let message = format!("the image cannot be pulled: {why}");
             return Ok(PreflightResult::refused("image", &of_init(container), message));
         }
@@ -193,9 +195,16 @@ mod tests {
     fn an_image_that_cannot_be_pulled_is_refused_after_a_moment() {
         let job = JobDetail { created: 1000, active: 1, ended: None };
         let why = "server:2 (ImagePullBackOff): not found".to_owned();
-        let seen = || Seen::CannotPull { container: "llama-stack".into(), why: why.clone() };
-        assert_eq!(outcome(&state(Some(&job), seen(), 1059, None)), None);
-        let refused = state(Some(&job), seen(), 1060, None);
+        let seen = |is_final| Seen::CannotPull {
+            container: "llama-stack".into(),
+            why: why.clone(),
+            is_final,
+        };
+        assert_eq!(outcome(&state(Some(&job), seen(true), 1059, None)), None);
+        assert_eq!(outcome(&state(Some(&job), seen(false), 1599, None)), None, "it may come back");
+        let away = state(Some(&job), seen(false), 1600, None);
+        assert_eq!(outcome(&away), Some(PreflightVerdict::Refused));
+        let refused = state(Some(&job), seen(true), 1060, None);
         assert_eq!(outcome(&refused), Some(PreflightVerdict::Refused));
         let State::Checked(checked) = refused else { panic!() };
         assert_eq!(checked.problems.unwrap()[0].field, "field of initContainers.llama-stack");

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::action::Action;
+use super::super::rollback;
 use crate::fingerprint;
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject, labels, names, preflight_inputs};
@@ -32,6 +33,7 @@ pub fn may_need_preflight(
     planned: &PlannedObject,
     policy: PreflightPolicy,
     live: &[LiveObject],
+    now: i64,
 ) -> bool {
     let found = live.iter().find(|live| live.is_named(planned.kind, &planned.name));
     let Action::Update(found) = Action::for_object(&planned.json, found, resource.owner()) else {
@@ -43,9 +45,11 @@ pub fn may_need_preflight(
     // A server that is away for a moment does not get what was refused while it was there.
     let is_asked = live.iter().any(|live| live.kind == ObjectKind::Job)
         || resource.status["preflight"]["verdict"] == "Refused";
+    // At rest without pods, what served is still there to be protected.
+    let sleeps = deployment.state.wanted == 0 && rollback::last_good(deployment, now).is_some();
     policy == PreflightPolicy::Auto
         && !is_planned_alike
-        && (deployment.state.available > 0 || is_asked)
+        && (deployment.state.available > 0 || is_asked || sleeps)
 }
 
 impl Question {

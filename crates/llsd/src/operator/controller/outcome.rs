@@ -58,6 +58,7 @@ pub fn outcome(
         (_, Some(Err(failure))) => match failure.refused {
             Refused::NotOurs => (Reconcile::Refused, Next::After(IN_THE_WAY)),
             Refused::Invalid => (Reconcile::Refused, settings.at_rest()),
+            Refused::Denied => (Reconcile::Refused, Next::Retry),
             Refused::Forbidden | Refused::Unavailable => (Reconcile::Unavailable, Next::Retry),
         },
         // Claims of others are not watched.

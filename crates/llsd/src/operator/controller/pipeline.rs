@@ -60,12 +60,14 @@ pub async fn run<W: Writer>(
         Planning::Planned(plan) => {
             roll_out(context, resource, writer, plan, &gathered, denials).await?
         }
-        Planning::Unavailable { .. } => {
+        Planning::Unavailable { .. } | Planning::Refused(_) => {
             let state = ClusterState::of_objects(gathered.objects.clone());
-            apply::account(writer, resource, &state).await;
+            apply::release_claims(writer, resource, &state.objects).await;
+            if matches!(planning, Planning::Unavailable { .. }) {
+                apply::account(writer, resource, &state).await;
+            }
             (state, None)
         }
-        Planning::Refused(_) => (ClusterState::of_objects(gathered.objects.clone()), None),
     };
     Ok(PipelineResult { gathered, planning, state, carried_out })
 }
@@ -78,17 +80,23 @@ async fn roll_out<W: Writer>(
     gathered: &Gathered,
     denials: &Denials<'_>,
 ) -> Result<(ClusterState, CarriedOut), Stopped> {
-    let planned = gathered.planned_objects(resource, plan);
-    let objects = &gathered.objects;
-    let mut state = match survey(context, resource, plan, &planned, objects, denials).await {
-        Ok(state) => state,
-        Err(failure) => {
-            return Ok((ClusterState::of_objects(objects.clone()), Some(Err(failure))));
+    let image_override = plan.image.image_override();
+    let mut known = ClusterState::of_objects(gathered.objects.clone());
+    let (mut state, written) = loop {
+        let planned = gathered.planned_objects(resource, plan);
+        let surveyed = survey(context, resource, plan, &planned, &known.objects, denials).await;
+        let state = match surveyed {
+            Ok(state) => state,
+            Err(failure) => return Ok((known, Some(Err(failure)))),
+        };
+        let rollout = traces::decide(|| rollout::decide(resource, planned, image_override, &state));
+        let mut written = apply(context, writer, resource, plan, &rollout, &state).await;
+        match written.found.take() {
+            // Each time one more is known, so this ends.
+            Some(found) => known.put(written.objects.into_iter().chain([found]).collect()),
+            None => break (state, written),
         }
     };
-    let image_override = plan.image.image_override();
-    let rollout = traces::decide(|| rollout::decide(resource, planned, image_override, &state));
-    let written = apply(context, writer, resource, plan, &rollout, &state).await;
     state.put(written.objects);
     let mut applied = match written.result {
         Ok(applied) => applied,

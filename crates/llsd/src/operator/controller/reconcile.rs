@@ -11,6 +11,7 @@ use super::outcome::{next_look, outcome, record};
 use super::pipeline::{self, PipelineResult, Stopped};
 use super::record_image;
 use super::state::{Denials, Next, safe_message};
+use super::steps::apply::release_claims;
 use super::steps::gather::GatherError;
 use super::steps::observe::{self, Observation, observe};
 use super::steps::report::report;
@@ -73,9 +74,12 @@ async fn paused(
     denials: &Denials<'_>,
 ) -> kube::Result<(Reconcile, Next)> {
     let objects = context.cache.live(&resource.key);
+    let mut writer = ClusterWriter::new(context, resource);
+    let are_released = release_claims(&mut writer, resource, &objects).await;
     let now = observe(context, resource, None, &objects, denials).await?;
     report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &denials.limitations()).await?;
-    Ok((Reconcile::Paused, next_look(&context.settings, &now)))
+    let next = if are_released { next_look(&context.settings, &now) } else { Next::Retry };
+    Ok((Reconcile::Paused, next))
 }
 
 /// The steps after the pipeline: observe and report, unless the report can wait for what is about to come.

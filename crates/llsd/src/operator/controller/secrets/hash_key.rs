@@ -19,6 +19,10 @@ const LENGTH: usize = 32;
 /// What grants are made under, so that no hash of a value can be one.
 const GRANTS: &[u8] = b"grants";
 
+/// What is hashed to tell keys apart, and how many digits of that are enough.
+const ID: &[u8] = b"which key is this";
+const ID_DIGITS: usize = 8;
+
 /// Hashes values, and shows itself to nobody.
 #[derive(Clone)]
 pub struct HashKey {
@@ -39,8 +43,8 @@ pub enum Error {
     #[error("Secret {namespace}/{NAME} cannot be read or made: {source}")]
     Unavailable { namespace: String, source: Box<kube::Error> },
     #[error(
-        "Secret {namespace}/{NAME} holds no key of {LENGTH} bytes; delete it, and a new one is made \
-         (every server with secrets is then restarted once)"
+        "Secret {namespace}/{NAME} holds no key of {LENGTH} bytes; delete it, and a new one is made, \
+         which restarts no server"
     )]
     Unusable { namespace: String },
 }
@@ -81,6 +85,11 @@ impl HashKey {
     /// Whether it is the installation's own, so that its hashes can be compared with recorded ones.
     pub fn is_shared(&self) -> bool {
         self.is_shared
+    }
+
+    /// Stands for the key, so that hashes of another one are not taken for other values.
+    pub fn id(&self) -> String {
+        self.hash(ID)[..ID_DIGITS].to_owned()
     }
 
     /// The keyed hash of a value, in hexadecimal.

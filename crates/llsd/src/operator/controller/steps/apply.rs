@@ -2,6 +2,8 @@
 //! stops the rest, so a Deployment never refers to what is not there; of those that come after the
 //! Deployment none needs another.
 
+use std::borrow::Cow;
+
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{self, ObjectKind};
 use llsd_plan::plan::Plan;
@@ -19,6 +21,8 @@ use crate::operator::telemetry::traces::TARGET;
 pub struct ApplyOutcome {
     /// The objects that were written, as they are now, also where one after them could not be.
     pub objects: Vec<LiveObject>,
+    /// An object that no watch had shown. With it everything is to be decided again.
+    pub found: Option<LiveObject>,
     /// A failure kept the Deployment from being written.
     is_stopped: bool,
     pub result: Result<Applied, WriteFailure>,
@@ -50,13 +54,33 @@ pub async fn carry_out<W: Writer>(
     let (kept, warnings) = (rollout.kept.clone(), rollout.warnings.clone());
     let preflight = rollout.preflight.cloned().map(Box::new);
     let applied = Applied { kept, preflight, warnings, ..Applied::default() };
-    let mut application = Application { writer, resource, applied, objects: Vec::new() };
+    let mut application = Application { writer, resource, applied, objects: vec![], found: None };
     let (failure, is_stopped) = match application.carry_out(&rollout.decisions).await {
         Ok(late) => (late, false),
         Err(failure) => (Some(failure), true),
     };
-    let Application { applied, objects, .. } = application;
-    ApplyOutcome { objects, is_stopped, result: failure.map_or(Ok(applied), Err) }
+    let Application { applied, objects, found, .. } = application;
+    ApplyOutcome { objects, found, is_stopped, result: failure.map_or(Ok(applied), Err) }
+}
+
+/// Takes claims that are to outlive their resource out of its ownership, where nothing else is applied: a
+/// resource that is paused or refused can be deleted, too.
+/// Whether all of them are.
+pub async fn release_claims<W: Writer>(
+    writer: &mut W,
+    resource: &Resource,
+    objects: &[LiveObject],
+) -> bool {
+    let mut are_released = true;
+    for claim in rollout::bound_to_resource(resource, objects) {
+        if let Err(WriteFailure { object, message, .. }) =
+            writer.disown(claim, resource.owner()).await
+        {
+            are_released = false;
+            tracing::warn!(resource = %resource.key, object, why = message, "still goes with its resource");
+        }
+    }
+    are_released
 }
 
 /// Creates the pods' account before all else can be planned: a cluster may give it the pull secrets that
@@ -79,6 +103,7 @@ struct Application<'a, W> {
     resource: &'a Resource,
     applied: Applied,
     objects: Vec<LiveObject>,
+    found: Option<LiveObject>,
 }
 
 impl<W: Writer> Application<'_, W> {
@@ -128,21 +153,30 @@ impl<W: Writer> Application<'_, W> {
                 Creation::Exists(found) => {
                     let live = LiveObject::owned_by(object.kind, &found, self.resource);
                     let live = live.ok_or_else(|| WriteFailure::not_ours(object))?;
+                    if object.kind.follows_rules() {
+                        self.found = Some(live);
+                        return Err(WriteFailure::not_known(object));
+                    }
                     let again = Decision::for_object(self.resource, object.clone(), Some(&live));
                     return Box::pin(self.write(&again)).await;
                 }
             },
             Action::Update(live) | Action::Adopt(live) => {
+                let mut live = Cow::Borrowed(live);
                 if matches!(action, Action::Adopt(_)) {
-                    self.writer.take_over(live).await?;
+                    self.writer.take_over(&live).await?;
+                }
+                if matches!(action, Action::Adopt(_)) || *beforehand != Beforehand::Nothing {
+                    // Its version is another one after what is written now.
+                    live.to_mut().version = 0;
                 }
                 match *beforehand {
                     Beforehand::Nothing => {}
-                    Beforehand::LeavePods(number) => self.writer.leave_pods(live, number).await,
-                    Beforehand::WakePods(number) => self.writer.wake_pods(live, number).await?,
-                    Beforehand::Disown => self.writer.disown(live, self.resource.owner()).await?,
+                    Beforehand::LeavePods(number) => self.writer.leave_pods(&live, number).await,
+                    Beforehand::WakePods(number) => self.writer.wake_pods(&live, number).await?,
+                    Beforehand::Disown => self.writer.disown(&live, self.resource.owner()).await?,
                 }
-                self.writer.update(object, live).await?
+                self.writer.update(object, &live).await?
             }
         };
         self.objects.extend(written);

@@ -90,23 +90,25 @@ async fn survey_deployment(
 ) -> Result<(), WriteFailure> {
     let resource = requests.resource;
     let image_override = plan.image.image_override();
-    let live = state.counterpart(planned);
+    let (live, now) = (state.counterpart(planned), state.now);
     let keeps = rollout::keeps_template(resource, planned, image_override, live);
-    let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live);
-    if let Some((back, uid)) = back.zip(live.map(|live| live.uid.clone())) {
-        let template = history::template(context, &resource.key, &uid, &back.to).await;
+    let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live, now);
+    if let Some((mut back, uid)) = back.zip(live.map(|live| live.uid.clone())) {
+        let template = history::template(context, &resource.key, &uid, &back.to.to).await;
         let unread = |error| failure(&context.rights, planned.kind, &planned.name, &error);
-        state.back = Some((back, template.map_err(unread)?));
+        back.template = template.map_err(unread)?;
+        state.back = Some(back);
     }
-    let goes_back = state.back.as_ref().is_some_and(|(_, to)| to.is_some());
+    let goes_back = state.goes_back();
     let may_need_preflight = !keeps
         && !goes_back
-        && may_need_preflight(resource, planned, plan.preflight, &state.objects);
+        && may_need_preflight(resource, planned, plan.preflight, &state.objects, now);
     if keeps || may_need_preflight {
         state.deployment = requests.fetch(planned.kind, &planned.name).await?;
     }
     if may_need_preflight {
         state.preflight = preflight::look(context, resource, plan, planned, state).await?;
     }
+    state.settle_return();
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kube::Client;
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
-use llsd_plan::live::LiveObject;
+use llsd_plan::live::{DeploymentDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject, names};
 use llsd_plan::plan::references::{self, References};
 use llsd_plan::plan::{Plan, Planning, plan_beside};
@@ -121,6 +121,8 @@ pub async fn gather(
         adopted: AdoptedFacts {
             ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
         },
+        listening: live.iter().find_map(LiveObject::deployment).and_then(DeploymentDetail::serving),
+        hash_key: Some(context.secrets.key().id()),
         ..Facts::default()
     };
     ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);

@@ -18,7 +18,7 @@ use crate::operator::controller::requests::api;
 use crate::operator::controller::requests::object::Object;
 use crate::operator::controller::state::{Rights, failure};
 
-/// An object with one more field in its metadata, without a copy of the rest.
+/// An object with more fields in its metadata, without a copy of the rest.
 type Guarded<'a> = BTreeMap<&'a str, Cow<'a, Value>>;
 
 /// Requests about the objects of one resource.
@@ -52,7 +52,7 @@ impl<'a> ObjectRequests<'a> {
         let PlannedObject { kind, name, json } = desired;
         // No object has this version, so one that exists is refused as changed meanwhile; one that
         // does not exist is created. Server-side apply has no other way to say "only if new".
-        match self.apply(desired, &guarded(json, "resourceVersion", "1")).await {
+        match self.apply(desired, &guarded(json, &[("resourceVersion", "1")])).await {
             Ok(answer) => Ok(Ok(answer)),
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 match self.fetch(*kind, name).await? {
@@ -64,13 +64,20 @@ impl<'a> ObjectRequests<'a> {
         }
     }
 
-    /// Changes the object that was looked at, and no other that has its name by now.
+    /// Changes the object that was looked at, and no other that has its name by now. Pods and data follow
+    /// rules, so they are changed only as they were when that was decided: a former leader that wakes up
+    /// undoes nothing.
     pub async fn update(
         &self,
         desired: &PlannedObject,
         live: &LiveObject,
     ) -> Result<Object, WriteFailure> {
-        let answer = self.apply(desired, &guarded(&desired.json, "uid", &live.uid)).await;
+        let version = live.version.to_string();
+        let mut guards = vec![("uid", &*live.uid)];
+        if live.kind.follows_rules() && live.version > 0 {
+            guards.push(("resourceVersion", &version));
+        }
+        let answer = self.apply(desired, &guarded(&desired.json, &guards)).await;
         answer.map_err(|error| self.failure(live.kind, &live.name, &error))
     }
 
@@ -93,12 +100,14 @@ impl<'a> ObjectRequests<'a> {
     }
 }
 
-fn guarded<'a>(object: &'a Value, field: &str, guard: &str) -> Guarded<'a> {
+fn guarded<'a>(object: &'a Value, guards: &[(&str, &str)]) -> Guarded<'a> {
     let fields = object.as_object().into_iter().flatten();
     let fields = fields.map(|(key, value)| (key.as_str(), Cow::Borrowed(value)));
     let mut fields: Guarded<'_> = fields.collect();
     if let Some(metadata) = fields.get_mut("metadata") {
-        metadata.to_mut()[field] = guard.into();
+        for (field, guard) in guards {
+            metadata.to_mut()[*field] = (*guard).into();
+        }
     }
     fields
 }

@@ -1,19 +1,13 @@
-//! The simulated cluster: an API server that applies objects as the real one does, the Deployment controller,
-//! a kubelet whose pods have luck or not, preflight Jobs, and a clock.
-
-mod api_server;
-mod controllers;
+//! What there is in the simulated cluster: the resource, its objects, ReplicaSets, pods and Jobs, and the time.
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::jiff::Timestamp;
 use llsd_plan::live::LiveObject;
-use llsd_plan::objects::ObjectKind;
+use llsd_plan::objects::{ObjectKind, PlannedObject};
 use serde_json::{Value, json};
 
-use crate::operator::Held;
 use crate::wish::{Mood, Wish};
-
-pub use api_server::{Conflict, Guard};
 
 /// The one resource that is looked at.
 pub const NAME: &str = "llama";
@@ -59,6 +53,33 @@ pub struct Job {
     pub mood: Mood,
 }
 
+/// What the Deployment controller remembers in conditions.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// The template of which it speaks.
+    pub(super) hash: String,
+    /// When something last went on.
+    pub(super) at: i64,
+    /// When all pods of it were there; the controller never takes that back.
+    pub(super) completed_at: Option<i64>,
+    /// Since when enough pods are available, or not.
+    pub(super) available: (bool, i64),
+}
+
+/// Which object a write may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub uid: String,
+    /// The version that was looked at, where the write depends on it.
+    pub version: Option<u64>,
+}
+
+/// Writes that were decided on: creations, and changes of the object that a guard names.
+#[derive(Clone, Debug, Default)]
+pub struct Held {
+    pub writes: Vec<(PlannedObject, Option<Guard>)>,
+}
+
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct World {
@@ -78,8 +99,8 @@ pub struct World {
     pub stalled: Option<Held>,
     /// How many writes there were of owned objects.
     pub writes: u64,
-    progress: controllers::Progress,
-    version: u64,
+    pub(super) progress: Progress,
+    pub(super) version: u64,
 }
 
 impl World {
@@ -99,7 +120,7 @@ impl World {
             jobs: Vec::new(),
             stalled: None,
             writes: 0,
-            progress: controllers::Progress::default(),
+            progress: Progress::default(),
             version: 1,
         }
     }
@@ -143,7 +164,34 @@ impl World {
         self.replica_sets.iter().filter(|set| set.pods.iter().any(|pod| pod.is_available))
     }
 
-    fn next_version(&mut self) -> u64 {
+    /// The Deployment in a line or two.
+    pub fn described(&self) -> String {
+        let Some(deployment) = self.deployment() else { return "no Deployment".to_owned() };
+        let sets = self.replica_sets.iter().map(|set| {
+            let available = set.pods.iter().filter(|pod| pod.is_available).count();
+            let mood = crate::wish::mood(&set.template);
+            format!("{} {mood:?} {available}/{}", &set.hash[..4], set.pods.len())
+        });
+        let sets: Vec<String> = sets.collect();
+        let conditions = self.status["conditions"].as_array().into_iter().flatten();
+        let told: Vec<String> = conditions
+            .filter(|it| {
+                ["RolledBack", "UpdatePending", "Preflight", "Stalled"]
+                    .iter()
+                    .any(|kind| it["type"] == *kind)
+            })
+            .map(|it| format!("{} {} {}", it["type"], it["status"], it["reason"]))
+            .collect();
+        format!(
+            "  {} | jobs {} | {} | {}",
+            sets.join(", "),
+            self.jobs.len(),
+            deployment["metadata"]["annotations"],
+            told.join(", ")
+        )
+    }
+
+    pub(super) fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
     }
@@ -153,4 +201,9 @@ impl Default for World {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// As Kubernetes writes times.
+pub fn time(seconds: i64) -> String {
+    Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
 }
