@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         share.join().expect("no sequence panics").into_iter().for_each(&mut found);
     }
     println!("{random} random sequences");
+    let holds = kinds.is_empty();
     for (count, finding) in kinds.into_values() {
         let shortest = explore::minimised(finding);
         println!("\n// {count} times\n{}", explore::as_test(&shortest));
@@ -62,5 +63,5 @@ fn main() -> ExitCode {
             println!("{}", explore::trace(&shortest.steps));
         }
     }
-    ExitCode::SUCCESS
+    if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::action::Action;
 use super::difference;
+use super::rename::rename;
 use super::retention::{self, Names};
 use super::rollback::Return;
 use super::unchanged::has_its_inputs;
-use super::unknown_hashes::rename;
 use crate::fingerprint;
 use crate::live::{LiveObject, read_part, reads};
 use crate::objects::{ObjectKind, PlannedObject, labels, names};

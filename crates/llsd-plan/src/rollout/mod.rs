@@ -23,6 +23,7 @@ mod instead;
 mod kept;
 pub mod preflight;
 mod refusal;
+mod rename;
 pub mod retention;
 mod rollback;
 mod running_server;

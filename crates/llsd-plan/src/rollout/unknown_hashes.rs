@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::rename::rename;
 use super::storage_secrets;
 use crate::fingerprint;
 use crate::objects::{ObjectKind, PlannedObject, labels};
@@ -48,15 +49,5 @@ fn keep_hashes(planned: &mut [PlannedObject], live: Option<&Value>) {
         let recorded = recorded.map(Inputs::parse).unwrap_or_default();
         annotations[labels::INPUTS] = now.with_secrets_of(&recorded).text().into();
         annotations[labels::TEMPLATE_HASH] = template.to_string().into();
-    }
-}
-
-/// Puts one text in the place of another, wherever that stands alone.
-pub(super) fn rename(value: &mut Value, from: &str, to: &str) {
-    match value {
-        Value::String(text) if text == from => to.clone_into(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, from, to)),
-        _ => {}
     }
 }

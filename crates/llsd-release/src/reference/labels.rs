@@ -31,7 +31,7 @@ const SET: [(&str, &str); 6] = [
 const SOME: [(&str, &str); 1] = [(labels::COMPONENT, "on some objects: what it is for")];
 
 /// Annotations of the operator's own: on what, and what they say.
-const TELLING: [(&str, &str, &str); 17] = [
+const TELLING: [(&str, &str, &str); 20] = [
     (labels::CONFIG_HASH, "pods, ConfigMap", "which configuration they run or hold"),
     (labels::USER_CONFIG_HASH, "pods", "which configuration of yours they run, as v0.9 calls it"),
     (labels::CA_BUNDLE_HASH, "pods", "which certificate authorities they trust, as v0.9 calls it"),
@@ -41,6 +41,9 @@ const TELLING: [(&str, &str, &str); 17] = [
     (labels::INPUTS, "Deployment", "what of the resource its template was made from"),
     (labels::TEMPLATE_HASH, "Deployment", "which template was planned when it was last applied"),
     (labels::LAST_GOOD, "Deployment", "the last template that was available"),
+    (labels::LAST_GOOD_INPUTS, "Deployment", "the inputs that it was made from"),
+    (labels::SERVES, "Deployment", "how the pods of the template before listen, while they serve"),
+    (labels::UNPROVEN, "Deployment", "that no pod of its template was available yet"),
     (labels::ROLLED_BACK, "Deployment", "that it runs an earlier template, which, and why"),
     (labels::STORAGE_SECRETS, "Deployment", "the Secrets with connection strings of its pods"),
     (labels::ADOPTED, "Deployment", "that its template is still that of operator v0.9"),

@@ -5,4 +5,5 @@ mod diff_and_preflight;
 mod preflight;
 mod rollback;
 mod server;
+mod two_at_once;
 mod upgrade;

@@ -29,7 +29,7 @@ fn is_preflight(pod: &Pod) -> bool {
 }
 
 /// Gives the pods of preflights this state, and lets all others become ready.
-fn set_preflight(operator: &TestOperator, state: PodState) {
+pub(crate) fn set_preflight(operator: &TestOperator, state: PodState) {
     operator
         .kubelet
         .decide(move |pod| if is_preflight(pod) { state.clone() } else { PodState::Ready });
@@ -51,7 +51,7 @@ async fn place(namespace: &Namespace<'_>, endpoint: &str) -> String {
     format!("providers.inference[{index}].config.{}", key.unwrap())
 }
 
-fn refusal(path: &str) -> PodState {
+pub(crate) fn refusal(path: &str) -> PodState {
     let problem = json!({"kind": "schema", "path": path, "message": "Input should be a valid URL"});
     let result = json!({
         "verdict": "refused", "server": "llama-stack 0.7.3", "problems": [problem], "more": 2,
