@@ -108,23 +108,7 @@ pub async fn gather(
     let spec = resource.spec.as_ref();
     let mut references =
         spec.map(|spec| references::references(spec, &key.namespace)).unwrap_or_default();
-    let (served_apis, unknown_apis) = context.served.facts();
-    let mut facts = Facts {
-        complete: true,
-        owner_uid: resource.uid.clone(),
-        operator: context.configuration.get().config.facts(
-            Some(context.settings.operator_namespace.clone()),
-            context.settings.operator_image.clone(),
-        ),
-        served_apis,
-        unknown_apis,
-        adopted: AdoptedFacts {
-            ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
-        },
-        listening: live.iter().find_map(LiveObject::deployment).and_then(DeploymentDetail::serving),
-        hash_key: Some(context.secrets.key().id()),
-        ..Facts::default()
-    };
+    let mut facts = without_asking(context, resource, live);
     ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
     context.cache.set_used(key, config_maps::watched(&references, key));
 
@@ -154,6 +138,27 @@ pub async fn gather(
     let knows_hashes = context.secrets.key().is_shared();
     let recorded = if knows_hashes { None } else { deployment(client, key).await? };
     Ok(Gathered { facts, objects, tag, images_are_new, recorded, knows_hashes, late: None })
+}
+
+/// The facts for which nobody has to be asked.
+fn without_asking(context: &Context, resource: &Resource, live: &[LiveObject]) -> Facts {
+    let (served_apis, unknown_apis) = context.served.facts();
+    Facts {
+        complete: true,
+        owner_uid: resource.uid.clone(),
+        operator: context.configuration.get().config.facts(
+            Some(context.settings.operator_namespace.clone()),
+            context.settings.operator_image.clone(),
+        ),
+        served_apis,
+        unknown_apis,
+        adopted: AdoptedFacts {
+            ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
+        },
+        listening: live.iter().find_map(LiveObject::deployment).and_then(DeploymentDetail::serving),
+        hash_key: Some(context.secrets.key().id()),
+        ..Facts::default()
+    }
 }
 
 async fn deployment(client: &Client, key: &Key) -> kube::Result<Option<Value>> {
