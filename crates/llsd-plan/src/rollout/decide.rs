@@ -132,7 +132,8 @@ fn note_last_good(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, 
     let is_the_same = live.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
     let known = live.last_good.as_deref();
     let good = if is_the_same { known } else { rollback::last_good(live, now) };
-    let inputs = if good == known { &live.last_good_inputs } else { &live.inputs };
+    let is_current = !is_the_same && good.is_some() && good == live.progress_of.as_deref();
+    let inputs = if is_current { &live.inputs } else { &live.last_good_inputs };
     for (record, value) in
         [(labels::LAST_GOOD, good), (labels::LAST_GOOD_INPUTS, inputs.as_deref())]
     {
@@ -263,7 +264,11 @@ impl<'a> Rollout<'a> {
             let inputs = &mut planned.json["metadata"]["annotations"][labels::INPUTS];
             *inputs = json!(adopted.inputs.as_deref());
             self.only_marks = true;
-        } else if let Some((json, kept)) = kept::until_checked(&planned.json, whole) {
+        } else if let Some((json, kept)) = kept::until_checked(
+            &planned.json,
+            whole,
+            self.preflight.is_some_and(Preflight::is_refused),
+        ) {
             planned.json = json;
             self.kept = Some(kept);
         }

@@ -119,12 +119,18 @@ pub(super) fn with_live_template(
 
 /// The planned Deployment with the template and the records that the live one has, so that the planned
 /// template is still news once it may be applied; and what waits. `None` where the live one has no
-/// template of ours.
-pub(super) fn until_checked(planned: &Value, live: &Value) -> Option<(Value, KeptTemplate)> {
-    let template = fingerprint::owned_template(live)?;
+/// template of ours. Where the planned one was refused, values of Secrets still reach the pods: no
+/// preflight says anything of them.
+pub(super) fn until_checked(
+    planned: &Value,
+    live: &Value,
+    is_refused: bool,
+) -> Option<(Value, KeptTemplate)> {
+    let mut template = fingerprint::owned_template(live)?;
     let made_from = live["metadata"]["annotations"][labels::INPUTS].as_str();
-    let changed = new_values(&template, planned, made_from);
-    let template = with_new_values(template, planned, made_from);
+    let mut changed = new_values(&template, planned, made_from);
+    changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
+    restart_for(&mut template, planned, &changed);
     let (mut json, kept) =
         with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
     if let (Some(made_from), Some(now)) = (made_from, inputs(planned)) {
@@ -149,16 +155,22 @@ fn new_values(template: &Value, planned: &Value, made_from: Option<&str>) -> Vec
     changed.map(str::to_owned).collect()
 }
 
-/// A template that stays, such that its pods start again with the values that are there now. Nothing else of
-/// it changes but names that stand for such a value.
+/// A template that stays, such that its pods start again with the values that are there now.
 pub(super) fn with_new_values(
     mut template: Value,
     planned: &Value,
     made_from: Option<&str>,
 ) -> Value {
     let changed = new_values(&template, planned, made_from);
+    restart_for(&mut template, planned, &changed);
+    template
+}
+
+/// Has the pods of a template start again for parts that changed. Nothing else of it changes but names that
+/// stand for such a value.
+fn restart_for(template: &mut Value, planned: &Value, changed: &[String]) {
     if changed.is_empty() {
-        return template;
+        return;
     }
     let wanted = &planned["spec"]["template"];
     let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
@@ -175,12 +187,16 @@ pub(super) fn with_new_values(
         *annotation = sha256::hex(&format!("{before} {values}")).into();
     }
     let resource = planned["metadata"]["name"].as_str().unwrap_or_default();
-    for (before, now) in named_by_value(&template, resource).zip(named_by_value(wanted, resource)) {
-        if let (Some(before), Some(now)) = (before, now) {
-            rename(&mut template, &before, &now);
+    let is_changed = [
+        changed.iter().any(|part| part.starts_with(template_inputs::SECRET)),
+        changed.iter().any(|part| part == template_inputs::CA_BUNDLE),
+    ];
+    let names = named_by_value(template, resource).zip(named_by_value(wanted, resource));
+    for (names, is_changed) in names.zip(is_changed) {
+        if let (Some(before), Some(now), true) = (names.0, names.1, is_changed) {
+            rename(template, &before, &now);
         }
     }
-    template
 }
 
 /// The names in a template that stand for a value: of the Secret with a connection string, and of the
