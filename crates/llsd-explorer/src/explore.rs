@@ -47,7 +47,7 @@ struct Run {
     watcher: Watcher,
     asked: u32,
     edition: u8,
-    /// Lines about what happened, where somebody wants them.
+    /// A line for each change of the Deployment, if a trace was requested.
     trace: Option<Vec<String>>,
 }
 
@@ -124,8 +124,9 @@ impl Run {
         Err("it does not come to rest: something is written again and again".to_owned())
     }
 
-    /// The operator's key is another one from now on, which must restart nothing. What is rotated before the
-    /// operator has looked with its new key nobody can know; so this is not tried while it may not look.
+    /// The operator's key is another one from now on, which must restart nothing. The operator
+    /// cannot detect a rotation that happens before it reconciles with the new key, so a paused resource is
+    /// left out.
     fn lose_key(&mut self) -> Result<(), String> {
         if self.world.annotations.contains_key("llamastack.io/paused") {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::world::World;
 /// What is checked, and what the explorer remembers for it.
 #[derive(Clone, Debug, Default)]
 pub struct Watcher {
-    /// For how many ticks in a row a pod serves that nobody reaches.
+    /// For how many ticks in a row pods served without being reachable.
     unreached: u32,
     /// Templates that were refused or failed, and the word (spec, retry, refresh) of that time.
     condemned: Vec<(String, Word)>,
@@ -62,7 +62,7 @@ fn port(template: &Value) -> i64 {
     template["spec"]["containers"][0]["ports"][0]["containerPort"].as_i64().unwrap_or_default()
 }
 
-/// A template that was refused or failed is not written again before its inputs change or somebody says so.
+/// A template that was refused or failed is not written again before its inputs change or a person asks for it.
 fn condemned_templates_stay_away(watcher: &mut Watcher, world: &World) -> Result<(), String> {
     let Some(deployment) = world.deployment() else { return Ok(()) };
     let template = &deployment["spec"]["template"];
@@ -164,7 +164,7 @@ fn reads(template: &Value, secret: &str) -> bool {
     template.to_string().contains(&format!("\"name\":\"{secret}\""))
 }
 
-/// Where a state is known that served, somebody serves.
+/// If a state is known that served, at least one pod serves.
 fn somebody_serves(world: &World) -> Result<(), String> {
     let wanted = world.deployment().map_or(0, |it| it["spec"]["replicas"].as_i64().unwrap_or(1));
     let known_good = world.replica_sets.iter().any(|set| set.has_served);

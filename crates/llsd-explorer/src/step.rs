@@ -17,7 +17,7 @@ pub enum Step {
     EditSecrets,
     /// Another value in a Secret that the server reads; the number says which.
     Rotate(u8),
-    /// Somebody overwrites the label by which the operator watches the Deployment.
+    /// A person overwrites the label by which the operator watches the Deployment.
     LoseLabel,
     Pause,
     Resume,
@@ -29,7 +29,7 @@ pub enum Step {
     StallLeader,
     /// The operator that stopped goes on, and writes what it had decided.
     WakeStalled,
-    /// The operator's key is lost and made anew.
+    /// The operator's key is lost, and the operator creates a new one.
     LoseKey,
     /// Half a minute, in which the operator looks once.
     Tick,
@@ -38,7 +38,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// All steps, for whoever tries them all.
+    /// All steps.
     pub const ALL: &[Self] = &[
         Self::Edit(Mood::Good),
         Self::Edit(Mood::Refused),

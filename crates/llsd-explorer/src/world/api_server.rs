@@ -67,7 +67,7 @@ impl World {
         self.put(kind, json);
     }
 
-    /// Stores an object as somebody else than the operator changed it.
+    /// Stores an object that a person or a controller of the cluster changed.
     pub fn put(&mut self, kind: ObjectKind, mut json: Value) {
         json["metadata"]["resourceVersion"] = json!(self.next_version().to_string());
         let Some((_, live)) = LiveObject::parse(kind, &json) else {

@@ -11,8 +11,8 @@ pub fn cannot_pull(reason: &str) -> bool {
     CANNOT_PULL.contains(&reason)
 }
 
-/// Whether trying again does not help: there is no such image, it may not be had, or its name is none. A
-/// registry that does not answer may do so later.
+/// Whether another attempt cannot succeed: the image does not exist, access is denied, or its name is invalid. A
+/// registry that does not answer may answer later.
 pub fn is_final(reason: &str, message: &str) -> bool {
     let message = message.to_lowercase();
     let says = |words: &str| message.contains(words);

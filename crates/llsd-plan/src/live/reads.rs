@@ -12,8 +12,7 @@ const STORAGE: &str = "secret:*";
 pub fn reads(template: &Value) -> Vec<Box<str>> {
     let mut parts: Vec<Box<str>> = Vec::new();
     let pod = &template["spec"];
-    let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
-    for container in list(&pod["initContainers"]).into_iter().chain(list(&pod["containers"])) {
+    for container in list(&pod["initContainers"]).chain(list(&pod["containers"])) {
         for variable in list(&container["env"]) {
             let secret = &variable["valueFrom"]["secretKeyRef"];
             let (Some(name), Some(key)) = (secret["name"].as_str(), secret["key"].as_str()) else {
@@ -38,6 +37,10 @@ pub fn reads(template: &Value) -> Vec<Box<str>> {
     parts.sort();
     parts.dedup();
     parts
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
 }
 
 /// Whether pods that read these parts read this one.

@@ -115,18 +115,19 @@ pub fn bound_to_resource<'a>(
     let policy = storage.and_then(|storage| storage.deletion_policy).unwrap_or_default();
     let kept =
         objects.iter().filter(move |live| policy == DeletionPolicy::Retain && !live.deleting);
-    kept.filter(|live| {
-        let mut owners = live.claim().into_iter().flat_map(|claim| &claim.owners);
-        owners.any(|owner| **owner == *resource.owner())
-    })
+    kept.filter(|live| is_owned_by(resource, live))
+}
+
+fn is_owned_by(resource: &Resource, live: &LiveObject) -> bool {
+    let mut owners = live.claim().into_iter().flat_map(|claim| &claim.owners);
+    owners.any(|owner| **owner == *resource.owner())
 }
 
 /// Whether a claim that is to outlive the resource would be deleted with it, because somebody made it
 /// the resource's: v0.9 under whichever name its program was built, or a person.
 pub(super) fn would_go_with(resource: &Resource, desired: &Value, live: &LiveObject) -> bool {
-    let Some(live) = live.claim() else { return false };
     let is_kept = desired["metadata"].get("ownerReferences").is_none();
-    is_kept && live.owners.iter().any(|owner| **owner == *resource.owner())
+    is_kept && is_owned_by(resource, live)
 }
 
 /// The claim with the size that the live one has.

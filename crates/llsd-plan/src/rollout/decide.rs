@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
-use super::rollback::{self, Back, Return};
-use super::{adopted, claim, storage_secrets};
+use super::rollback::{Back, Return};
+use super::{adopted, claim, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::template_inputs::{self, Inputs};
 use crate::resource::{ROLLBACK_TO, Resource};
-use crate::server::listening::Listening;
 
 /// What the cluster holds of a resource's objects.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +86,8 @@ pub fn decide<'a>(
         rollout.keep_template(resource, deployment, image_override, running);
         if !rollout.only_marks {
             let live = running.counterpart(deployment).and_then(LiveObject::deployment);
-            note_who_serves(deployment, live);
-            note_unproven(deployment, live, running.now);
+            records::note_who_serves(deployment, live);
+            records::note_unproven(deployment, live, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
         }
     }
@@ -122,57 +121,6 @@ fn fewest_scaled(planned: &[PlannedObject]) -> Option<i32> {
     let autoscaler = planned.iter().find(|object| object.kind == ObjectKind::Autoscaler)?;
     let fewest = autoscaler.json["spec"]["minReplicas"].as_i64();
     Some(fewest.and_then(|fewest| i32::try_from(fewest).ok()).unwrap_or(1))
-}
-
-/// Records which template was the last good one. Only where another one is about to take its place is that
-/// looked at again: nothing is written at rest.
-fn note_last_good(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, now: i64) {
-    let Some(live) = live else { return };
-    let annotations = &mut planned.json["metadata"]["annotations"];
-    let is_the_same = live.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
-    let known = live.last_good.as_deref();
-    let good = if is_the_same { known } else { rollback::last_good(live, now) };
-    let is_current = !is_the_same && good.is_some() && good == live.progress_of.as_deref();
-    let inputs = if is_current { &live.inputs } else { &live.last_good_inputs };
-    for (record, value) in
-        [(labels::LAST_GOOD, good), (labels::LAST_GOOD_INPUTS, inputs.as_deref())]
-    {
-        if let (Some(value), Some(annotations)) = (value, annotations.as_object_mut()) {
-            annotations.insert(record.to_owned(), value.into());
-        }
-    }
-}
-
-/// Records how the pods listen that serve, while those of the template that is applied listen otherwise.
-fn note_who_serves(planned: &mut PlannedObject, live: Option<&DeploymentDetail>) {
-    let Some(live) = live.filter(|live| live.state.available > 0) else { return };
-    let serving = live.serving();
-    if serving != Listening::of_template(&planned.json["spec"]["template"])
-        && let Some(serving) = serving
-    {
-        planned.json["metadata"]["annotations"][labels::SERVES] = serving.text().into();
-    }
-}
-
-/// Records that no pod ever ran with the template that is applied.
-fn note_unproven(planned: &mut PlannedObject, live: Option<&DeploymentDetail>, now: i64) {
-    let wanted = planned.json["spec"]["replicas"].as_i64();
-    let wanted = wanted.or(live.map(|live| live.state.wanted.into())).unwrap_or(1);
-    let annotations = &mut planned.json["metadata"]["annotations"];
-    let hash = annotations[labels::TEMPLATE_HASH].as_str();
-    let stays = live.filter(|live| live.template.as_deref() == hash);
-    let unproven = match stays {
-        // Kubernetes calls a rollout complete once no pod is wanted, whatever became of its pods.
-        Some(live) => {
-            let never_complete = wanted == 0 && live.completed_at.is_none();
-            (live.unproven || never_complete) && !rollback::is_proven(live, now)
-        }
-        None => wanted == 0,
-    };
-    let value = if unproven { json!("true") } else { Value::Null };
-    if let Some(annotations) = annotations.as_object_mut() {
-        kept::replace(annotations, labels::UNPROVEN, &value);
-    }
 }
 
 fn no_such_state(back: &Return) -> Problem {
@@ -226,7 +174,7 @@ impl<'a> Rollout<'a> {
     ) {
         let live = running.counterpart(planned);
         let detail = live.and_then(LiveObject::deployment);
-        note_last_good(planned, detail, running.now);
+        records::note_last_good(planned, detail, running.now);
         if self.goes_back(planned, detail, running) {
             return;
         }

@@ -22,6 +22,7 @@ mod inquiry;
 mod instead;
 mod kept;
 pub mod preflight;
+mod records;
 mod refusal;
 mod rename;
 pub mod retention;

@@ -63,9 +63,8 @@ pub async fn carry_out<W: Writer>(
     ApplyOutcome { objects, found, is_stopped, result: failure.map_or(Ok(applied), Err) }
 }
 
-/// Takes claims that are to outlive their resource out of its ownership, where nothing else is applied: a
-/// resource that is paused or refused can be deleted, too.
-/// Whether all of them are.
+/// Removes the owner reference from claims that must outlive their resource, where nothing else is applied: a
+/// paused or refused resource can be deleted, too. Returns whether all claims are released.
 pub async fn release_claims<W: Writer>(
     writer: &mut W,
     resource: &Resource,
