@@ -10,14 +10,14 @@ use k8s_openapi::jiff::Timestamp;
 use llsd_plan::facts::{Facts, ImageFacts, SecretFacts, SecretKeyFacts};
 use llsd_plan::live::{DeploymentDetail, Detail, JobDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject};
-use llsd_plan::plan::{Plan, Planning, plan};
+use llsd_plan::plan::{Plan, Planning, plan, rollback_policy};
 use llsd_plan::problems::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::resolve;
 use llsd_plan::rollout::preflight::{
     self, Asked, Preflight, PreflightResult, Question, Seen, State, may_need_preflight,
 };
-use llsd_plan::rollout::{self, Action, ClusterState, PinnedImage, RunningServer};
+use llsd_plan::rollout::{self, Action, ClusterState, PinnedImage, Return, Rollout, RunningServer};
 use llsd_plan::status::{
     self, Applied, Applying, ObservedObjects, Pass, ServerAnswer, StatusInputs, TagNow,
 };
@@ -87,6 +87,7 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
         return None;
     }
     let Planning::Planned(plan) = &planned.planning else {
+        take_back(world, &resource, objects);
         let pass = Pass::Reconciled { planning: &planned.planning, applying: Applying::Nothing };
         report(world, &resource, pass);
         return None;
@@ -94,6 +95,35 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
     let state = survey(world, &resource, plan, &planned.objects, objects);
     let rollout =
         rollout::decide(&resource, planned.objects.clone(), plan.image.image_override(), &state);
+    let held = held(&rollout);
+    let applied = Applied {
+        kept: rollout.kept.clone(),
+        preflight: rollout.preflight.cloned().map(Box::new),
+        warnings: rollout.warnings.clone(),
+        ..Applied::default()
+    };
+    drop(rollout);
+    Some((planned, resource, held, applied))
+}
+
+/// Takes a rollout back that failed, although nothing can be planned now.
+fn take_back(world: &mut World, resource: &Resource, objects: Vec<LiveObject>) {
+    let live = objects.iter().find(|live| live.kind == ObjectKind::Deployment);
+    let policy = rollback_policy(resource, Facts::default().operator.rollback);
+    let back = live.and_then(|live| rollout::failed_rollout(live, policy, world.now));
+    let Some(mut back) = back else { return };
+    back.template = world.template_of(&back.to.to);
+    let deployment = world.deployment().cloned();
+    let (now, back) = (world.now, Some(back));
+    let state = ClusterState { objects, deployment, back, now, ..ClusterState::default() };
+    if let Some(rollout) = rollout::decide_unplanned(resource, &state) {
+        let held = held(&rollout);
+        write(world, resource, &held);
+    }
+}
+
+/// What a rollout writes.
+fn held(rollout: &Rollout<'_>) -> Held {
     let mut writes = Vec::new();
     for decision in &rollout.decisions {
         let guard = match decision.action {
@@ -106,14 +136,7 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
         };
         writes.push((decision.object.clone(), guard));
     }
-    let applied = Applied {
-        kept: rollout.kept.clone(),
-        preflight: rollout.preflight.cloned().map(Box::new),
-        warnings: rollout.warnings.clone(),
-        ..Applied::default()
-    };
-    drop(rollout);
-    Some((planned, resource, Held { writes }, applied))
+    Held { writes }
 }
 
 /// What the cluster holds of the planned objects.
@@ -124,7 +147,8 @@ fn survey(
     planned: &[PlannedObject],
     objects: Vec<LiveObject>,
 ) -> ClusterState {
-    let mut state = ClusterState { objects, now: world.now, ..ClusterState::default() };
+    let still_read = rollout::still_read(&objects, &facts(world, String::new()));
+    let mut state = ClusterState { objects, still_read, now: world.now, ..ClusterState::default() };
     let deployment = planned.iter().find(|object| object.kind == ObjectKind::Deployment);
     let Some(deployment) = deployment else { return state };
     let image_override = plan.image.image_override();
@@ -132,8 +156,7 @@ fn survey(
     let keeps = rollout::keeps_template(resource, deployment, image_override, live);
     let back = rollout::returns_to(resource, deployment, image_override, plan.rollback, live, now);
     if let Some(mut back) = back {
-        let mut sets = world.replica_sets.iter();
-        back.template = sets.find(|set| set.hash == back.to.to).map(|set| set.template.clone());
+        back.template = world.template_of(&back.to.to);
         state.back = Some(back);
     }
     let asks = !keeps
@@ -235,10 +258,11 @@ fn finish(world: &mut World, planned: &Planned, resource: &Resource, applied: &A
 
 fn report(world: &mut World, resource: &Resource, pass: Pass<'_>) {
     let deployment = world.object(ObjectKind::Deployment);
+    let detail = deployment.and_then(|stored| stored.live.deployment());
+    let rolled_back = detail.and_then(|detail| detail.rolled_back.as_deref());
     let live = ObservedObjects {
-        deployment: deployment
-            .and_then(|stored| stored.live.deployment())
-            .map(|detail| detail.state.clone()),
+        deployment: detail.map(|detail| detail.state.clone()),
+        rolled_back: rolled_back.map(Return::parse),
         service: world.object(ObjectKind::Service).is_some(),
         ..ObservedObjects::default()
     };

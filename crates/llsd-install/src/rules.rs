@@ -18,7 +18,7 @@ pub(crate) fn of_resources() -> Vec<Value> {
     rules.extend(of_owned_objects());
     rules.extend([
         rule("", &["pods"], &["list"]),
-        rule("events.k8s.io", &["events"], &["create", "patch"]),
+        rule("events.k8s.io", &["events"], &["create", "patch", "list"]),
         // A host name of the user's choice counts as a right of its own there.
         rule("route.openshift.io", &["routes/custom-host"], &["create", "update"]),
     ]);

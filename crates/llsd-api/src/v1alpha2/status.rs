@@ -92,13 +92,13 @@ pub struct PreflightStatus {
     pub verdict: PreflightVerdict,
     /// The server that judged, with its release.
     pub server: Option<String>,
-    /// Why nothing could be judged.
+    /// Why nothing could be judged, or not yet.
     pub why: Option<String>,
     /// What the server finds wrong, or would leave out without a word.
     pub problems: Option<Vec<PreflightProblem>>,
     /// How many more problems there are.
     pub more: Option<i64>,
-    /// When it was judged.
+    /// When it was judged; while it is pending, since when.
     pub judged_at: Option<Time>,
 }
 
@@ -113,6 +113,8 @@ pub enum PreflightVerdict {
     // It could not be judged, and is rolled out all the same.
     #[default]
     NotJudged,
+    // The Job that judges it could not be made yet; it is tried again.
+    Pending,
 }
 
 /// One finding of a judgement.

@@ -159,6 +159,12 @@ impl World {
         self.replica_sets.iter().max_by_key(|set| set.revision)
     }
 
+    /// The template with this hash, if a ReplicaSet keeps it.
+    pub fn template_of(&self, hash: &str) -> Option<Value> {
+        let set = self.replica_sets.iter().find(|set| set.hash == hash)?;
+        Some(set.template.clone())
+    }
+
     /// The ReplicaSets of which a pod is available.
     pub fn serving(&self) -> impl Iterator<Item = &ReplicaSet> {
         self.replica_sets.iter().filter(|set| set.pods.iter().any(|pod| pod.is_available))

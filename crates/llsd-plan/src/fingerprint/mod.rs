@@ -57,6 +57,19 @@ pub fn owned_template(live: &Value) -> Option<Value> {
     owned::value("template", fields, live.get("spec")?.get("template"))
 }
 
+/// A live object as far as we applied it, with its name: what can be applied again and changes nothing. `None`
+/// where we never applied to it.
+pub fn owned(live: &Value) -> Option<Value> {
+    let mut json = owned::value("", live::applied(live)?, Some(live))?;
+    for identity in ["apiVersion", "kind"] {
+        json[identity] = live[identity].clone();
+    }
+    for identity in ["name", "namespace"] {
+        json["metadata"][identity] = live["metadata"][identity].clone();
+    }
+    Some(json)
+}
+
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, formatter)

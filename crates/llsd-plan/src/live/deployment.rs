@@ -60,6 +60,8 @@ pub struct DeploymentDetail {
     pub rolled_back: Option<Box<str>>,
     /// The inputs from which that template was made.
     pub last_good_inputs: Option<Box<str>>,
+    /// From which installation of the operator it was taken over, and when.
+    pub taken_over: Option<Box<str>>,
     /// The Secrets with connection strings that were made for its pods.
     pub storage_secrets: Option<Box<str>>,
     /// How the pods of its template listen.
@@ -203,6 +205,7 @@ impl DeploymentDetail {
             last_good: annotation(labels::LAST_GOOD),
             rolled_back: annotation(labels::ROLLED_BACK),
             last_good_inputs: annotation(labels::LAST_GOOD_INPUTS),
+            taken_over: annotation(labels::TAKEN_OVER),
             storage_secrets: annotation(labels::STORAGE_SECRETS),
             listening: Listening::of_template(template),
             serves: annotation(labels::SERVES),

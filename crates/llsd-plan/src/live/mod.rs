@@ -18,3 +18,4 @@ pub use deployment::{DeploymentDetail, DeploymentState, RecordedHashes};
 pub use job::JobDetail;
 pub use object::{Detail, LiveObject, version};
 pub use reads::{read_part, reads};
+pub(crate) use time::seconds;

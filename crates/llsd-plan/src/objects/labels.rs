@@ -39,6 +39,9 @@ pub const LAST_GOOD_INPUTS: &str = "llamastack.io/last-good-inputs";
 pub const SERVES: &str = "llamastack.io/serves";
 /// On a Deployment whose template was made while no pod was wanted, until one of it was available.
 pub const UNPROVEN: &str = "llamastack.io/unproven";
+/// On a Deployment that another installation of the operator managed before: which, by its key, and when it
+/// was taken over.
+pub const TAKEN_OVER: &str = "llamastack.io/taken-over";
 /// On a Deployment whose template is one of before: which, instead of which, and why.
 pub const ROLLED_BACK: &str = "llamastack.io/rolled-back";
 /// On a Deployment: the Secrets with connection strings that were made for its pods and are still there.

@@ -16,4 +16,4 @@ mod user_variables;
 
 pub use collision::plan_beside;
 pub use moved::moved;
-pub use planning::{Plan, Planning, PreflightInputs, parse_and_plan, plan};
+pub use planning::{Plan, Planning, PreflightInputs, parse_and_plan, plan, rollback_policy};

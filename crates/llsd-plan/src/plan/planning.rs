@@ -146,11 +146,17 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
         withheld: withheld(&blueprint),
         external: blueprint.external_providers,
         environment: blueprint.environment,
-        rollback: workload.and_then(|it| it.rollback).unwrap_or(facts.operator.rollback),
+        rollback: rollback_policy(resource, facts.operator.rollback),
         preflight: workload.and_then(|it| it.preflight).unwrap_or(facts.operator.preflight),
         preflight_inputs: PreflightInputs::from_facts(facts),
         warnings: findings.warnings,
     }))
+}
+
+/// What becomes of a rollout that fails: what the resource asks for, else what the operator was told.
+pub fn rollback_policy(resource: &Resource, operator: RollbackPolicy) -> RollbackPolicy {
+    let workload = resource.spec.as_ref().and_then(|spec| spec.workload.as_ref());
+    workload.and_then(|workload| workload.rollback).unwrap_or(operator)
 }
 
 /// Finds and checks what the configuration refers to; nothing where there is no configuration.

@@ -59,6 +59,18 @@ impl Inputs {
         self.set(&part, Some(&format!("{part}\n{hash}")));
     }
 
+    /// Which key of the operator's made the hashes, where that is known.
+    pub fn key(&self) -> Option<&str> {
+        self.0.get(KEY).map(String::as_str)
+    }
+
+    /// How a record names the key that has this id.
+    pub fn key_part(id: &str) -> String {
+        let mut record = Self::default();
+        record.set(KEY, Some(id));
+        record.0.remove(KEY).unwrap_or_default()
+    }
+
     /// Whether a part asks for something that was not done yet.
     pub fn ask_again(&self, part: &str, recorded: &Self) -> bool {
         let now = self.0.get(part).filter(|now| *now != NONE);
@@ -84,6 +96,27 @@ impl Inputs {
     #[must_use]
     pub fn with_parts_of(self, parts: &[&str], other: &Self) -> Self {
         parts.iter().fold(self, |record, part| record.with_part_of(part, other))
+    }
+
+    /// The same with the parts of another record that it does not mention.
+    #[must_use]
+    pub fn beside(mut self, other: &Self) -> Self {
+        for (part, hash) in &other.0 {
+            self.0.entry(part.clone()).or_insert_with(|| hash.clone());
+        }
+        self
+    }
+
+    /// The same with those parts alone.
+    #[must_use]
+    pub fn only(mut self, is_kept: impl Fn(&str) -> bool) -> Self {
+        self.0.retain(|part, _| is_kept(part));
+        self
+    }
+
+    /// The keys of Secrets that it mentions, with the names of their Secrets.
+    pub fn secret_keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.keys().filter_map(|part| part.strip_prefix(SECRET)?.split_once('/'))
     }
 
     /// The same without a part.

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, claim, records, storage_secrets};
+use super::{adopted, claim, contention, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -26,6 +26,8 @@ pub struct ClusterState {
     pub back: Option<Back>,
     /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<Preflight>,
+    /// What is now in the Secrets that the pods which run read ([`super::still_read`]).
+    pub still_read: Inputs,
     /// Secrets with connection strings that are on record and were deleted.
     pub gone: Vec<String>,
     /// The time, in seconds.
@@ -83,11 +85,12 @@ pub fn decide<'a>(
     if let Some(deployment) =
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
     {
+        let live = running.counterpart(deployment).and_then(LiveObject::deployment);
+        contention::note_takeover(deployment, live, running.now);
         rollout.keep_template(resource, deployment, image_override, running);
         if !rollout.only_marks {
-            let live = running.counterpart(deployment).and_then(LiveObject::deployment);
             records::note_who_serves(deployment, live);
-            records::note_unproven(deployment, live, running.now);
+            records::note_unproven(deployment, live, &resource.status, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
         }
     }
@@ -181,13 +184,14 @@ impl<'a> Rollout<'a> {
         let whole = running.deployment.as_ref().unwrap_or(&Value::Null);
         if !keeps_template(resource, planned, image_override, live) {
             if self.preflight.is_some_and(Preflight::holds) {
-                self.wait_for_preflight(planned, detail, whole);
+                self.wait_for_preflight(planned, detail, whole, &running.still_read);
             }
             return;
         }
         let is_ours = live.is_some_and(|live| live.fingerprint.is_some());
         if is_ours && detail.is_some_and(|detail| !detail.adopted) {
-            if let Some((json, kept)) = kept::with_live_template(&planned.json, whole) {
+            let found = kept::with_live_template(&planned.json, whole, &running.still_read);
+            if let Some((json, kept)) = found {
                 planned.json = json;
                 self.kept = kept;
             }
@@ -204,6 +208,7 @@ impl<'a> Rollout<'a> {
         planned: &mut PlannedObject,
         live: Option<&DeploymentDetail>,
         whole: &Value,
+        still_read: &Inputs,
     ) {
         if let Some(adopted) = live.filter(|live| live.adopted) {
             self.kept = Some(KeptTemplate::of_whole(KeepCause::Preflight, &planned.json, whole));
@@ -215,6 +220,7 @@ impl<'a> Rollout<'a> {
         } else if let Some((json, kept)) = kept::until_checked(
             &planned.json,
             whole,
+            still_read,
             self.preflight.is_some_and(Preflight::is_refused),
         ) {
             planned.json = json;
@@ -223,7 +229,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// Puts the template of a return in the place of the planned one, if there is to be one.
-    fn goes_back(
+    pub(super) fn goes_back(
         &mut self,
         planned: &mut PlannedObject,
         live: Option<&DeploymentDetail>,
@@ -242,7 +248,9 @@ impl<'a> Rollout<'a> {
         };
         let good = live.filter(|live| live.last_good.as_deref() == Some(&back.to));
         let made_from = good.and_then(|live| live.last_good_inputs.as_deref());
-        let template = kept::with_new_values(template.clone(), &planned.json, made_from);
+        let still_read = &running.still_read;
+        let template =
+            kept::with_new_values(template.clone(), &mut planned.json, still_read, made_from);
         let needs = kept::needs(&json!({"spec": {"template": template}}));
         let cause = KeepCause::RolledBack(back.clone());
         self.kept = Some(KeptTemplate::of_template(cause, &planned.json, &template, needs));
@@ -251,7 +259,9 @@ impl<'a> Rollout<'a> {
         annotations[labels::ROLLED_BACK] = back.text().into();
         if let Some(live) = live.filter(|_| *is_superseded) {
             // What is asked for by now is still news once it may be applied.
-            annotations[labels::INPUTS] = json!(live.inputs.as_deref());
+            let now = annotations[labels::INPUTS].as_str().map(Inputs::parse).unwrap_or_default();
+            let recorded = live.inputs.as_deref().map(|inputs| Inputs::parse(inputs).rekeyed(&now));
+            annotations[labels::INPUTS] = json!(recorded.map(|inputs| inputs.text()));
             annotations[labels::PLANNED_FOR] = json!(live.planned_for.as_deref());
         }
         true
@@ -269,7 +279,7 @@ impl<'a> Rollout<'a> {
         is_for_pods && !kept.needs.contains(&(object.kind, object.name.clone()))
     }
 
-    fn deployment(
+    pub(super) fn deployment(
         &self,
         resource: &Resource,
         object: PlannedObject,

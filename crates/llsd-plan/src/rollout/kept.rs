@@ -87,12 +87,15 @@ pub fn keeps_template(
 pub(super) fn with_live_template(
     planned: &Value,
     live: &Value,
+    still_read: &Inputs,
 ) -> Option<(Value, Option<KeptTemplate>)> {
     let recorded = &live["metadata"]["annotations"];
     let mut template = fingerprint::owned_template(live)?;
+    let mut planned = planned.clone();
     let back = recorded[labels::ROLLED_BACK].as_str();
     if back.is_some() {
-        template = with_new_values(template, planned, recorded[labels::INPUTS].as_str());
+        let made_from = recorded[labels::INPUTS].as_str();
+        template = with_new_values(template, &mut planned, still_read, made_from);
     }
     let mut wanted = planned["spec"]["template"].clone();
     if fingerprint::of_template(&template) == fingerprint::of_template(&wanted) {
@@ -113,7 +116,7 @@ pub(super) fn with_live_template(
         }
     }
     let is_alike = fingerprint::of_template(&template) == fingerprint::of_template(&wanted);
-    let (json, kept) = with_records(planned, live, template, cause, &records);
+    let (json, kept) = with_records(&planned, live, template, cause, &records);
     Some((json, Some(kept).filter(|_| !is_alike)))
 }
 
@@ -124,16 +127,18 @@ pub(super) fn with_live_template(
 pub(super) fn until_checked(
     planned: &Value,
     live: &Value,
+    still_read: &Inputs,
     is_refused: bool,
 ) -> Option<(Value, KeptTemplate)> {
     let mut template = fingerprint::owned_template(live)?;
     let made_from = live["metadata"]["annotations"][labels::INPUTS].as_str();
-    let mut changed = new_values(&template, planned, made_from);
+    let now = inputs(planned).beside(still_read);
+    let mut changed = new_values(&template, &now, made_from);
     changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
-    restart_for(&mut template, planned, &changed);
+    restart_for(&mut template, planned, &now, &changed);
     let (mut json, kept) =
         with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
-    if let (Some(made_from), Some(now)) = (made_from, inputs(planned)) {
+    if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);
         json["metadata"]["annotations"][labels::INPUTS] = record.text().into();
@@ -141,41 +146,47 @@ pub(super) fn until_checked(
     Some((json, kept))
 }
 
-fn inputs(planned: &Value) -> Option<Inputs> {
-    planned["metadata"]["annotations"][labels::INPUTS].as_str().map(Inputs::parse)
+fn inputs(planned: &Value) -> Inputs {
+    let recorded = planned["metadata"]["annotations"][labels::INPUTS].as_str();
+    recorded.map(Inputs::parse).unwrap_or_default()
 }
 
 /// The parts that pods of a template read and that are others by now than those in the record that the
 /// template was made from.
-fn new_values(template: &Value, planned: &Value, made_from: Option<&str>) -> Vec<String> {
-    let (Some(now), Some(made_from)) = (inputs(planned), made_from) else { return Vec::new() };
-    let (made_from, read) = (Inputs::parse(made_from), reads(template));
+fn new_values(template: &Value, now: &Inputs, made_from: Option<&str>) -> Vec<String> {
+    let Some(made_from) = made_from.map(Inputs::parse) else { return Vec::new() };
+    let read = reads(template);
     let changed = now.changes(&made_from);
     let changed = changed.filter(|part| is_read_at_start(part) && read_part(&read, part));
     changed.map(str::to_owned).collect()
 }
 
-/// A template that stays, such that its pods start again with the values that are there now.
+/// A template that stays, such that its pods start again with the values that are there now. The record of the
+/// planned Deployment then mentions what they read beside what is planned.
 pub(super) fn with_new_values(
     mut template: Value,
-    planned: &Value,
+    planned: &mut Value,
+    still_read: &Inputs,
     made_from: Option<&str>,
 ) -> Value {
-    let changed = new_values(&template, planned, made_from);
-    restart_for(&mut template, planned, &changed);
+    let (planned_inputs, read) = (inputs(planned), reads(&template));
+    let still_read = still_read.clone().only(|part| read_part(&read, part));
+    let now = planned_inputs.beside(&still_read);
+    let changed = new_values(&template, &now, made_from);
+    restart_for(&mut template, planned, &now, &changed);
+    planned["metadata"]["annotations"][labels::INPUTS] = now.text().into();
     template
 }
 
 /// Has the pods of a template start again for parts that changed. Nothing else of it changes but names that
 /// stand for such a value.
-fn restart_for(template: &mut Value, planned: &Value, changed: &[String]) {
+fn restart_for(template: &mut Value, planned: &Value, now: &Inputs, changed: &[String]) {
     if changed.is_empty() {
         return;
     }
     let wanted = &planned["spec"]["template"];
     let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
-    let now = inputs(planned).unwrap_or_default();
-    let values = Inputs::default().with_parts_of(&parts, &now).text();
+    let values = Inputs::default().with_parts_of(&parts, now).text();
     for part in parts {
         let hash = match part {
             template_inputs::CA_BUNDLE => labels::CA_BUNDLE_HASH,
@@ -318,7 +329,7 @@ mod tests {
     fn what_is_kept_can_be_applied_again_and_changes_nothing() {
         let live = live("spec=1", "old", "server:1");
         let planned = deployment("spec=1 env=-", "new", "server:2");
-        let (json, kept) = with_live_template(&planned, &live).unwrap();
+        let (json, kept) = with_live_template(&planned, &live, &Inputs::default()).unwrap();
         let same = deployment("spec=1 env=-", "old", "server:1");
         assert_eq!(fingerprint::of_desired(&json), fingerprint::of_desired(&same), "{json}");
         let kept = kept.unwrap();
@@ -328,7 +339,11 @@ mod tests {
         let mut other_hash = equal.clone();
         other_hash["spec"]["template"]["metadata"]["annotations"][labels::CONFIG_HASH] =
             json!("old");
-        assert_eq!(with_live_template(&other_hash, &live), None, "the very same is planned");
+        assert_eq!(
+            with_live_template(&other_hash, &live, &Inputs::default()),
+            None,
+            "the very same is planned"
+        );
     }
 
     #[test]

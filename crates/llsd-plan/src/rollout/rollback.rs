@@ -68,13 +68,18 @@ pub fn returns_to(
 ) -> Option<Back> {
     let deployment = live?.deployment()?;
     let annotations = &planned.json["metadata"]["annotations"];
-    let back = |to, is_superseded| Back { to, template: None, is_superseded };
     if let Some(to) = asked_for(resource, annotations, deployment) {
-        return Some(back(to, false));
+        return Some(Back { to, template: None, is_superseded: false });
     }
-    let to = failed(deployment, now).filter(|_| policy == RollbackPolicy::Auto)?;
+    let failed = failed_rollout(live?, policy, now)?;
     let has_its_inputs = has_its_inputs(resource, annotations, image_override, deployment);
-    Some(back(to, !has_its_inputs))
+    Some(Back { is_superseded: !has_its_inputs, ..failed })
+}
+
+/// The template of before that a rollout that failed goes back to, whatever is asked for by now.
+pub fn failed_rollout(live: &LiveObject, policy: RollbackPolicy, now: i64) -> Option<Back> {
+    let failed = failed(live.deployment()?, now).filter(|_| policy == RollbackPolicy::Auto)?;
+    Some(Back { to: failed, template: None, is_superseded: false })
 }
 
 fn asked_for(

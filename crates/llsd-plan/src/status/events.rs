@@ -65,6 +65,8 @@ vocabulary! {
         RolledBack,
         /// The resource is paused: nothing is written for it.
         Paused,
+        /// Another installation of the operator has taken the resource over, and this one leaves it alone.
+        Contended,
         /// The operator lacks a right that the resource needs.
         AccessLimited,
         /// The cluster does not serve a kind that the resource needs.
@@ -105,6 +107,7 @@ impl EventReason {
             | Self::ObjectRefused
             | Self::ApplyFailed
             | Self::AccessLimited
+            | Self::Contended
             | Self::KindNotServed
             | Self::Paused
             | Self::UpdatePending
@@ -147,6 +150,7 @@ impl Change<'_> {
         events.extend(self.checked());
         events.extend(self.told(ConditionType::RolledBack, EventReason::RolledBack));
         events.extend(self.told(ConditionType::Paused, EventReason::Paused));
+        events.extend(self.told(ConditionType::Contended, EventReason::Contended));
         events.extend(self.told(ConditionType::AccessLimited, EventReason::AccessLimited));
         events.extend(self.unready(ConditionReason::KindNotServed, EventReason::KindNotServed));
         events.extend(self.server_failing());

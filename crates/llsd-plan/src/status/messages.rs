@@ -107,7 +107,7 @@ pub(super) fn rolled_back(back: &Return) -> String {
     }
     format!(
         "The last change did not become available in time ({}), and the server runs the state {} from \
-         before it. It is not tried again until the resource, its image or a Secret changes; `llsd rollout \
+         before it. It is not tried again until the spec, its image or what only it reads changes; `llsd rollout \
          retry` or a new value of llamastack.io/retry tries it as it is. Values of Secrets and data are \
          not restored",
         back.why.trim_end_matches('.'),
@@ -121,7 +121,8 @@ const CHECKING: &str = "The change is judged by its own image before it is rolle
 pub(super) fn preflight(preflight: &Preflight) -> String {
     let checked = match &preflight.state {
         State::ToBeAsked(None) | State::Asking(None) => return CHECKING.to_owned(),
-        State::ToBeAsked(Some(why)) => {
+        State::ToBeAsked(Some(pending)) => {
+            let why = pending.why.as_deref().unwrap_or_default();
             return format!("{CHECKING}; there is no Job for it yet: {why}");
         }
         State::Asking(Some(why)) => return format!("{CHECKING}; its Job waits: {why}"),
@@ -136,7 +137,7 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
             "{server} would not run with the change, and the server runs on as it is. It is asked again \
              when the resource or its image changes, or llamastack.io/retry gets a new value: {found}"
         ),
-        PreflightVerdict::NotJudged => {
+        PreflightVerdict::NotJudged | PreflightVerdict::Pending => {
             let why = checked.why.as_deref().unwrap_or("nothing is known of it");
             format!("The change could not be judged before it was rolled out: {why}")
         }

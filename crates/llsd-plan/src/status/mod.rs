@@ -8,6 +8,7 @@
 //! | what was found | `Ready` | beside it | phase |
 //! |---|---|---|---|
 //! | the resource is being deleted | False | | Terminating |
+//! | another installation of the operator has taken it over | as that one says | | |
 //! | it is paused, and a change of it waits for that | False | Stalled | as the rows below, but Initializing for Ready |
 //! | it is refused or unreadable, or an object is somebody else's or refused | False | Stalled | Failed |
 //! | the operator lacks a right to plan, write or delete, or the cluster does not serve a kind | False | Stalled | Failed |
@@ -73,13 +74,18 @@ pub fn compute(observed: &StatusInputs<'_>) -> StatusUpdate {
     let conditions = Some(conditions::dated(conditions::all(situation), situation));
     let planned_url = stage.plan().map(|plan| plan.url.clone());
     let url = planned_url.or_else(|| previous.service_url.clone());
-    let status = if matches!(stage, Stage::Hindered(_)) {
-        // Nothing could be looked at: what was known stands.
+    let before = || {
         let before = LlamaStackDistributionStatus::deserialize(&observed.resource.status);
-        let before = before.unwrap_or_default();
-        LlamaStackDistributionStatus { observed_generation, phase, conditions, ..before }
-    } else {
-        LlamaStackDistributionStatus {
+        before.unwrap_or_default()
+    };
+    let status = match stage {
+        // The rest of it is the other installation's.
+        Stage::Contended(_) => LlamaStackDistributionStatus { conditions, ..before() },
+        // Nothing could be looked at: what was known stands.
+        Stage::Hindered(_) => {
+            LlamaStackDistributionStatus { observed_generation, phase, conditions, ..before() }
+        }
+        _ => LlamaStackDistributionStatus {
             observed_generation,
             phase,
             version: Some(distribution::version(observed, previous, now)),
@@ -94,7 +100,7 @@ pub fn compute(observed: &StatusInputs<'_>) -> StatusUpdate {
             available_replicas: Some(rollout.ready),
             service_url: url.filter(|_| observed.live.service),
             route_url: observed.live.outside_url.clone(),
-        }
+        },
     };
     let events = events::Change { situation, status: &status }.events();
     StatusUpdate { status, events }

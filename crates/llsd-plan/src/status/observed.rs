@@ -9,7 +9,7 @@ use crate::plan::Planning;
 use crate::problems::Problem;
 use crate::resource::Resource;
 use crate::rollout::preflight::Preflight;
-use crate::rollout::{KeptTemplate, WriteFailure};
+use crate::rollout::{Contention, KeptTemplate, Return, WriteFailure};
 use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::ProviderHealth;
 
@@ -88,6 +88,8 @@ pub enum Pass<'a> {
     Deleting,
     /// The resource is paused: nothing is read or planned for it, and everything is left as it is.
     Paused,
+    /// Another installation of the operator manages the resource, and everything is left as it is.
+    Contended(&'a Contention),
     /// What must be known before anything is planned could not be read, as the limitations say.
     /// Everything is left as it is.
     Hindered,
@@ -128,6 +130,8 @@ pub struct Applied {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedObjects {
     pub deployment: Option<DeploymentState>,
+    /// That its template is one of before.
+    pub rolled_back: Option<Return>,
     pub service: bool,
     /// `None` without a claim; else its phase, `Pending`, `Bound` or `Lost`.
     pub claim: Option<String>,

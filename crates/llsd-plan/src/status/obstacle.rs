@@ -107,7 +107,9 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
         }
-        Stage::Paused { change_waits: false } | Stage::Applied(..) => return None,
+        Stage::Paused { change_waits: false } | Stage::Contended(_) | Stage::Applied(..) => {
+            return None;
+        }
     };
     Some(obstacle)
 }

@@ -6,7 +6,7 @@ use crate::objects::ObjectKind;
 use crate::plan::{Plan, Planning};
 use crate::problems::{Problem, Reason};
 use crate::rollout::preflight::Preflight;
-use crate::rollout::{KeepCause, Refused, WriteFailure};
+use crate::rollout::{Contention, KeepCause, Refused, WriteFailure};
 
 /// How far one pass came. What comes first wins: nothing is applied of what could not be planned,
 /// and of a resource that goes nothing is reported but that it goes.
@@ -17,6 +17,8 @@ pub(super) enum Stage<'a> {
     Paused {
         change_waits: bool,
     },
+    /// Another installation of the operator has it.
+    Contended(&'a Contention),
     /// Nothing could be decided.
     Hindered(&'a [Limitation]),
     Unreadable(&'a str),
@@ -52,6 +54,7 @@ impl<'a> Stage<'a> {
             Pass::Paused => {
                 return Self::Paused { change_waits: !observed.resource.was_carried_out() };
             }
+            Pass::Contended(contention) => return Self::Contended(contention),
             Pass::Hindered => return Self::Hindered(observed.limitations),
             Pass::Reconciled { planning, applying } => (planning, applying),
         };

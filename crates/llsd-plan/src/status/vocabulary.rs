@@ -60,6 +60,8 @@ vocabulary! {
         ModelsAvailable,
         /// Present only while the resource is paused.
         Paused,
+        /// Present only while two installations of the operator manage the resource, and one leaves it alone.
+        Contended,
         /// Present only while the operator cannot read, watch or write something that the resource needs.
         AccessLimited,
     }
@@ -211,6 +213,8 @@ vocabulary! {
 
         /// An annotation asks that nothing is written.
         Paused,
+        /// Another installation of the operator has taken the resource over.
+        TakenOver,
     }
 }
 

@@ -42,6 +42,11 @@ const TELLING: [(&str, &str, &str); 20] = [
     (labels::TEMPLATE_HASH, "Deployment", "which template was planned when it was last applied"),
     (labels::LAST_GOOD, "Deployment", "the last template that was available"),
     (labels::LAST_GOOD_INPUTS, "Deployment", "the inputs that it was made from"),
+    (
+        labels::TAKEN_OVER,
+        "Deployment",
+        "from which other installation of the operator, by its key, it was taken over, and when",
+    ),
     (labels::SERVES, "Deployment", "how the pods of the template before listen, while they serve"),
     (labels::UNPROVEN, "Deployment", "that no pod of its template was available yet"),
     (labels::ROLLED_BACK, "Deployment", "that it runs an earlier template, which, and why"),

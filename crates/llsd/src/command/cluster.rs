@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::runtime::runtime;
 use super::{Printout, waiting};
+use crate::operator::api_clock::ApiClock;
 use crate::operator::controller::resources;
 use crate::operator::controller::state::safe_message;
 use crate::operator::telemetry::Metrics;
@@ -43,6 +44,7 @@ pub(super) struct ResourceName {
 #[derive(Clone)]
 pub(super) struct Cluster {
     pub(super) client: Client,
+    pub(super) clock: ApiClock,
     /// The namespace that is meant where none is named.
     pub(super) namespace: String,
 }
@@ -98,26 +100,28 @@ fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Pri
     done.map_err(|message| Printout::unavailable(&message))
 }
 
-/// A client for the cluster of the current kubeconfig.
-pub(super) async fn connect() -> Result<Client, String> {
+/// A client for the cluster of the current kubeconfig, and the clock that it sets.
+pub(super) async fn connect() -> Result<(Client, ApiClock), String> {
     client(Patience::default()).await
 }
 
 /// A client for who listens to a server, which may be silent for long.
 pub(super) async fn listener() -> Result<Client, String> {
-    client(Patience { silence: Duration::from_hours(24), ..Patience::default() }).await
+    let patience = Patience { silence: Duration::from_hours(24), ..Patience::default() };
+    Ok(client(patience).await?.0)
 }
 
-async fn client(patience: Patience) -> Result<Client, String> {
+async fn client(patience: Patience) -> Result<(Client, ApiClock), String> {
     let config = Config::infer().await.map_err(|error| error.to_string())?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    patient_client(config, &metrics, patience).map_err(text)
+    let clock = ApiClock::default();
+    Ok((patient_client(config, &metrics, &clock, patience).map_err(text)?, clock))
 }
 
 impl Cluster {
     async fn connect() -> Result<Self, String> {
-        let client = connect().await?;
-        Ok(Self { namespace: client.default_namespace().to_owned(), client })
+        let (client, clock) = connect().await?;
+        Ok(Self { namespace: client.default_namespace().to_owned(), client, clock })
     }
 
     /// The cluster, with another namespace where one is named.

@@ -30,7 +30,8 @@ pub(super) fn input(
     cluster::run(async |cluster| {
         let cluster = cluster.at(place);
         let stored = cluster.resource(name).await?;
-        let previewer = Previewer::new(cluster.client.clone(), operator_namespace);
+        let Cluster { client, clock, .. } = &cluster;
+        let previewer = Previewer::new(client.clone(), clock.clone(), operator_namespace);
         let previewer = Box::pin(previewer).await.map_err(|error| error.to_string())?;
         let key = key_of(&stored, &cluster.namespace);
         let resource = Resource::parse(&stored).known_as(&key);

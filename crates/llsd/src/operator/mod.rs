@@ -1,5 +1,7 @@
 //! The operator: what `llsd run` starts and keeps running.
 
+pub mod api_clock;
+mod background;
 mod backoff;
 mod bounded;
 pub mod controller;

@@ -130,22 +130,17 @@ async fn what_cannot_be_checked_is_rolled_out_with_a_warning_and_what_cannot_be_
     let pulls = PodState::ImagePull { message: "manifest unknown".into() };
     set_preflight(&operator, pulls);
     let (first, second) = ("http://first:8000", "http://second:8000");
-    // A quota that leaves no room for a Job.
+    // A quota that leaves no room for a Job, and one that leaves none for its pod.
     let tight = operator.namespace("quota").await;
-    let quota = json!({
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "tight"},
-        "spec": {"hard": {"count/jobs.batch": "0"}},
-    });
-    tight.apply(&quota.to_string()).await;
-    tight
-        .until("ResourceQuota", "tight", "is at work", |now| now["status"]["hard"].is_object())
-        .await;
+    limit(&tight, &json!({"count/jobs.batch": "0"})).await;
+    let podless = operator.namespace("podless").await;
+    limit(&podless, &json!({"pods": "1"})).await;
     let pulled = operator.namespace("pull").await;
     let off = operator.namespace("off").await;
-    for namespace in [&tight, &pulled, &off] {
+    for namespace in [&tight, &podless, &pulled, &off] {
         namespace.distribution("llama", spec(first)).await;
     }
-    for namespace in [&tight, &pulled, &off] {
+    for namespace in [&tight, &podless, &pulled, &off] {
         namespace.until_ready("llama").await;
         let mut changed = spec(second);
         if namespace.name == off.name {
@@ -169,6 +164,10 @@ async fn what_cannot_be_checked_is_rolled_out_with_a_warning_and_what_cannot_be_
     assert!(message.contains("exceeded quota"), "{message}");
     tight.until_event("llama", "PreflightSkipped", "exceeded quota").await;
     tight.until("Deployment", "llama", "is changed", is_second).await;
+    let denied = podless.until_condition("llama", "Preflight", "Unknown", "PreflightSkipped").await;
+    let message = condition(&denied, "Preflight")["message"].as_str().unwrap();
+    assert!(message.contains("no pod could be made for it"), "{message}");
+    assert!(message.contains("exceeded quota"), "{message}");
 
     // The image is there by now, and somebody asks again.
     set_preflight(&operator, PodState::Ready);
@@ -177,6 +176,17 @@ async fn what_cannot_be_checked_is_rolled_out_with_a_warning_and_what_cannot_be_
     pulled.until_condition("llama", "Preflight", "True", "PreflightPassed").await;
     pulled.until_ready("llama").await;
     changes_without_a_preflight(&operator).await;
+}
+
+async fn limit(namespace: &Namespace<'_>, hard: &Value) {
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "tight"},
+        "spec": {"hard": hard},
+    });
+    namespace.apply(&quota.to_string()).await;
+    namespace
+        .until("ResourceQuota", "tight", "is at work", |now| now["status"]["hard"].is_object())
+        .await;
 }
 
 /// Only what changes an input of the preflight has one.

@@ -109,3 +109,44 @@ async fn who_switches_it_off_keeps_what_was_asked_for() {
     let deployment = namespace.get("Deployment", "llama").await.unwrap();
     assert_eq!(deployment["spec"]["template"]["metadata"]["labels"][STUCK], "yes");
 }
+
+#[tokio::test]
+async fn a_change_that_failed_goes_back_although_the_next_wish_cannot_be_planned() {
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("unplanned").await;
+    let spec = |stuck: &str| {
+        let key = json!({"secretKeyRef": {"name": "keys", "key": "token"}});
+        let provider = json!({"id": "mine", "provider": "vllm", "endpoint": "http://mine:8000", "apiKey": key});
+        json!({
+            "distribution": {"name": "starter"},
+            "providers": {"inference": [provider]},
+            "workload": {"overrides": {
+                "podLabels": {STUCK: stuck}, "progressDeadlineSeconds": 20, "minReadySeconds": 0,
+            }},
+        })
+    };
+    namespace.secret("keys", json!({"token": "a-token"})).await;
+    namespace.distribution("llama", spec("no")).await;
+    namespace.until_ready("llama").await;
+    tokio::time::sleep(GOOD_AFTER).await;
+    let good = image_and_labels(&namespace.get("Deployment", "llama").await.unwrap());
+    namespace.distribution("llama", spec("yes")).await;
+    namespace
+        .until("Deployment", "llama", "has the new template", |now| image_and_labels(now) != good)
+        .await;
+    namespace.delete("Secret", "keys").await;
+    namespace.until_condition("llama", "Ready", "False", "SecretNotFound").await;
+    namespace
+        .until("Deployment", "llama", "is back", |now| {
+            image_and_labels(now) == good && now["status"]["replicas"] == 1
+        })
+        .await;
+    let back = namespace.until_condition("llama", "RolledBack", "True", "RolledBack").await;
+    assert_eq!(condition(&back, "Ready")["reason"], "SecretNotFound", "{back}");
+
+    // The Secret is there again: the change that failed is not tried again by that.
+    namespace.secret("keys", json!({"token": "a-token"})).await;
+    namespace.until_condition("llama", "Ready", "False", "RolledBack").await;
+    let deployment = namespace.get("Deployment", "llama").await.unwrap();
+    assert_eq!(image_and_labels(&deployment), good);
+}

@@ -12,9 +12,9 @@ use crate::live::JobDetail;
 use crate::objects::{ObjectKind, start_program};
 use crate::rollout::retention::Names;
 
-/// An image that is not there for this part of the deadline is refused; where a registry does not answer, the
-/// whole deadline is waited for.
-const PULL_PART: i64 = 10;
+/// What is denied for this part of the deadline is denied: an image that is not there, a pod that a quota
+/// forbids. Where somebody does not answer, the whole deadline is waited for.
+const PART_FOR_DENIED: i64 = 10;
 
 /// What is known of the asking.
 #[derive(Clone, Debug)]
@@ -22,12 +22,20 @@ pub struct Asked<'a> {
     /// The Job, if it is there.
     pub job: Option<&'a JobDetail>,
     pub seen: Seen,
-    /// For how many seconds no Job could be made, and why.
-    pub not_made: Option<(i64, String)>,
+    /// Why no Job could be made when that was last tried.
+    pub not_made: Option<NotMade>,
     /// In seconds.
     pub now: i64,
     /// In seconds: how long a preflight may take.
     pub deadline: i64,
+}
+
+/// A Job that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotMade {
+    pub why: String,
+    /// The cluster said no, and does so again unless somebody acts.
+    pub is_denied: bool,
 }
 
 /// What became of a question.
@@ -41,8 +49,8 @@ pub struct Preflight {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is no Job yet; why, where that is known.
-    ToBeAsked(Option<String>),
+    /// There is no Job yet; why and since when, where it could not be made.
+    ToBeAsked(Option<Box<PreflightStatus>>),
     /// The Job goes on; what is in its way, where something is.
     Asking(Option<String>),
     Checked(PreflightStatus),
@@ -80,34 +88,52 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
     let state = match (&question.remembered, asked.job) {
         (Some(remembered), _) => State::Checked(remembered.clone()),
         (None, None) => match &asked.not_made {
-            Some((seconds, why)) if *seconds >= asked.deadline => {
-                checked(PreflightResult::not_checked(format!("the Job could not be made: {why}")))
-            }
-            not_made => State::ToBeAsked(not_made.as_ref().map(|(_, why)| why.clone())),
+            Some(not_made) => without_job(question, not_made, asked)
+                .map_or_else(|pending| State::ToBeAsked(Some(Box::new(pending))), checked),
+            None => State::ToBeAsked(None),
         },
         (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, checked),
     };
     Preflight { job: question.job.clone(), state, is_recorded: question.remembered.is_some() }
 }
 
+/// The result, or what is recorded while the Job is tried again.
+fn without_job(
+    question: &Question,
+    NotMade { why, is_denied }: &NotMade,
+    asked: &Asked<'_>,
+) -> Result<PreflightResult, PreflightStatus> {
+    let since = question.pending_since.unwrap_or(asked.now);
+    let patience = if *is_denied { asked.deadline / PART_FOR_DENIED } else { asked.deadline };
+    if asked.now - since >= patience {
+        let why = format!("the Job could not be made: {why}");
+        return Ok(PreflightResult::not_checked(why));
+    }
+    let pending =
+        PreflightResult { outcome: PreflightVerdict::Pending, ..PreflightResult::not_checked(why) };
+    Err(status(question, pending, since, |_| String::new()))
+}
+
 /// The result, or what is in its way.
 fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<String>> {
     let age = asked.now - job.created;
     let is_late = age >= asked.deadline;
+    let is_denied = age >= asked.deadline / PART_FOR_DENIED;
     let (waits, late) = match &asked.seen {
         Seen::Checked(result) => return Ok(result.clone()),
-        Seen::CannotPull { container, why, is_final }
-            if is_late || *is_final && age >= asked.deadline / PULL_PART =>
-        {
+        Seen::CannotPull { container, why, is_final } if is_late || *is_final && is_denied => {
             let message = format!("the image cannot be pulled: {why}");
             return Ok(PreflightResult::refused("image", &of_init(container), message));
         }
-        Seen::CannotPull { why, .. } | Seen::Pending(Some(why)) => (Some(why.clone()), why.clone()),
+        Seen::NotCreated(why) if is_denied => {
+            return Ok(PreflightResult::not_checked(format!("no pod could be made for it: {why}")));
+        }
+        Seen::CannotPull { why, .. } | Seen::NotCreated(why) | Seen::Pending(Some(why)) => {
+            (Some(why.clone()), why.clone())
+        }
         Seen::Running => (None, "the judge took too long".to_owned()),
         Seen::Pending(None) => (None, "its pod did not start".to_owned()),
-        Seen::NoPod => {
-            (None, "no pod was made for it; a quota or an admission may forbid it".to_owned())
-        }
+        Seen::NoPod => (None, "no pod was made for it".to_owned()),
     };
     match &job.ended {
         Some(why) => {
@@ -147,12 +173,12 @@ mod tests {
     use super::*;
 
     fn question(remembered: Option<PreflightStatus>) -> Question {
-        Question { hash: "1".into(), job: "llama-preflight-1".into(), remembered }
+        let (hash, job) = ("1".into(), "llama-preflight-1".into());
+        Question { hash, job, remembered, pending_since: None }
     }
 
-    fn state(job: Option<&JobDetail>, seen: Seen, now: i64, not_made: Option<i64>) -> State {
-        let not_made = not_made.map(|seconds| (seconds, "exceeded quota".to_owned()));
-        let asked = Asked { job, seen, not_made, now, deadline: 600 };
+    fn state(job: Option<&JobDetail>, seen: Seen, now: i64) -> State {
+        let asked = Asked { job, seen, not_made: None, now, deadline: 600 };
         decide(&question(None), &asked, |path| format!("field of {path}")).state
     }
 
@@ -175,19 +201,19 @@ mod tests {
     #[test]
     fn a_job_is_waited_for_until_it_has_spoken_or_the_deadline_is_over() {
         let job = JobDetail { created: 1000, active: 1, ended: None };
-        assert_eq!(state(None, Seen::NoPod, 0, None), State::ToBeAsked(None));
+        assert_eq!(state(None, Seen::NoPod, 0), State::ToBeAsked(None));
         let late = |seen: Seen| {
-            let early = state(Some(&job), seen.clone(), 1599, None);
+            let early = state(Some(&job), seen.clone(), 1599);
             assert!(matches!(early, State::Asking(_)), "{early:?}");
-            outcome(&state(Some(&job), seen, 1600, None))
+            outcome(&state(Some(&job), seen, 1600))
         };
         for seen in [Seen::NoPod, Seen::Running, Seen::Pending(Some("Unschedulable".into()))] {
             assert_eq!(late(seen), Some(PreflightVerdict::NotJudged));
         }
         let good = Seen::Checked(PreflightResult::parse(r#"{"verdict": "good"}"#));
-        assert_eq!(outcome(&state(Some(&job), good, 1001, None)), Some(PreflightVerdict::Good));
+        assert_eq!(outcome(&state(Some(&job), good, 1001)), Some(PreflightVerdict::Good));
         let over = JobDetail { ended: Some("DeadlineExceeded".into()), ..job.clone() };
-        let over = state(Some(&over), Seen::NoPod, 1001, None);
+        let over = state(Some(&over), Seen::NoPod, 1001);
         assert_eq!(outcome(&over), Some(PreflightVerdict::NotJudged));
     }
 
@@ -200,20 +226,42 @@ mod tests {
             why: why.clone(),
             is_final,
         };
-        assert_eq!(outcome(&state(Some(&job), seen(true), 1059, None)), None);
-        assert_eq!(outcome(&state(Some(&job), seen(false), 1599, None)), None, "it may come back");
-        let away = state(Some(&job), seen(false), 1600, None);
+        assert_eq!(outcome(&state(Some(&job), seen(true), 1059)), None);
+        assert_eq!(outcome(&state(Some(&job), seen(false), 1599)), None, "it may come back");
+        let away = state(Some(&job), seen(false), 1600);
         assert_eq!(outcome(&away), Some(PreflightVerdict::Refused));
-        let refused = state(Some(&job), seen(true), 1060, None);
+        let refused = state(Some(&job), seen(true), 1060);
         assert_eq!(outcome(&refused), Some(PreflightVerdict::Refused));
         let State::Checked(checked) = refused else { panic!() };
         assert_eq!(checked.problems.unwrap()[0].field, "field of initContainers.llama-stack");
     }
 
     #[test]
-    fn a_job_that_may_not_be_made_is_done_without_after_the_deadline() {
-        assert!(matches!(state(None, Seen::NoPod, 0, Some(599)), State::ToBeAsked(Some(_))));
-        let passed = state(None, Seen::NoPod, 0, Some(600));
-        assert_eq!(outcome(&passed), Some(PreflightVerdict::NotJudged));
+    fn a_job_that_cannot_be_made_is_done_without_after_a_while_also_under_another_leader() {
+        let state = |is_denied, pending_since, now| {
+            let not_made = Some(NotMade { why: "exceeded quota".into(), is_denied });
+            let asked = Asked { job: None, seen: Seen::NoPod, not_made, now, deadline: 600 };
+            let question = Question { pending_since, ..question(None) };
+            decide(&question, &asked, |_| String::new()).state
+        };
+        let State::ToBeAsked(Some(recorded)) = state(false, None, 1000) else { panic!() };
+        assert_eq!(recorded.verdict, PreflightVerdict::Pending);
+        assert_eq!(recorded.judged_at.unwrap().0.as_second(), 1000);
+        let State::ToBeAsked(Some(later)) = state(false, Some(1000), 1599) else { panic!() };
+        assert_eq!(later.judged_at.unwrap().0.as_second(), 1000, "it counts from the first time");
+        assert_eq!(outcome(&state(false, Some(1000), 1600)), Some(PreflightVerdict::NotJudged));
+        assert_eq!(outcome(&state(true, Some(1000), 1059)), None);
+        assert_eq!(outcome(&state(true, Some(1000), 1060)), Some(PreflightVerdict::NotJudged));
+    }
+
+    #[test]
+    fn a_pod_that_the_cluster_denies_is_done_without_after_a_moment() {
+        let job = JobDetail { created: 1000, active: 0, ended: None };
+        let seen = || Seen::NotCreated("exceeded quota: memory".into());
+        let waits = State::Asking(Some("exceeded quota: memory".into()));
+        assert_eq!(state(Some(&job), seen(), 1059), waits);
+        let State::Checked(checked) = state(Some(&job), seen(), 1060) else { panic!() };
+        assert_eq!(checked.verdict, PreflightVerdict::NotJudged);
+        assert!(checked.why.unwrap().ends_with("exceeded quota: memory"));
     }
 }

@@ -12,7 +12,7 @@ mod question;
 mod result;
 mod seen;
 
-pub use gate::{Asked, Preflight, State, decide};
+pub use gate::{Asked, NotMade, Preflight, State, decide};
 pub use provenance::field_of;
 pub use question::{Question, may_need_preflight};
 pub use result::{Finding, PreflightResult};

@@ -1,6 +1,6 @@
 //! Whether a planned change is one to be checked, and what is asked then.
 
-use llsd_api::v1alpha2::{PreflightPolicy, PreflightStatus};
+use llsd_api::v1alpha2::{PreflightPolicy, PreflightStatus, PreflightVerdict};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -24,6 +24,8 @@ pub struct Question {
     pub job: String,
     /// What was answered before, if it was this question.
     pub remembered: Option<PreflightStatus>,
+    /// Since when no Job could be made for it, in seconds, where that is on record.
+    pub pending_since: Option<i64>,
 }
 
 /// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
@@ -44,7 +46,7 @@ pub fn may_need_preflight(
     let is_planned_alike = hash.is_some() && deployment.template.as_deref() == hash;
     // A server that is away for a moment does not get what was refused while it was there.
     let is_asked = live.iter().any(|live| live.kind == ObjectKind::Job)
-        || resource.status["preflight"]["verdict"] == "Refused";
+        || matches!(resource.status["preflight"]["verdict"].as_str(), Some("Refused" | "Pending"));
     // At rest without pods, what served is still there to be protected.
     let sleeps = deployment.state.wanted == 0 && rollback::last_good(deployment, now).is_some();
     policy == PreflightPolicy::Auto
@@ -64,10 +66,14 @@ impl Question {
         let name = &*resource.key.name;
         let retry = resource.retry().unwrap_or_default();
         let hash = sha256::hex(&format!("{name}\n{wanted}\n{retry}"))[..DIGITS].to_owned();
-        let remembered = PreflightStatus::deserialize(&resource.status["preflight"]).ok();
+        let recorded = PreflightStatus::deserialize(&resource.status["preflight"]).ok();
+        let recorded = recorded.filter(|known| known.hash == hash);
+        let is_pending = |known: &PreflightStatus| known.verdict == PreflightVerdict::Pending;
+        let pending = recorded.clone().filter(is_pending);
         Some(Self {
             job: names::preflight(name, &hash),
-            remembered: remembered.filter(|known| known.hash == hash),
+            remembered: recorded.filter(|known| !is_pending(known)),
+            pending_since: pending.and_then(|known| Some(known.judged_at?.0.as_second())),
             hash,
         })
     }

@@ -17,6 +17,8 @@ const OUT_OF_MEMORY: &str = "OOMKilled";
 pub enum Seen {
     /// There is none.
     NoPod,
+    /// There is none, because the cluster denies it, in its words.
+    NotCreated(String),
     /// It has not started, for the reason in the words of Kubernetes, where that says one.
     Pending(Option<String>),
     /// The image of a container cannot be pulled, in the words of Kubernetes.

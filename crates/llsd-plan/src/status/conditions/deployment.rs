@@ -5,7 +5,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages::{self, MESSAGE_BYTES};
-use super::super::observed::TagNow;
+use super::super::observed::{ObservedObjects, TagNow};
 use super::super::rollout::{Progress, RolloutProgress};
 use super::super::stage::Stage;
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
@@ -20,7 +20,7 @@ const UP_TO_DATE: &str = "Deployment is up to date";
 
 pub(super) fn updated(stage: &Stage<'_>, rollout: &RolloutProgress) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
+        Stage::Deleting | Stage::Paused { .. } | Stage::Contended(_) | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::DeploymentUpdated);
         }
         Stage::Unreadable(_) | Stage::Refused(_) | Stage::Unavailable(_) => {
@@ -176,14 +176,16 @@ fn kept_template(kept: &KeptTemplate, newer: String) -> (ConditionReason, String
 }
 
 /// That an earlier state runs, why, and how to go on.
-pub(super) fn rolled_back(stage: &Stage<'_>, before: Option<&Condition>) -> Option<Assessment> {
-    let applied = match stage {
+pub(super) fn rolled_back(stage: &Stage<'_>, live: &ObservedObjects) -> Option<Assessment> {
+    let back = match stage {
         Stage::Deleting => return None,
-        Stage::Applied(_, applied) => applied,
-        // Where nothing was applied, what runs is what ran.
-        _ => return before.map(|_| Assessment::AsBefore(ConditionType::RolledBack)),
+        Stage::Applied(_, applied) => match &applied.kept.as_ref()?.cause {
+            KeepCause::RolledBack(back) => back,
+            KeepCause::Adopted | KeepCause::Upgrade | KeepCause::Preflight => return None,
+        },
+        // Where nothing was applied, the Deployment tells.
+        _ => live.rolled_back.as_ref()?,
     };
-    let KeepCause::RolledBack(back) = &applied.kept.as_ref()?.cause else { return None };
     let message = messages::rolled_back(back);
     let (condition, reason) = (ConditionType::RolledBack, rolled_back_reason(back));
     Some(Assessment::new(condition, Truth::True, reason, message))

@@ -2,6 +2,7 @@
 //! it holds, from the status before.
 
 mod access;
+mod contended;
 mod deployment;
 mod inputs;
 mod paused;
@@ -21,7 +22,10 @@ pub(super) use statement::dated;
 
 /// What is known of every condition, in the order in which they are listed.
 pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
-    let Situation { observed, stage, rollout, obstacle, previous, .. } = situation;
+    let Situation { observed, stage, rollout, obstacle, previous, now } = situation;
+    if let Stage::Contended(contention) = stage {
+        return contended::contended(contention);
+    }
     let obstacle = obstacle.as_ref();
     let mut assessments = vec![ready::ready(obstacle)];
     assessments.extend(ready::reconciling(obstacle));
@@ -45,10 +49,10 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     assessments.extend(deployment::update_pending(stage, observed.tag, pending));
     let checked = previous.condition(ConditionType::Preflight);
     assessments.extend(preflight::preflight(stage, checked));
-    let back = previous.condition(ConditionType::RolledBack);
-    assessments.extend(deployment::rolled_back(stage, back));
+    assessments.extend(deployment::rolled_back(stage, observed.live));
     assessments.extend(server::models(observed.live));
     assessments.extend(paused::paused(stage));
+    assessments.extend(contended::told_by_another(previous, now));
     assessments.extend(access::limited(observed, stage));
     assessments
 }

@@ -33,6 +33,7 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
             PreflightVerdict::Good => (Truth::True, ConditionReason::PreflightPassed),
             PreflightVerdict::Refused => (Truth::False, ConditionReason::PreflightFailed),
             PreflightVerdict::NotJudged => (Truth::Unknown, ConditionReason::PreflightSkipped),
+            PreflightVerdict::Pending => (Truth::Unknown, ConditionReason::PreflightRunning),
         },
     };
     let message = messages::preflight(preflight);
@@ -43,11 +44,12 @@ pub(super) fn preflight(stage: &Stage<'_>, before: Option<&Condition>) -> Option
 pub(in super::super) fn record(stage: &Stage<'_>, previous: &Previous) -> Option<PreflightStatus> {
     match stage.preflight().map(|preflight| &preflight.state) {
         Some(State::Checked(checked)) => Some(checked.clone()),
-        Some(State::ToBeAsked(_) | State::Asking(_)) => previous.preflight.clone(),
+        Some(State::ToBeAsked(Some(pending))) => Some((**pending).clone()),
+        Some(State::ToBeAsked(None) | State::Asking(_)) => previous.preflight.clone(),
         None if stage.applied().is_none() => previous.preflight.clone(),
         None => {
-            let ran = |known: &PreflightStatus| known.verdict != PreflightVerdict::Refused;
-            previous.preflight.clone().filter(ran)
+            let ran = [PreflightVerdict::Good, PreflightVerdict::NotJudged];
+            previous.preflight.clone().filter(|known| ran.contains(&known.verdict))
         }
     }
 }

@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{Exit, Printout};
+use crate::operator::api_clock::ApiClock;
 use crate::operator::controller::{self, Context, Settings};
 use crate::operator::health::{Alive, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
@@ -80,14 +81,16 @@ async fn operate(
     serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
     let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;
     let namespace = arguments.operator_namespace(&config);
+    let clock = ApiClock::default();
     let connect = || {
-        telemetry::client(config.clone(), &metrics)
+        telemetry::client(config.clone(), &metrics, &clock)
             .map_err(|error| StartFailure::NoCluster(Box::new(error)))
     };
     let client = connect()?;
     let settings = arguments.settings(&namespace);
     let worker = Worker {
         client,
+        clock: clock.clone(),
         settings,
         plugins: Arc::new(arguments.plugins()?),
         metrics: metrics.clone(),
@@ -153,6 +156,7 @@ async fn serve(
 /// The part of the operator that only the leader does.
 struct Worker {
     client: kube::Client,
+    clock: ApiClock,
     settings: Settings,
     plugins: Arc<ProviderPlugins>,
     metrics: Metrics,
@@ -197,16 +201,15 @@ impl Worker {
     async fn term(&self) {
         let (client, settings) = (self.client.clone(), self.settings.clone());
         let (plugins, metrics) = (Arc::clone(&self.plugins), self.metrics.clone());
-        let context = Context::new(client, settings, plugins, metrics, self.ready.clone()).await;
-        match context {
+        let (clock, ready) = (self.clock.clone(), self.ready.clone());
+        match Context::new(client, clock, settings, plugins, metrics, ready).await {
             Ok(context) => controller::run(Arc::new(context), self.shutdown.clone()).await,
-            Err(error) => {
-                tracing::error!("{error}; trying again");
-                tokio::select! {
-                    () = tokio::time::sleep(RETRY) => {}
-                    () = self.shutdown.requested() => {}
-                }
-            }
+            Err(error) => tracing::error!("{error}; trying again"),
+        }
+        // The next term does not begin at once, should this one end in the same way.
+        tokio::select! {
+            () = tokio::time::sleep(RETRY) => {}
+            () = self.shutdown.requested() => {}
         }
     }
 

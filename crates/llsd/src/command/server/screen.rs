@@ -37,7 +37,12 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState
         let message = if message.is_empty() { message } else { format!(": {message}") };
         lines.add("brought", &format!("{id}, {phase}{message}"));
     }
-    let pending = [ConditionType::Paused, ConditionType::UpdatePending, ConditionType::RolledBack];
+    let pending = [
+        ConditionType::Paused,
+        ConditionType::Contended,
+        ConditionType::UpdatePending,
+        ConditionType::RolledBack,
+    ];
     for pending in pending {
         if let Some(pending) = condition(status, pending) {
             lines.add("pending", &sentence(pending));

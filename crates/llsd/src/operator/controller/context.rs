@@ -6,6 +6,7 @@ use kube::Client;
 use llsd_plan::resource::Key;
 use llsd_registry::credentials::ProviderPlugins;
 
+use crate::operator::api_clock::ApiClock;
 use crate::operator::controller::events::Events;
 use crate::operator::controller::registries::image_records::ImageRecords;
 use crate::operator::controller::registries::lookups::Lookups;
@@ -23,6 +24,8 @@ use crate::operator::telemetry::Metrics;
 /// Everything that one operator holds while it runs.
 pub struct Context {
     pub(super) client: Client,
+    /// Set by what the client hears.
+    pub(super) clock: ApiClock,
     pub(super) settings: Settings,
     pub(super) cache: Cache,
     pub(super) queue: Arc<Queue>,
@@ -56,6 +59,7 @@ pub enum Error {
 impl Context {
     pub async fn new(
         client: Client,
+        clock: ApiClock,
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
@@ -65,11 +69,12 @@ impl Context {
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = HashKey::obtain(&client, &settings.operator_namespace).await?;
         let synced = Synced::new(metrics.clone(), ready);
-        Self::assemble(client, settings, plugins, metrics, key, served, synced)
+        Self::assemble(client, clock, settings, plugins, metrics, key, served, synced)
     }
 
     pub(super) fn assemble(
         client: Client,
+        clock: ApiClock,
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
@@ -97,6 +102,7 @@ impl Context {
             synced,
             rights,
             client,
+            clock,
             settings,
         })
     }

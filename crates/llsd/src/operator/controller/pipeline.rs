@@ -3,17 +3,18 @@
 //! asks what would change; so both decide alike. Each step takes what it needs as arguments and has its own
 //! error; before them a resource is parsed, and after them a reconcile observes and reports.
 
-use llsd_plan::plan::{Plan, Planning};
+use llsd_plan::live::LiveObject;
+use llsd_plan::plan::{Plan, Planning, rollback_policy};
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::{self, ClusterState, WriteFailure};
 use llsd_plan::status::Applied;
 
 use super::context::Context;
 use super::state::Denials;
-use super::steps::apply::{self, apply};
+use super::steps::apply::{self, ApplyOutcome, apply, carry_out};
 use super::steps::gather::{GatherError, Gathered, gather};
 use super::steps::prune::prune;
-use super::steps::survey::survey;
+use super::steps::survey::{survey, survey_failed};
 use super::steps::writer::Writer;
 use crate::operator::telemetry::traces;
 
@@ -54,15 +55,20 @@ pub async fn run<W: Writer>(
     writer: &mut W,
     denials: &Denials<'_>,
 ) -> Result<PipelineResult, Stopped> {
-    let mut gathered = gather(context, resource, denials).await.map_err(Stopped::Gather)?;
+    let gathered = gather(context, resource, denials).await;
+    if let Err(GatherError::Awaiting(_)) = &gathered {
+        take_back(context, resource, writer, &context.cache.live(&resource.key)).await;
+    }
+    let mut gathered = gathered.map_err(Stopped::Gather)?;
     let planning = gathered.plan(resource);
     let (state, carried_out) = match &planning {
         Planning::Planned(plan) => {
             roll_out(context, resource, writer, plan, &gathered, denials).await?
         }
         Planning::Unavailable { .. } | Planning::Refused(_) => {
-            let state = ClusterState::of_objects(gathered.objects.clone());
+            let mut state = ClusterState::of_objects(gathered.objects.clone());
             apply::release_claims(writer, resource, &state.objects).await;
+            state.put(take_back(context, resource, writer, &state.objects).await);
             if matches!(planning, Planning::Unavailable { .. }) {
                 apply::account(writer, resource, &state).await;
             }
@@ -70,6 +76,32 @@ pub async fn run<W: Writer>(
         }
     };
     Ok(PipelineResult { gathered, planning, state, carried_out })
+}
+
+/// Takes a rollout back that failed, although nothing can be planned now: no pod may serve meanwhile. Returns
+/// what was written; what could not be is tried again with the next pass.
+async fn take_back<W: Writer>(
+    context: &Context,
+    resource: &Resource,
+    writer: &mut W,
+    objects: &[LiveObject],
+) -> Vec<LiveObject> {
+    let policy = rollback_policy(resource, context.configuration.get().config.rollback);
+    let taken = match survey_failed(context, resource, policy, objects).await {
+        Ok(state) => match state.as_ref().and_then(|it| rollout::decide_unplanned(resource, it)) {
+            Some(rollout) => {
+                let ApplyOutcome { objects, result, .. } =
+                    carry_out(writer, resource, &rollout).await;
+                result.map(|_| objects)
+            }
+            None => Ok(Vec::new()),
+        },
+        Err(failure) => Err(failure),
+    };
+    taken.unwrap_or_else(|WriteFailure { object, message, .. }| {
+        tracing::warn!(resource = %resource.key, object, why = message, "not taken back yet");
+        Vec::new()
+    })
 }
 
 async fn roll_out<W: Writer>(
@@ -86,7 +118,7 @@ async fn roll_out<W: Writer>(
         let planned = gathered.planned_objects(resource, plan);
         let surveyed = survey(context, resource, plan, &planned, &known.objects, denials).await;
         let state = match surveyed {
-            Ok(state) => state,
+            Ok(state) => ClusterState { still_read: gathered.still_read(), ..state },
             Err(failure) => return Ok((known, Some(Err(failure)))),
         };
         let rollout = traces::decide(|| rollout::decide(resource, planned, image_override, &state));

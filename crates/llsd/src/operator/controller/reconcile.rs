@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
+use llsd_plan::live::LiveObject;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::status::{Applying, Limitation, Pass, TagNow};
+use llsd_plan::rollout::{self, Contention};
+use llsd_plan::status::{Applying, ConditionType, Limitation, Pass, TagNow};
 
 use super::context::Context;
 use super::outcome::{next_look, outcome, record};
@@ -37,6 +39,9 @@ async fn steps(context: &Context, resource: &Resource) -> kube::Result<(Reconcil
         left_alone(context, resource, Pass::Deleting, &[]).await?;
         return Ok((Reconcile::Deleted, Next::Rest));
     }
+    if let Some(contention) = contention(context, resource) {
+        return contended(context, resource, &contention).await;
+    }
     if resource.paused {
         return paused(context, resource, &denials).await;
     }
@@ -66,6 +71,28 @@ async fn left_alone(
 ) -> kube::Result<()> {
     let now = observe::of_objects(resource, &context.cache.live(&resource.key));
     report(context, resource, pass, &now, &TagNow::Unknown, limits).await
+}
+
+/// That another installation of the operator has just taken the resource over from this one.
+fn contention(context: &Context, resource: &Resource) -> Option<Contention> {
+    let objects = context.cache.live(&resource.key);
+    let deployment = objects.iter().find_map(LiveObject::deployment)?;
+    let now = context.clock.now().as_second();
+    rollout::contention(deployment, context.secrets.key().id(), now)
+}
+
+/// Leaves everything as it is, and says so once: what else the status says is the other installation's.
+async fn contended(
+    context: &Context,
+    resource: &Resource,
+    contention: &Contention,
+) -> kube::Result<(Reconcile, Next)> {
+    let mut conditions = resource.status["conditions"].as_array().into_iter().flatten();
+    if !conditions.any(|known| known["type"] == ConditionType::Contended.as_str()) {
+        left_alone(context, resource, Pass::Contended(contention), &[]).await?;
+    }
+    let rest = Duration::from_secs(contention.rest.unsigned_abs());
+    Ok((Reconcile::Contended, Next::After(rest)))
 }
 
 async fn paused(

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until, timeout};
 use tracing::Instrument;
 
+use crate::operator::background::{pass_on_panic, until_one_ends};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::reconcile::reconcile;
 use crate::operator::controller::servers::Target;
@@ -24,19 +25,27 @@ use crate::operator::telemetry::{Reconcile, traces};
 pub async fn run(context: Arc<Context>, shutdown: Shutdown) {
     let mut background = JoinSet::new();
     watches::start(&context, &mut background);
-    tokio::select! {
-        () = context.synced.settled() => {}
-        () = shutdown.requested() => return,
+    let watches_are_in = async {
+        tokio::select! {
+            () = context.synced.settled() => {}
+            () = shutdown.requested() => {}
+        }
+    };
+    if !until_one_ends(watches_are_in, &mut background).await || shutdown.is_requested() {
+        return;
     }
     tracing::info!(resources = context.cache.resource_keys().len(), "all watches are in");
     background.spawn(refresh_secrets(Arc::clone(&context)));
     background.spawn(ask_servers(Arc::clone(&context)));
     background.spawn(send_events(Arc::clone(&context)));
-    tokio::select! {
-        () = work_on_queue(&context, &shutdown) => {}
-        // Counted here and not beside it: what has ended counts nothing.
-        never = count(&context) => match never {},
-    }
+    let work = async {
+        tokio::select! {
+            () = work_on_queue(&context, &shutdown) => {}
+            // Counted here and not beside it: what has ended counts nothing.
+            never = count(&context) => match never {},
+        }
+    };
+    until_one_ends(work, &mut background).await;
 }
 
 /// Gives resources to workers until shutdown is asked for; then what is under way may end.
@@ -116,7 +125,9 @@ async fn ask_servers(context: Arc<Context>) {
     let mut questions = JoinSet::new();
     loop {
         let key = context.servers.next().await;
-        while questions.try_join_next().is_some() {}
+        while let Some(ended) = questions.try_join_next() {
+            pass_on_panic(ended);
+        }
         let context = Arc::clone(&context);
         questions.spawn(async move {
             let asking = async |server: &Target| {

@@ -20,6 +20,7 @@ use tower::{BoxError, Layer, Service, ServiceBuilder};
 
 use super::metrics::Metrics;
 use super::traces;
+use crate::operator::api_clock::ApiClock;
 
 /// What is read from a connection at once: as much as TLS puts into one record. By itself hyper takes
 /// more and more, and keeps it for as long as the connection lives.
@@ -55,9 +56,13 @@ impl Default for Patience {
 #[error("the API server did not answer within {0:?}")]
 pub struct NoAnswer(pub Duration);
 
-/// A client that counts what it asks for.
-pub fn client(config: kube::Config, metrics: &Metrics) -> kube::Result<kube::Client> {
-    patient_client(config, metrics, Patience::default())
+/// A client that counts what it asks for, and sets the clock by what it hears.
+pub fn client(
+    config: kube::Config,
+    metrics: &Metrics,
+    clock: &ApiClock,
+) -> kube::Result<kube::Client> {
+    patient_client(config, metrics, clock, Patience::default())
 }
 
 /// The same with other times. The layers are kube's own; kube builds them around connections that it
@@ -65,6 +70,7 @@ pub fn client(config: kube::Config, metrics: &Metrics) -> kube::Result<kube::Cli
 pub fn patient_client(
     config: kube::Config,
     metrics: &Metrics,
+    clock: &ApiClock,
     patience: Patience,
 ) -> kube::Result<kube::Client> {
     if let Some(proxy_url) = config.proxy_url {
@@ -81,7 +87,11 @@ pub fn patient_client(
         .http1_read_buf_exact_size(READ_SIZE)
         .build(connector);
     let service = ServiceBuilder::new()
-        .layer(ApiCalls { metrics: metrics.clone(), patience: patience.request })
+        .layer(ApiCalls {
+            metrics: metrics.clone(),
+            clock: clock.clone(),
+            patience: patience.request,
+        })
         .layer(config.base_uri_layer())
         .layer(RetryLayer::new(RetryPolicy::server_retry()))
         .option_layer(config.auth_layer()?)
@@ -96,6 +106,7 @@ pub fn patient_client(
 #[derive(Clone, Debug)]
 struct ApiCalls {
     metrics: Metrics,
+    clock: ApiClock,
     patience: Duration,
 }
 
@@ -134,9 +145,9 @@ where
         let is_endless = asks_for(request.uri(), "watch") || asks_for(request.uri(), "follow");
         let span = traces::request(verb, request.uri().path());
         let answer = self.inner.call(request);
-        let ApiCalls { metrics, patience } = self.calls.clone();
+        let ApiCalls { metrics, clock, patience } = self.calls.clone();
         async move {
-            let answer = timeout(patience, whole(answer, is_endless)).await;
+            let answer = timeout(patience, whole(answer, is_endless, &clock)).await;
             let answer = answer.unwrap_or_else(|_| Err(NoAnswer(patience).into()));
             let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
             metrics.api_request(verb, code);
@@ -152,6 +163,7 @@ where
 async fn whole<A, E>(
     answer: impl Future<Output = Result<Response<A>, E>>,
     is_endless: bool,
+    clock: &ApiClock,
 ) -> Result<Response<Body>, BoxError>
 where
     E: Into<BoxError>,
@@ -159,6 +171,7 @@ where
     A::Error: Into<BoxError>,
 {
     let (head, body) = answer.await.map_err(Into::into)?.into_parts();
+    clock.read(&head.headers);
     let mut body = Body::new(body);
     if !is_endless || !head.status.is_success() {
         body = Body::from(to_bytes(body, usize::MAX).await?);

@@ -38,6 +38,8 @@ results! {
         Bug = "bug",
         /// The resource is paused, and nothing is done for it.
         Paused = "paused",
+        /// Another installation of the operator has taken the resource over.
+        Contended = "contended",
         /// The resource is gone.
         Deleted = "deleted",
     }

@@ -27,6 +27,8 @@ const ID_DIGITS: usize = 8;
 #[derive(Clone)]
 pub struct HashKey {
     bytes: [u8; LENGTH],
+    /// Stands for the key, so that hashes of another one are not taken for other values.
+    id: Box<str>,
     /// Whether it is the installation's.
     is_shared: bool,
 }
@@ -87,9 +89,8 @@ impl HashKey {
         self.is_shared
     }
 
-    /// Stands for the key, so that hashes of another one are not taken for other values.
-    pub fn id(&self) -> String {
-        self.hash(ID)[..ID_DIGITS].to_owned()
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The keyed hash of a value, in hexadecimal.
@@ -106,7 +107,9 @@ impl HashKey {
 
     fn parse(secret: &Secret) -> Option<Self> {
         let ByteString(bytes) = secret.data.as_ref()?.get(FIELD)?;
-        Some(Self { bytes: bytes.as_slice().try_into().ok()?, is_shared: true })
+        let bytes: [u8; LENGTH] = bytes.as_slice().try_into().ok()?;
+        let id = hex(&authenticated(&bytes, ID))[..ID_DIGITS].into();
+        Some(Self { bytes, id, is_shared: true })
     }
 
     fn made(namespace: &str) -> Secret {

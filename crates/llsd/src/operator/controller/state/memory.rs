@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::preflight::NotMade;
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::status::Applied;
 use llsd_registry::{Error, Reference};
@@ -27,15 +28,8 @@ struct Remembered {
     /// Why the registry of an image cannot be asked, in the words that were told first.
     registry_trouble: BTreeMap<Reference, Box<str>>,
     record_not_kept: bool,
-    job_not_made: Option<NotMade>,
-}
-
-/// A Job that could not be made.
-#[derive(Debug, PartialEq, Eq)]
-struct NotMade {
-    job: String,
-    since: Instant,
-    why: String,
+    /// The Job that could not be made when that was last tried.
+    job_not_made: Option<(String, NotMade)>,
 }
 
 impl Memory {
@@ -124,21 +118,17 @@ impl Memory {
         self.change(key, |known| std::mem::replace(&mut known.record_not_kept, !is_kept) == is_kept)
     }
 
-    /// For how many seconds this Job could not be made, and why.
-    pub fn job_not_made(&self, key: &Key, job: &str) -> Option<(i64, String)> {
+    /// Why this Job could not be made when that was last tried.
+    pub fn job_not_made(&self, key: &Key, job: &str) -> Option<NotMade> {
         let all = self.lock();
-        let known = all.get(key)?.job_not_made.as_ref().filter(|known| known.job == job)?;
-        let seconds = i64::try_from(known.since.elapsed().as_secs()).unwrap_or(i64::MAX);
-        Some((seconds, known.why.clone()))
+        let (known, not_made) = all.get(key)?.job_not_made.as_ref()?;
+        (known == job).then(|| not_made.clone())
     }
 
     /// Notes that this Job could not be made, or that it was.
-    pub fn set_job_made(&self, key: &Key, job: &str, made: Result<(), String>) {
-        self.change(key, |known| {
-            let before = known.job_not_made.take().filter(|before| before.job == job);
-            let since = before.map_or_else(Instant::now, |before| before.since);
-            known.job_not_made = made.err().map(|why| NotMade { job: job.to_owned(), since, why });
-        });
+    pub fn set_job_made(&self, key: &Key, job: &str, made: Result<(), NotMade>) {
+        let not_made = made.err().map(|not_made| (job.to_owned(), not_made));
+        self.change(key, |known| known.job_not_made = not_made);
     }
 
     pub fn forget(&self, key: &Key) {

@@ -12,6 +12,7 @@ use llsd_plan::live::{Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
+use llsd_plan::rollout::Return;
 use llsd_plan::status::{self, ObservedObjects, ServerAnswer};
 use llsd_plan::values::quantity::nanos;
 
@@ -101,8 +102,11 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> ObservedObjects {
     });
     let service = names::service(&key.name);
     let claims = || alive().filter_map(LiveObject::claim);
+    let deployment = alive().find_map(LiveObject::deployment);
+    let rolled_back = deployment.and_then(|detail| detail.rolled_back.as_deref());
     ObservedObjects {
-        deployment: alive().find_map(LiveObject::deployment).map(|detail| detail.state.clone()),
+        deployment: deployment.map(|detail| detail.state.clone()),
+        rolled_back: rolled_back.map(Return::parse),
         service: alive().any(|object| object.is_named(ObjectKind::Service, &service)),
         claim: claims().map(|claim| claim.phase.to_string()).next(),
         claim_grows: claims()

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::events::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use llsd_plan::live::LiveObject;
@@ -11,8 +12,8 @@ use llsd_plan::objects::preflight_job::{ClaimUse, PreflightJob, claim_use};
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::preflight::{self, Asked, Preflight, Question, Seen, State};
-use llsd_plan::rollout::{ClusterState, WriteFailure};
+use llsd_plan::rollout::preflight::{self, Asked, NotMade, Preflight, Question, Seen, State};
+use llsd_plan::rollout::{ClusterState, Refused, WriteFailure};
 
 use super::writer::{Creation, Writer};
 use crate::operator::controller::context::Context;
@@ -36,7 +37,10 @@ pub async fn look(
     let mut objects = state.objects.iter();
     let job = objects.find(|live| live.is_named(ObjectKind::Job, &question.job) && !live.deleting);
     let seen = match job.filter(|_| question.remembered.is_none()) {
-        Some(_) => Seen::from_pods(&pods(context, resource, &question.job).await?),
+        Some(job) => match Seen::from_pods(&pods(context, resource, &question.job).await?) {
+            Seen::NoPod => not_created(context, resource, job).await,
+            seen => seen,
+        },
         None => Seen::NoPod,
     };
     let asked = Asked {
@@ -68,7 +72,10 @@ pub async fn start<W: Writer>(
     if let Err(WriteFailure { object, message, .. }) = &made {
         tracing::warn!(resource = %resource.key, object, why = message, "not made");
     }
-    let made = made.map_err(|failure| failure.message);
+    let made = made.map_err(|WriteFailure { message, refused, .. }| NotMade {
+        why: message,
+        is_denied: matches!(refused, Refused::Denied | Refused::Forbidden | Refused::Invalid),
+    });
     context.memory.set_job_made(&resource.key, &preflight.job, made);
 }
 
@@ -119,6 +126,19 @@ fn claims(plan: &Plan, live: &[LiveObject]) -> BTreeMap<String, ClaimUse> {
         }
     }
     claims
+}
+
+/// What the cluster says of a pod that it does not let the Job have. An operator that may not read events does
+/// not know, and waits.
+async fn not_created(context: &Context, resource: &Resource, job: &LiveObject) -> Seen {
+    let api: Api<Event> = Api::namespaced(context.client.clone(), &resource.key.namespace);
+    let of_job = format!("regarding.uid={},reason=FailedCreate", job.uid);
+    let listed = api.list(&ListParams::default().fields(&of_job)).await;
+    let events = listed.map(|listed| listed.items).unwrap_or_default();
+    let newest = events
+        .into_iter()
+        .max_by_key(|event| event.metadata.creation_timestamp.as_ref().map(|time| time.0));
+    newest.and_then(|event| event.note).map_or(Seen::NoPod, Seen::NotCreated)
 }
 
 async fn pods(context: &Context, resource: &Resource, job: &str) -> Result<Vec<Pod>, WriteFailure> {

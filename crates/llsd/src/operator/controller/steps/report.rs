@@ -1,7 +1,6 @@
 //! Reports what was found and done: one patch of the status where it changed, and events for what is
 //! new. What the status says is computed elsewhere, purely.
 
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::resource::Resource;
@@ -27,7 +26,7 @@ pub async fn report(
     let key = &resource.key;
     let update = status::compute(&StatusInputs {
         resource,
-        now: Timestamp::now(),
+        now: context.clock.now(),
         operator_version: &context.settings.operator_version,
         distributions: &context.configuration.get().config.distributions(),
         pass,

@@ -2,14 +2,15 @@
 //! a kind whose watch is not in sync each planned object is read. Secrets are not watched, so the one that is
 //! planned is read each time; and where the Deployment may keep the template that it has, all of it is read.
 
-use k8s_openapi::jiff::Timestamp;
+use llsd_api::v1alpha2::RollbackPolicy;
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, PlannedObject};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::Resource;
 use llsd_plan::rollout::preflight::may_need_preflight;
 use llsd_plan::rollout::retention::Names;
-use llsd_plan::rollout::{self, ClusterState, Refused, WriteFailure};
+use llsd_plan::rollout::{self, Back, ClusterState, Refused, WriteFailure};
+use serde_json::Value;
 
 use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
@@ -32,7 +33,7 @@ pub async fn survey(
     let mut state = ClusterState {
         objects: objects.to_vec(),
         gone: context.memory.secrets_gone(key, &Names::new()),
-        now: Timestamp::now().as_second(),
+        now: context.clock.now().as_second(),
         ..ClusterState::default()
     };
     let secret = planned.iter().find(|object| object.kind == ObjectKind::Secret);
@@ -79,6 +80,34 @@ async fn survey_secret(
     Ok(())
 }
 
+/// What is needed to take a failed rollout back where nothing can be planned; `None` where none failed, or
+/// there is nothing to go back to.
+pub async fn survey_failed(
+    context: &Context,
+    resource: &Resource,
+    policy: RollbackPolicy,
+    objects: &[LiveObject],
+) -> Result<Option<ClusterState>, WriteFailure> {
+    let now = context.clock.now().as_second();
+    let deployment = objects.iter().find(|live| live.kind == ObjectKind::Deployment);
+    let back = deployment.and_then(|live| rollout::failed_rollout(live, policy, now));
+    let Some((mut back, live)) = back.zip(deployment) else { return Ok(None) };
+    back.template = template_of_return(context, resource, live, &back).await?;
+    let deployment = ObjectRequests::new(context, resource).fetch(live.kind, &live.name).await?;
+    let objects = objects.to_vec();
+    Ok(Some(ClusterState { objects, deployment, back: Some(back), now, ..ClusterState::default() }))
+}
+
+async fn template_of_return(
+    context: &Context,
+    resource: &Resource,
+    live: &LiveObject,
+    back: &Back,
+) -> Result<Option<Value>, WriteFailure> {
+    let template = history::template(context, &resource.key, &live.uid, &back.to.to).await;
+    template.map_err(|error| failure(&context.rights, live.kind, &live.name, &error))
+}
+
 /// The template that a return goes back to, the whole Deployment, and the preflight's answer, each where the
 /// decision about the Deployment needs it.
 async fn survey_deployment(
@@ -93,10 +122,8 @@ async fn survey_deployment(
     let (live, now) = (state.counterpart(planned), state.now);
     let keeps = rollout::keeps_template(resource, planned, image_override, live);
     let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live, now);
-    if let Some((mut back, uid)) = back.zip(live.map(|live| live.uid.clone())) {
-        let template = history::template(context, &resource.key, &uid, &back.to.to).await;
-        let unread = |error| failure(&context.rights, planned.kind, &planned.name, &error);
-        back.template = template.map_err(unread)?;
+    if let Some((mut back, live)) = back.zip(live) {
+        back.template = template_of_return(context, resource, live, &back).await?;
         state.back = Some(back);
     }
     let goes_back = state.goes_back();

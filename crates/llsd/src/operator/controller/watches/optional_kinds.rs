@@ -11,6 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::required;
+use crate::operator::background::pass_on_panic;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::state::{MIRRORS, Part, Scope, Watched, safe_message};
 
@@ -48,8 +49,8 @@ impl OptionalWatches {
             tokio::select! {
                 () = sleep(EVERY) => {}
                 () = context.served.is_awaited() => sleep_until(asked + AT_MOST_EVERY).await,
+                Some(ended) = self.tasks.join_next() => pass_on_panic(ended),
             }
-            while self.tasks.try_join_next().is_some() {}
             match context.served.refresh(&context.client).await {
                 Ok(changed) => {
                     self.adjust(&context);

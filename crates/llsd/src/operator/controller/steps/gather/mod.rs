@@ -19,8 +19,9 @@ use llsd_plan::plan::references::{self, References};
 use llsd_plan::plan::{Plan, Planning, plan_beside};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::resource::image::resolve;
+use llsd_plan::resource::template_inputs::Inputs;
 use llsd_plan::resource::{Key, Resource};
-use llsd_plan::rollout::{RunningServer, unknown_hashes};
+use llsd_plan::rollout::{self, RunningServer, unknown_hashes};
 use llsd_plan::status::TagNow;
 use llsd_registry::Wanted;
 use serde_json::Value;
@@ -81,6 +82,12 @@ impl Gathered {
         }
     }
 
+    /// What is now in the Secrets that the pods which run read; nothing where their hashes say nothing.
+    pub fn still_read(&self) -> Inputs {
+        let known = Some(&self.objects).filter(|_| self.knows_hashes);
+        known.map(|objects| rollout::still_read(objects, &self.facts)).unwrap_or_default()
+    }
+
     /// The planned objects, in the order in which they are applied.
     pub fn planned_objects(&self, resource: &Resource, plan: &Plan) -> Vec<PlannedObject> {
         let mut planned = plan.objects.in_order();
@@ -108,6 +115,8 @@ pub async fn gather(
     let spec = resource.spec.as_ref();
     let mut references =
         spec.map(|spec| references::references(spec, &key.namespace)).unwrap_or_default();
+    // Also what the resource does not name any more, as long as pods read it.
+    references.secrets.extend(rollout::keys_on_record(live));
     let mut facts = without_asking(context, resource, live);
     ca_bundle_grant::settle(context.secrets.key(), resource, live, &mut facts, &mut references);
     context.cache.set_used(key, config_maps::watched(&references, key));
@@ -156,7 +165,7 @@ fn without_asking(context: &Context, resource: &Resource, live: &[LiveObject]) -
             ingress: live.iter().any(|live| live.kind == ObjectKind::Ingress && !live.deleting),
         },
         listening: live.iter().find_map(LiveObject::deployment).and_then(DeploymentDetail::serving),
-        hash_key: Some(context.secrets.key().id()),
+        hash_key: Some(context.secrets.key().id().to_owned()),
         ..Facts::default()
     }
 }
