@@ -157,7 +157,9 @@ fn survey(
     let back = rollout::returns_to(resource, deployment, image_override, plan.rollback, live, now);
     if let Some(mut back) = back {
         back.template = world.template_of(&back.to.to);
-        state.back = Some(back);
+        if let Some(detail) = live.and_then(LiveObject::deployment).cloned() {
+            state.take_return(back, &detail);
+        }
     }
     let asks = !keeps
         && !state.goes_back()

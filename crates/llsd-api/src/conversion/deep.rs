@@ -1,4 +1,5 @@
-//! Objects that are nested more deeply than `serde_json` reads by itself. The API server holds up
+//! Objects that are nested more deeply than `serde_json` reads by itself, and such as hold more values than
+//! anybody needs. The API server holds up
 //! to ten thousand levels in a provider's `settings`; one object of the kind that could not be
 //! converted would stop every list and watch of its version, for all users.
 //!
@@ -6,6 +7,7 @@
 //! only inside [`on_a_large_stack`]; everybody else reads as deep as is usual.
 
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::Error;
 use serde_json::de::Deserializer;
 
@@ -15,6 +17,10 @@ const USUAL: usize = 100;
 
 /// What the API server reads is 10,000 levels; one more annotation around it must fit too.
 const DEEPEST: usize = 10_100;
+
+/// The most values that are read. The server of the webhooks is reached by every pod, and three million zeros
+/// have six megabytes as a text and hundreds of megabytes as values.
+pub(super) const MOST_VALUES: usize = 100_000;
 
 /// Several times what the deepest object takes in an unoptimised build. Only pages that are used
 /// cost memory.
@@ -29,6 +35,9 @@ pub(super) enum Reading {
 
 impl Reading {
     pub(super) fn deserialize<'t, T: Deserialize<'t>>(self, text: &'t str) -> Result<T, Error> {
+        if values(text) > MOST_VALUES {
+            return Err(Error::custom(format!("more than {MOST_VALUES} values")));
+        }
         if self == Self::Usual || nesting(text) > DEEPEST {
             return serde_json::from_str(text);
         }
@@ -73,6 +82,15 @@ pub fn nesting(text: &str) -> usize {
         _ => {}
     });
     most
+}
+
+/// How many values a JSON text holds, lists and objects included; never less than there are.
+pub fn values(text: &str) -> usize {
+    let mut separators = 1;
+    scan(text, |byte, in_string| {
+        separators += usize::from(!in_string && matches!(byte, b',' | b'[' | b'{'));
+    });
+    separators
 }
 
 /// Not how deep they lie: a bracket may stand in a string within the string. The number is never

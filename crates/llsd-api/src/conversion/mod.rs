@@ -33,7 +33,7 @@ pub mod review;
 mod table;
 mod version;
 
-pub use deep::nesting;
+pub use deep::{nesting, values};
 pub use exchange::{carried_container_name, convert, down, dropped, up};
 pub use extras::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
 pub use table::v1alpha1_field;

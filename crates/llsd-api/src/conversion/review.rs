@@ -3,12 +3,16 @@
 //! Objects are read, converted and written one after the other, so that a page of large ones costs
 //! little more memory than its bytes. Whatever stands in `objects` gets an answer, in its place.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::deep::{self, Reading};
+use super::deep::{self, MOST_VALUES, Reading, values};
 use super::exchange::convert_reading;
 use super::version::Version;
+use crate::KIND as KIND_OF_OBJECTS;
 use crate::review::{self, NoReview};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
@@ -62,12 +66,29 @@ fn write(answer: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
 /// Writes one object in the other version. What cannot be read is written as it is: the API server
 /// cannot hold it either.
 fn write_converted(answer: &mut Vec<u8>, object: &str, to: Version) {
+    if values(object) > MOST_VALUES {
+        let renamed = renamed(object, to);
+        answer.extend_from_slice(renamed.as_deref().unwrap_or(object.as_bytes()));
+        return;
+    }
     let converted = match deep::reading(object) {
         Some(Reading::Usual) => converted(object, to, Reading::Usual),
         Some(Reading::Deep) => deep::on_a_large_stack(|| converted(object, to, Reading::Deep)),
         None => None,
     };
     answer.extend_from_slice(converted.as_deref().unwrap_or(object.as_bytes()));
+}
+
+/// An object that holds too many values to be read, as one of the other version with the fields that it has.
+/// Admission refuses such objects; one that is stored all the same must not stop the lists of all others.
+fn renamed(object: &str, to: Version) -> Option<Vec<u8>> {
+    let mut fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
+    let text = |field: &str| serde_json::from_str::<String>(fields.get(field)?.get()).ok();
+    let is_ours = text("kind")? == KIND_OF_OBJECTS;
+    Version::from_api_version(&text("apiVersion")?).filter(|_| is_ours)?;
+    let version = serde_json::value::to_raw_value(to.api_version()).ok()?;
+    fields.insert("apiVersion".into(), &version);
+    serde_json::to_vec(&fields).ok()
 }
 
 fn converted(object: &str, to: Version, reading: Reading) -> Option<Vec<u8>> {

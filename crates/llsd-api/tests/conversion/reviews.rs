@@ -109,3 +109,23 @@ fn what_is_too_deep_for_everybody_is_answered_as_it_is() {
     let annotations = &response["convertedObjects"][0]["metadata"]["annotations"];
     assert_eq!(annotations[V1ALPHA2_EXTRAS], noted["metadata"]["annotations"][V1ALPHA2_EXTRAS]);
 }
+
+#[test]
+fn what_holds_too_many_values_is_answered_without_being_read() {
+    let settings = format!("[{}0]", "0,".repeat(200_000));
+    let object =
+        v1alpha2(json!({"providers": {"inference": {"provider": "vllm", "settings": "HERE"}}}))
+            .to_string()
+            .replace("\"HERE\"", &settings);
+    let answer = answered(&format!("[{object}]"), "llamastack.io/v1alpha1");
+    let answer: Value = serde_json::from_str(only_object(&answer)).unwrap();
+    let mut expected: Value = serde_json::from_str(&object).unwrap();
+    expected["apiVersion"] = json!("llamastack.io/v1alpha1");
+    assert!(answer == expected, "its version alone is another");
+    // In an annotation it is text like any other.
+    let mut noted = v1alpha1(json!({}));
+    noted["metadata"]["annotations"][V1ALPHA2_EXTRAS] = json!(settings);
+    let response = response(&json!([noted]), Version::V1Alpha2);
+    let annotations = &response["convertedObjects"][0]["metadata"]["annotations"];
+    assert!(annotations[V1ALPHA2_EXTRAS] == noted["metadata"]["annotations"][V1ALPHA2_EXTRAS]);
+}

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting};
+use llsd_api::conversion::{V1ALPHA2_EXTRAS, Version, nesting, values};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::remarks;
 use super::review::AdmissionRequest;
 use crate::problems::{Findings, Problem, Reason, Segment};
-use crate::validate::{DEEPEST, too_deep, validate};
+use crate::validate::{DEEPEST, MOST_VALUES, too_deep, too_many, validate};
 
 /// What was found about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,9 +35,15 @@ pub fn decide(
         }
         return decision;
     }
-    let (Some(new), old) = (parse(new), request.old_object.and_then(parse)) else {
+    let is_too_much = |object: &RawValue| values(object.get()) > MOST_VALUES;
+    if is_too_much(new) {
+        if !request.old_object.is_some_and(is_too_much) {
+            decision.findings.problems.push(too_many());
+        }
         return decision;
-    };
+    }
+    let old = request.old_object.filter(|old| !is_too_much(old)).and_then(parse);
+    let Some(new) = parse(new) else { return decision };
     let Some(version) = Version::from_object(&new) else { return decision };
     let deleting = new.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
     if deleting || old.as_ref().is_some_and(|old| asks_for_the_same(old, &new)) {

@@ -36,9 +36,6 @@ pub const AWAITED_MODELS: &str = "LLS_AWAITED_MODELS";
 /// The variable with the address of a token provider's keys. The pod has where the provider says it, and
 /// the start program puts the address itself there.
 pub const JWKS_URI: &str = "LLS_JWKS_URI";
-/// The variable that says which releases are known to have all that `access` asks for, the first and the
-/// last. In any other one the start program looks for it, and starts no server that lacks it.
-pub const ACCESS_KNOWN: &str = "LLS_ACCESS";
 
 /// The database that a connection string names.
 #[derive(Clone, Debug, PartialEq, Eq)]

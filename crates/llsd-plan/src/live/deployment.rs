@@ -152,6 +152,11 @@ impl DeploymentDetail {
         before.filter(|_| !is_there).or_else(|| self.listening.clone())
     }
 
+    /// Whether pods serve that ask nobody who they are.
+    pub fn serves_open(&self) -> bool {
+        self.state.available > 0 && self.serving().is_some_and(|serving| !serving.guarded)
+    }
+
     /// Whether its template was made from the spec that the resource has, with images resolved since the
     /// resource last asked for that.
     pub fn is_made_from(&self, resource: &Resource) -> bool {

@@ -17,7 +17,7 @@ use crate::config::wiring::{Database, ExternalInstall, RedisSidecar, Variable};
 use crate::facts::{Api, ConfigMapFacts, Facts, Served};
 use crate::releases::ServerFamily;
 use crate::resource::{Key, Resource};
-use crate::server::listening::Listening;
+use crate::server::listening::{ACCESS_KNOWN, Listening};
 use crate::server::paths::DEFAULT_MOUNT_PATH;
 use crate::values::sha256;
 
@@ -146,7 +146,8 @@ impl<'a> Blueprint<'a> {
     /// How the server listens.
     pub fn listening(&self) -> Listening {
         let tls = self.server_tls().map(Into::into);
-        Listening { port: self.port(), tls, metrics: self.metrics_port() }
+        let guarded = self.environment.iter().any(|variable| variable.name == ACCESS_KNOWN);
+        Listening { port: self.port(), tls, metrics: self.metrics_port(), guarded }
     }
 
     /// Whether the pod needs one file with everybody whom the server trusts: a server that asks a token

@@ -5,10 +5,18 @@ use serde_json::Value;
 
 use crate::resource::spec_of;
 
-/// Who may call the server of a v1alpha2 resource.
+/// The condition of a resource whose server answers everybody, although the resource asks for access.
+const UNGUARDED: &str = "Unguarded";
+
+/// Who may call the server of a v1alpha2 resource, as it runs.
 pub fn described(resource: &Value) -> String {
     let Some(spec) = spec_of(resource) else { return "unknown".to_owned() };
+    let mut conditions = resource["status"]["conditions"].as_array().into_iter().flatten();
+    let is_open = conditions.any(|it| it["type"] == UNGUARDED && it["status"] == "True");
     match (&spec.access, &spec.override_config) {
+        (Some(access), _) if is_open => {
+            format!("everybody who reaches it; once the change is rolled out {}", of_access(access))
+        }
         (Some(access), _) => of_access(access),
         (None, Some(own)) => format!("as the file in ConfigMap {} says", own.config_map_name),
         (None, None) => "everybody who reaches it".to_owned(),
@@ -92,5 +100,19 @@ mod tests {
             "metadata": {"name": "a"}, "spec": spec,
         });
         assert_eq!(described(&resource), expected);
+    }
+
+    #[test]
+    fn what_runs_counts_and_not_what_is_asked_for() {
+        let resource = json!({
+            "metadata": {"name": "a"},
+            "spec": {
+                "distribution": {"name": "starter"},
+                "access": {"authentication": {"kubernetes": {}}},
+            },
+            "status": {"conditions": [{"type": UNGUARDED, "status": "True"}]},
+        });
+        let said = described(&resource);
+        assert!(said.starts_with("everybody who reaches it; once"), "{said}");
     }
 }

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, claim, contention, records, storage_secrets};
+use super::{adopted, claim, contention, guard, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -24,6 +24,8 @@ pub struct ClusterState {
     pub deployment: Option<Value>,
     /// A return that [`super::returns_to`] asks for.
     pub back: Option<Back>,
+    /// A return that is not made, because the server would answer everybody.
+    pub open_return: Option<Return>,
     /// What became of the preflight of the planned change, where one is needed.
     pub preflight: Option<Preflight>,
     /// What is now in the Secrets that the pods which run read ([`super::still_read`]).
@@ -82,12 +84,16 @@ pub fn decide<'a>(
     let mut rollout = Rollout { preflight: running.preflight.as_ref(), ..Rollout::default() };
     let fewest = fewest_scaled(&planned);
     let mut planned = planned;
+    let mut is_open = false;
     if let Some(deployment) =
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
     {
         let live = running.counterpart(deployment).and_then(LiveObject::deployment);
         contention::note_takeover(deployment, live, running.now);
+        let wanted = deployment.json["spec"]["template"].clone();
         rollout.keep_template(resource, deployment, image_override, running);
+        let template = &deployment.json["spec"]["template"];
+        is_open = !rollout.only_marks && guard::is_open_meanwhile(&wanted, template, live);
         if !rollout.only_marks {
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, &resource.status, running.now);
@@ -97,6 +103,11 @@ pub fn decide<'a>(
     for object in planned {
         let live = running.counterpart(&object);
         if live.is_none() && rollout.is_for_the_next_template(&object) {
+            continue;
+        }
+        if is_open && guard::is_held(object.kind, live.is_some()) {
+            let (action, beforehand) = (Action::Leave, Beforehand::Nothing);
+            rollout.decisions.extend(live.map(|_| Decision { object, action, beforehand }));
             continue;
         }
         let is_foreign = || {
@@ -178,6 +189,8 @@ impl<'a> Rollout<'a> {
         let live = running.counterpart(planned);
         let detail = live.and_then(LiveObject::deployment);
         records::note_last_good(planned, detail, running.now);
+        let open_return = running.open_return.as_ref();
+        self.warnings.extend(open_return.map(|back| guard::stays_guarded(&back.to)));
         if self.goes_back(planned, detail, running) {
             return;
         }

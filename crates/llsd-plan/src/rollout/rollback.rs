@@ -18,6 +18,10 @@ const GOOD_AFTER: i64 = 60;
 /// What the Deployment says once its pods do not become available in time.
 const DEADLINE: &str = "ProgressDeadlineExceeded";
 
+/// The word after the hash in `llamastack.io/rollback-to` that allows a return by which the server answers
+/// everybody.
+pub const OPEN: &str = "open";
+
 /// A return to a template of before, as the Deployment records it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -55,6 +59,8 @@ pub struct Back {
     pub template: Option<Value>,
     /// Something else is asked for by now: the server goes back only while that has to wait.
     pub is_superseded: bool,
+    /// It is made also where the server then answers everybody.
+    pub may_open: bool,
 }
 
 /// The template of before that the server is to go back to now.
@@ -69,7 +75,9 @@ pub fn returns_to(
     let deployment = live?.deployment()?;
     let annotations = &planned.json["metadata"]["annotations"];
     if let Some(to) = asked_for(resource, annotations, deployment) {
-        return Some(Back { to, template: None, is_superseded: false });
+        let mut words = resource.rollback_to.as_deref().into_iter().flat_map(str::split_whitespace);
+        let may_open = words.any(|word| word == OPEN);
+        return Some(Back { to, template: None, is_superseded: false, may_open });
     }
     let failed = failed_rollout(live?, policy, now)?;
     let has_its_inputs = has_its_inputs(resource, annotations, image_override, deployment);
@@ -79,7 +87,7 @@ pub fn returns_to(
 /// The template of before that a rollout that failed goes back to, whatever is asked for by now.
 pub fn failed_rollout(live: &LiveObject, policy: RollbackPolicy, now: i64) -> Option<Back> {
     let failed = failed(live.deployment()?, now).filter(|_| policy == RollbackPolicy::Auto)?;
-    Some(Back { to: failed, template: None, is_superseded: false })
+    Some(Back { to: failed, template: None, is_superseded: false, may_open: false })
 }
 
 fn asked_for(

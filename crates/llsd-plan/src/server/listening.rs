@@ -8,7 +8,12 @@ use serde_json::Value;
 /// The volume with the server's certificate.
 pub const TLS_VOLUME: &str = "server-tls";
 
-/// Ports and TLS of pods.
+/// The variable of a server that asks its callers who they are. It says which releases are known to have all
+/// that `access` asks for, the first and the last; in any other one the start program looks for it, and starts
+/// no server that lacks it.
+pub const ACCESS_KNOWN: &str = "LLS_ACCESS";
+
+/// Ports, TLS and guard of pods.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Listening {
@@ -19,6 +24,15 @@ pub struct Listening {
     /// The port that the server's figures are served on, where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<i32>,
+    /// The server asks its callers who they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guarded: bool,
+}
+
+/// Whether the server of a pod template asks its callers who they are.
+pub fn is_guarded(template: &Value) -> bool {
+    let variables = template["spec"]["containers"][0]["env"].as_array().into_iter().flatten();
+    variables.into_iter().any(|variable| variable["name"] == ACCESS_KNOWN)
 }
 
 impl Listening {
@@ -33,6 +47,7 @@ impl Listening {
             port: number(&ports[0])?,
             tls: tls.and_then(|volume| volume["secret"]["secretName"].as_str()).map(Into::into),
             metrics: number(&ports[1]),
+            guarded: is_guarded(template),
         })
     }
 
@@ -73,14 +88,19 @@ mod tests {
     #[test]
     fn a_template_says_how_its_pods_listen() {
         let template = json!({"spec": {
-            "containers": [{"name": "server", "ports": [
-                {"containerPort": 8321}, {"containerPort": 9464},
-            ]}],
+            "containers": [{
+                "name": "server", "env": [{"name": ACCESS_KNOWN, "value": "0.7.0 0.7.3"}],
+                "ports": [{"containerPort": 8321}, {"containerPort": 9464}],
+            }],
             "volumes": [{"name": TLS_VOLUME, "secret": {"secretName": "certificate"}}],
         }});
         let told = Listening::of_template(&template).unwrap();
-        let expected =
-            Listening { port: 8321, tls: Some("certificate".into()), metrics: Some(9464) };
+        let expected = Listening {
+            port: 8321,
+            tls: Some("certificate".into()),
+            metrics: Some(9464),
+            guarded: true,
+        };
         assert_eq!(told, expected);
         assert_eq!(Listening::parse(&told.text()), Some(told));
         assert_eq!(Listening::of_template(&json!({"spec": {"containers": [{}]}})), None);
@@ -94,7 +114,7 @@ mod tests {
             "monitoring": {"metrics": {"enabled": true}},
         }))
         .unwrap();
-        let plain = Listening { port: 8321, tls: None, metrics: None };
+        let plain = Listening { port: 8321, tls: None, metrics: None, guarded: false };
         let laid = serde_json::to_value(plain.laid_over(&spec)).unwrap();
         assert_eq!(
             laid["networking"],

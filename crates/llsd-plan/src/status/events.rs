@@ -63,6 +63,8 @@ vocabulary! {
         PreflightSkipped,
         /// A change did not become available, and the server runs as before it.
         RolledBack,
+        /// The server answers everybody, although the resource asks for `access`.
+        Unguarded,
         /// The resource is paused: nothing is written for it.
         Paused,
         /// Another installation of the operator has taken the resource over, and this one leaves it alone.
@@ -112,7 +114,9 @@ impl EventReason {
             | Self::Paused
             | Self::UpdatePending
             | Self::RolledBack => "Apply",
-            Self::ServerFailing | Self::RouteNotAdmitted | Self::Ready => "Observe",
+            Self::ServerFailing | Self::RouteNotAdmitted | Self::Unguarded | Self::Ready => {
+                "Observe"
+            }
         }
     }
 
@@ -149,6 +153,7 @@ impl Change<'_> {
         events.extend(self.told(ConditionType::UpdatePending, EventReason::UpdatePending));
         events.extend(self.checked());
         events.extend(self.told(ConditionType::RolledBack, EventReason::RolledBack));
+        events.extend(self.told(ConditionType::Unguarded, EventReason::Unguarded));
         events.extend(self.told(ConditionType::Paused, EventReason::Paused));
         events.extend(self.told(ConditionType::Contended, EventReason::Contended));
         events.extend(self.told(ConditionType::AccessLimited, EventReason::AccessLimited));

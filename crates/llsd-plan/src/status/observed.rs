@@ -32,6 +32,13 @@ pub struct StatusInputs<'a> {
     pub limitations: &'a [Limitation],
 }
 
+impl StatusInputs<'_> {
+    /// Whether the server that runs asks its callers who they are.
+    pub(super) fn asks_callers(&self) -> bool {
+        self.resource.asks_callers() && !self.live.serves_open
+    }
+}
+
 /// Where the tag of a running image points to by now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TagNow {
@@ -132,6 +139,8 @@ pub struct ObservedObjects {
     pub deployment: Option<DeploymentState>,
     /// That its template is one of before.
     pub rolled_back: Option<Return>,
+    /// Pods serve that ask nobody who they are.
+    pub serves_open: bool,
     pub service: bool,
     /// `None` without a claim; else its phase, `Pending`, `Bound` or `Lost`.
     pub claim: Option<String>,

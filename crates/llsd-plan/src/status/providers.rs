@@ -19,7 +19,7 @@ pub(super) fn providers(situation: &Situation<'_>) -> Option<Vec<ProviderStatus>
         Some(answered) => {
             answered.iter().map(|provider| provider_status(provider, before)).collect()
         }
-        None if observed.resource.asks_callers() && rollout.ready > 0 => match planned(stage) {
+        None if observed.asks_callers() && rollout.ready > 0 => match planned(stage) {
             Some(planned) => planned,
             None => before?.to_vec(),
         },

@@ -56,6 +56,8 @@ vocabulary! {
         Preflight,
         /// Present only while the server runs as it did before the last change.
         RolledBack,
+        /// Present only while the server answers everybody, although the resource asks for `access`.
+        Unguarded,
         /// Present, and false, only while pods wait for models.
         ModelsAvailable,
         /// Present only while the resource is paused.
@@ -213,6 +215,8 @@ vocabulary! {
 
         /// An annotation asks that nothing is written.
         Paused,
+        /// The pods that serve run without `access`.
+        ServesOpen,
         /// Another installation of the operator has taken the resource over.
         TakenOver,
     }

@@ -18,7 +18,7 @@ use crate::problems::Findings;
 
 pub use v1alpha1::own_path as v1alpha1_path;
 pub(crate) use v1alpha2::validate_stored;
-pub use v1alpha2::{DEEPEST, too_deep};
+pub use v1alpha2::{DEEPEST, MOST_VALUES, too_deep, too_many};
 
 /// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {

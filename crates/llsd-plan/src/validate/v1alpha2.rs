@@ -1,4 +1,4 @@
-//! Validates a v1alpha2 resource: how deep it is nested, its name, its spec by the schema and by the
+//! Validates a v1alpha2 resource: how deep it is nested and how much it holds, its name, its spec by the schema and by the
 //! rules that tie fields together.
 
 use llsd_api::rules::RESOURCE_NAME;
@@ -11,6 +11,9 @@ use crate::problems::{FieldPath, Findings, Problem, Reason};
 /// The most levels of nesting that are accepted. Programs that read resources give up at 128, most
 /// of them with the whole list that has one such object in it.
 pub const DEEPEST: usize = 100;
+
+/// The most values that are accepted, lists and objects included: a hundred times what large resources have.
+pub const MOST_VALUES: usize = 20_000;
 
 /// All problems and warnings of a v1alpha2 resource that the API server holds, or that was converted:
 /// what is in it and v1alpha2 refuses came through v1alpha1, and a server that runs with it must go
@@ -35,6 +38,9 @@ pub(super) fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     if depth(resource) > DEEPEST {
         findings.problems.push(too_deep());
+    }
+    if values(&resource["spec"]) > MOST_VALUES {
+        findings.problems.push(too_many());
     }
     resource_name(resource, &mut findings);
     namespace(resource, &mut findings);
@@ -107,6 +113,25 @@ fn depth(value: &Value) -> usize {
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         _ => 0,
+    }
+}
+
+/// How many values there are.
+fn values(value: &Value) -> usize {
+    match value {
+        Value::Object(fields) => 1 + fields.values().map(values).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// What is wrong with one that holds more.
+pub fn too_many() -> Problem {
+    Problem {
+        path: FieldPath::spec(),
+        reason: Reason::Invalid,
+        message: format!("holds more than {MOST_VALUES} values"),
+        remedy: "shorten what stands in settings, params or metadata".to_owned(),
     }
 }
 

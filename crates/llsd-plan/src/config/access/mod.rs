@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::draft::Draft;
 use super::storage::{companion, ensure_section};
-use crate::config::wiring::{ACCESS_KNOWN, JWKS_URI, Variable};
+use crate::config::wiring::{JWKS_URI, Variable};
 use crate::problems::{FieldPath, Findings, Reason};
+use crate::server::listening::ACCESS_KNOWN;
 use llsd_yaml::document::{Node, Origin};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {

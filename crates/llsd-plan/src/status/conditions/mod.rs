@@ -42,7 +42,7 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     assessments.push(deployment::available(rollout));
     assessments.push(deployment::ready(rollout));
     let health = previous.condition(ConditionType::HealthCheck);
-    assessments.push(server::health(observed.server, observed.resource.asks_callers(), health));
+    assessments.push(server::health(observed.server, observed.asks_callers(), health));
     assessments.extend(server::storage(observed.live));
     assessments.push(server::service(observed.live));
     let pending = previous.condition(ConditionType::UpdatePending);
@@ -50,6 +50,7 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     let checked = previous.condition(ConditionType::Preflight);
     assessments.extend(preflight::preflight(stage, checked));
     assessments.extend(deployment::rolled_back(stage, observed.live));
+    assessments.extend(server::unguarded(observed));
     assessments.extend(server::models(observed.live));
     assessments.extend(paused::paused(stage));
     assessments.extend(contended::told_by_another(previous, now));

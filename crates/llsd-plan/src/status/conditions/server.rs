@@ -1,10 +1,10 @@
 //! `HealthCheck`, `StorageReady` and `ServiceReady`: the server and what it needs, as v0.9 has them; and
-//! `ModelsAvailable`.
+//! `Unguarded` and `ModelsAvailable`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 use super::super::messages;
-use super::super::observed::{ObservedObjects, ServerAnswer};
+use super::super::observed::{ObservedObjects, ServerAnswer, StatusInputs};
 use super::super::vocabulary::{ConditionReason, ConditionType, Truth};
 use super::statement::Assessment;
 
@@ -66,6 +66,15 @@ pub(super) fn service(live: &ObservedObjects) -> Assessment {
         (Truth::False, ConditionReason::ServiceFailed, "Service is not there")
     };
     Assessment::new(ConditionType::ServiceReady, truth, reason, message)
+}
+
+/// Only while the server answers everybody, although the resource asks for access.
+pub(super) fn unguarded(observed: &StatusInputs<'_>) -> Option<Assessment> {
+    let is_open = observed.resource.asks_callers() && observed.live.serves_open;
+    let message = "The pods that serve run without access, and answer everybody who reaches them, until a \
+                   change with access is rolled out. Meanwhile nothing that leads to them is made or widened";
+    let (condition, reason) = (ConditionType::Unguarded, ConditionReason::ServesOpen);
+    is_open.then(|| Assessment::new(condition, Truth::True, reason, message))
 }
 
 /// Only while pods wait for one.

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use llsd_plan::resource::ROLLBACK_TO;
+use llsd_plan::rollout::OPEN;
 
 use super::states::{ServerState, of_server};
 use crate::command::cluster::{self, ResourceName};
@@ -19,6 +20,10 @@ pub(in crate::command) struct Arguments {
     /// The state, as `llsd history` names it; by default the one before
     #[arg(long, value_name = "HASH")]
     to: Option<String>,
+
+    /// Go back also to a state that answers everybody, although the resource asks for access
+    #[arg(long)]
+    open: bool,
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
@@ -34,7 +39,8 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
             }
         };
         // With the time, so that the same state can be asked for again.
-        let value = format!("{hash} {}", cluster::now());
+        let may_open = if arguments.open { format!("{OPEN} ") } else { String::new() };
+        let value = format!("{hash} {may_open}{}", cluster::now());
         cluster.annotate(&cluster.namespace, name, ROLLBACK_TO, &value).await?;
         Ok(cluster::under_way(name, &format!("{name} goes back to {hash}")))
     })

@@ -40,6 +40,7 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState
     let pending = [
         ConditionType::Paused,
         ConditionType::Contended,
+        ConditionType::Unguarded,
         ConditionType::UpdatePending,
         ConditionType::RolledBack,
     ];

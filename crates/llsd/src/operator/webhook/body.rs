@@ -15,6 +15,11 @@ pub(super) const BODY: usize = 32 << 20;
 /// one and several others fit, and the operator stays within the 256 MiB that it is installed with.
 const ALL: usize = 96 << 20;
 
+/// What one value of an object takes while it is worked on, at most, and as how many values a body counts that
+/// has more: no object with more of them is read.
+const VALUE: usize = 400;
+const VALUES: usize = 100_000;
+
 /// The unit in which it is counted.
 const PIECE: usize = 16 << 10;
 
@@ -63,6 +68,9 @@ impl Room {
             }
             received.bytes.extend_from_slice(&piece);
         }
+        let separators = received.bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{'));
+        let values = separators.count().min(VALUES);
+        received.take_room(&self.0, (values * VALUE).div_ceil(PIECE)).await;
         Ok(received)
     }
 }

@@ -1,22 +1,32 @@
-//! Reads JSON of any depth without going deeper than a resource may be nested, and leaves out what
-//! lies below. kube's own reading fails there, for a whole list or watch.
+//! Reads JSON of any depth and length without going deeper than a resource may be nested or further than it may
+//! hold values, and leaves out what lies beyond. kube's own reading fails where it is too deep, for a whole list
+//! or watch, and where it is too long takes all memory.
 
+use std::cell::Cell;
 use std::fmt;
 
-use llsd_plan::validate::DEEPEST;
+use llsd_plan::validate::{DEEPEST, MOST_VALUES};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Reads a value. One level more than is accepted is kept, so that it is seen to be too deep.
+/// How deep the whole is read, and how many values below each of its fields: one more than is accepted, so that
+/// it is seen to be too much. A spec that is too long takes no room from the status beside it.
+const LEVELS: usize = DEEPEST + 1;
+const VALUES: usize = MOST_VALUES + 1;
+
+/// Reads a value.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    Levels(DEEPEST + 1).deserialize(deserializer)
+    Room { levels: LEVELS, values: &Cell::new(VALUES) }.deserialize(deserializer)
 }
 
-/// How many levels may still be entered.
+/// How many levels may still be entered, and how many values read.
 #[derive(Clone, Copy)]
-struct Levels(usize);
+struct Room<'r> {
+    levels: usize,
+    values: &'r Cell<usize>,
+}
 
-impl<'de> DeserializeSeed<'de> for Levels {
+impl<'de> DeserializeSeed<'de> for Room<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -24,7 +34,7 @@ impl<'de> DeserializeSeed<'de> for Levels {
     }
 }
 
-impl<'de> Visitor<'de> for Levels {
+impl<'de> Visitor<'de> for Room<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +76,7 @@ impl<'de> Visitor<'de> for Levels {
             items.push(item);
         }
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::Null)
+        Ok(self.without_the_rest(items.into()))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
@@ -76,13 +86,22 @@ impl<'de> Visitor<'de> for Levels {
             fields.insert(key, object.next_value_seed(below)?);
         }
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Value::Null)
+        Ok(self.without_the_rest(fields.into()))
     }
 }
 
-impl Levels {
+impl Room<'_> {
+    /// Room for one value more, a level further down.
     fn below(self) -> Option<Self> {
-        self.0.checked_sub(1).map(Self)
+        let levels = self.levels.checked_sub(1)?;
+        let values = if self.levels == LEVELS { VALUES } else { self.values.get() };
+        self.values.set(values.checked_sub(1)?);
+        Some(Self { levels, ..self })
+    }
+
+    /// What was read of a list or an object that is left out from some level, or value, on.
+    fn without_the_rest(self, read: Value) -> Value {
+        if self.levels == 0 { Value::Null } else { read }
     }
 }
 
@@ -117,5 +136,16 @@ mod tests {
             let found = llsd_plan::validate::validate(&read);
             assert!(found.problems.contains(&llsd_plan::validate::too_deep()), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_holds_too_many_values_is_cut_off_and_seen_to() {
+        let zeros = format!("[{}0]", "0,".repeat(500_000));
+        let text = format!("{{\"metadata\": {{\"name\": \"n\"}}, \"spec\": {zeros}, \"z\": 1}}");
+        let read = read_text(&text);
+        assert_eq!(read["metadata"]["name"], "n");
+        assert_eq!((read["spec"].as_array().unwrap().len(), &read["z"]), (MOST_VALUES, &json!(1)));
+        let found = llsd_plan::validate::validate(&read);
+        assert!(found.problems.contains(&llsd_plan::validate::too_many()), "{found:?}");
     }
 }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use llsd_plan::live::installation::installations;
-use llsd_plan::live::{Detail, LiveObject};
+use llsd_plan::live::{DeploymentDetail, Detail, LiveObject};
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
@@ -107,6 +107,7 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> ObservedObjects {
     ObservedObjects {
         deployment: deployment.map(|detail| detail.state.clone()),
         rolled_back: rolled_back.map(Return::parse),
+        serves_open: deployment.is_some_and(DeploymentDetail::serves_open),
         service: alive().any(|object| object.is_named(ObjectKind::Service, &service)),
         claim: claims().map(|claim| claim.phase.to_string()).next(),
         claim_grows: claims()
@@ -160,6 +161,6 @@ fn last_answer(
         return LastAnswer { server: ServerAnswer::NotAsked, awaited: None };
     };
     let target = Target::new(url, resource.certificate_secret(), deployment)
-        .asking_callers(resource.asks_callers());
+        .asking_callers(resource.asks_callers() && !live.serves_open);
     context.servers.last_answer(key, target)
 }

@@ -95,7 +95,11 @@ pub async fn survey_failed(
     back.template = template_of_return(context, resource, live, &back).await?;
     let deployment = ObjectRequests::new(context, resource).fetch(live.kind, &live.name).await?;
     let objects = objects.to_vec();
-    Ok(Some(ClusterState { objects, deployment, back: Some(back), now, ..ClusterState::default() }))
+    let mut state = ClusterState { objects, deployment, now, ..ClusterState::default() };
+    if let Some(detail) = live.deployment() {
+        state.take_return(back, detail);
+    }
+    Ok(Some(state))
 }
 
 async fn template_of_return(
@@ -124,7 +128,9 @@ async fn survey_deployment(
     let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live, now);
     if let Some((mut back, live)) = back.zip(live) {
         back.template = template_of_return(context, resource, live, &back).await?;
-        state.back = Some(back);
+        if let Some(detail) = live.deployment().cloned() {
+            state.take_return(back, &detail);
+        }
     }
     let goes_back = state.goes_back();
     let may_need_preflight = !keeps
