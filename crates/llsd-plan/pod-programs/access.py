@@ -11,6 +11,7 @@ says where its keys are, which becomes the address of the keys.
 
 import json
 import os
+import re
 import ssl
 import time
 import urllib.error
@@ -31,6 +32,9 @@ def prepare(config: dict, release: installed.Release) -> dict:
     server = config.get("server") or {}
     if not server.get("auth"):
         installed.fail("the resource has access, but the configuration has no server.auth")
+    pattern = unreadable_pattern(server["auth"])
+    if pattern:
+        installed.fail(f"the server would pass over the pattern {pattern}, which its Python does not read: correct it")
     uri = os.environ.get("LLS_JWKS_URI") or ""
     if uri.endswith(DISCOVERY):
         provider = server["auth"]["provider_config"]
@@ -49,6 +53,23 @@ def is_known(release: installed.Release) -> bool:
     """Another server has other numbers: those of OGX begin where those of llama-stack end."""
     first, last = (tuple(int(part) for part in number.split(".")) for number in os.environ["LLS_ACCESS"].split())
     return first <= release <= last
+
+
+def unreadable_pattern(auth: dict) -> str | None:
+    """The first pattern that cannot be compiled. To a server nothing matches it, also where it forbids."""
+    rules = [*(auth.get("route_policy") or []), *(auth.get("access_policy") or [])]
+    scopes = [rule.get(effect) or {} for rule in rules for effect in ("permit", "forbid")]
+    for text in (text for scope in scopes for text in [*listed(scope.get("paths")), *listed(scope.get("resource"))]):
+        if text.startswith("regex:"):
+            try:
+                re.compile(text.removeprefix("regex:"))
+            except (re.error, OverflowError, RecursionError):
+                return text
+    return None
+
+
+def listed(texts: str | list[str] | None) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts or []
 
 
 # What the server knows

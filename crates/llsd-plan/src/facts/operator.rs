@@ -12,6 +12,9 @@ use crate::releases::Releases;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OperatorFacts {
     pub namespace: Option<String>,
+    /// The operator's own accounts and Secrets there, which no resource may name.
+    pub own_accounts: BTreeSet<String>,
+    pub own_secrets: BTreeSet<String>,
     /// The operator's own image, which the Redis sidecar and the installer of providers run.
     pub image: Option<String>,
     /// `image-overrides` of the operator's ConfigMap, by distribution name.

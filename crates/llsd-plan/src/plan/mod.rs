@@ -9,6 +9,7 @@ mod moved;
 mod own_inputs;
 mod planning;
 pub mod references;
+mod reserved;
 mod secret_check;
 mod secret_references;
 mod server;

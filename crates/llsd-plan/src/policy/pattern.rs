@@ -112,8 +112,8 @@ impl PatternReader<'_> {
     }
 
     fn group(&mut self, out: &mut String) -> Result<(), Fault> {
-        if !self.take("?:") && self.rest.starts_with('?') {
-            return Err(Fault::Foreign("a group that begins with `(?`"));
+        if !self.take("?:") && self.take("?") {
+            return Err(special_group(self.rest));
         }
         out.push_str("(?:");
         self.alternatives(out)?;
@@ -129,9 +129,7 @@ impl PatternReader<'_> {
                 out.extend(['\\', if c == 'Z' { 'z' } else { c }]);
                 return Ok(false);
             }
-            c if c.is_ascii_alphanumeric() => {
-                return Err(Fault::Foreign("a letter or number behind a backslash"));
-            }
+            c if c.is_ascii_alphanumeric() => return Err(escaped(c, "Bafnrtvxu")),
             c => literal(c, out),
         }
         Ok(true)
@@ -180,9 +178,7 @@ impl PatternReader<'_> {
                     out.extend(['\\', c]);
                     Ok(None)
                 }
-                c if c.is_ascii_alphanumeric() => {
-                    Err(Fault::Foreign("a letter or number behind a backslash"))
-                }
+                c if c.is_ascii_alphanumeric() => Err(escaped(c, "abfnrtvxu")),
                 c => Ok(Some(c)),
             },
             c => Ok(Some(c)),
@@ -213,6 +209,30 @@ impl PatternReader<'_> {
         }
         out.push_str(&found);
         Ok(())
+    }
+}
+
+/// A letter or number behind a backslash; Python gives a meaning to these letters.
+fn escaped(c: char, known: &str) -> Fault {
+    if known.contains(c) || c.is_ascii_digit() || matches!(c, 'U' | 'N') {
+        Fault::Foreign("a letter or number behind a backslash")
+    } else {
+        Fault::Broken("a letter behind a backslash that Python does not know there")
+    }
+}
+
+/// A group that begins with `(?`, of which this is the rest.
+fn special_group(rest: &str) -> Fault {
+    let known = ["P<", "P=", "#", "=", "!", "<=", "<!", "(", ">"];
+    let flags = rest.trim_start_matches(['a', 'i', 'L', 'm', 's', 'u', 'x', '-']);
+    let has_flags = flags.len() < rest.len();
+    match flags.chars().next() {
+        _ if known.iter().any(|known| rest.starts_with(known)) => {
+            Fault::Foreign("a group that begins with `(?`")
+        }
+        Some(':') if has_flags => Fault::Foreign("a group that begins with `(?`"),
+        Some(')') if has_flags => Fault::Broken("flags that do not stand at its beginning"),
+        _ => Fault::Broken("a group that begins with `(?` as Python does not know it"),
     }
 }
 
@@ -273,6 +293,11 @@ mod tests {
     #[case::twice_repeated("/v1/a**")]
     #[case::class("[a")]
     #[case::range("[z-a]")]
+    #[case::a_name_as_others_write_it("/v1/files(?<id>.*)")]
+    #[case::a_class_of_others(r"/v1/\p{L}+")]
+    #[case::the_end_as_others_write_it(r"/v1/files\z")]
+    #[case::a_class_within_brackets(r"[\p{L}]")]
+    #[case::flags_in_the_middle("/v1/(?i)files")]
     fn what_python_refuses_is_broken(#[case] text: &str) {
         assert!(matches!(Pattern::parse(text), Err(Fault::Broken(_))));
     }
@@ -281,6 +306,9 @@ mod tests {
     #[case::ahead("/v1/(?!models)")]
     #[case::back(r"(a)\1")]
     #[case::greedy_for_good("a*+")]
+    #[case::a_name("(?P<id>a)")]
+    #[case::flags_of_a_group("(?i:a)")]
+    #[case::a_tab(r"\t")]
     #[case::other_letters("/v1/ü")]
     fn what_only_python_knows_is_not_evaluated(#[case] text: &str) {
         assert!(matches!(Pattern::parse(text), Err(Fault::Foreign(_))));

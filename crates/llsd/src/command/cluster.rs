@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::runtime::runtime;
 use super::{Printout, waiting};
-use crate::operator::api_clock::ApiClock;
+use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::resources;
 use crate::operator::controller::state::safe_message;
 use crate::operator::telemetry::Metrics;
@@ -100,27 +100,28 @@ fn run_to_end<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Pri
     done.map_err(|message| Printout::unavailable(&message))
 }
 
-/// A client for the cluster of the current kubeconfig, and the clock that it sets.
-pub(super) async fn connect() -> Result<(Client, ApiClock), String> {
+/// The API server of the current kubeconfig.
+pub(super) async fn connect() -> Result<ApiServer, String> {
     client(Patience::default()).await
 }
 
 /// A client for who listens to a server, which may be silent for long.
 pub(super) async fn listener() -> Result<Client, String> {
     let patience = Patience { silence: Duration::from_hours(24), ..Patience::default() };
-    Ok(client(patience).await?.0)
+    Ok(client(patience).await?.client)
 }
 
-async fn client(patience: Patience) -> Result<(Client, ApiClock), String> {
+async fn client(patience: Patience) -> Result<ApiServer, String> {
     let config = Config::infer().await.map_err(|error| error.to_string())?;
     let metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
     let clock = ApiClock::default();
-    Ok((patient_client(config, &metrics, &clock, patience).map_err(text)?, clock))
+    let client = patient_client(config, &metrics, &clock, patience).map_err(text)?;
+    Ok(ApiServer { client, clock })
 }
 
 impl Cluster {
     async fn connect() -> Result<Self, String> {
-        let (client, clock) = connect().await?;
+        let ApiServer { client, clock } = connect().await?;
         Ok(Self { namespace: client.default_namespace().to_owned(), client, clock })
     }
 

@@ -5,6 +5,7 @@ use llsd_plan::resource::Resource;
 
 use super::Printout;
 use super::cluster::{self, Cluster, NamespaceFlag};
+use crate::operator::api_clock::ApiServer;
 use crate::operator::controller::preview::{Previewer, key_of};
 
 /// The resource as a file would hold it.
@@ -30,8 +31,8 @@ pub(super) fn input(
     cluster::run(async |cluster| {
         let cluster = cluster.at(place);
         let stored = cluster.resource(name).await?;
-        let Cluster { client, clock, .. } = &cluster;
-        let previewer = Previewer::new(client.clone(), clock.clone(), operator_namespace);
+        let Cluster { client, clock, .. } = cluster.clone();
+        let previewer = Previewer::new(ApiServer { client, clock }, operator_namespace);
         let previewer = Box::pin(previewer).await.map_err(|error| error.to_string())?;
         let key = key_of(&stored, &cluster.namespace);
         let resource = Resource::parse(&stored).known_as(&key);

@@ -8,6 +8,7 @@ use http::HeaderMap;
 use http::header::DATE;
 use k8s_openapi::jiff::fmt::rfc2822;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::Client;
 
 /// Answers say whole seconds and take a moment to arrive: within this the clocks agree.
 const TOLERANCE: i64 = 2;
@@ -15,6 +16,13 @@ const TOLERANCE: i64 = 2;
 /// How far the API server's clock is ahead of ours, in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct ApiClock(Arc<AtomicI64>);
+
+/// A client of the API server, and the clock that its answers set.
+#[derive(Clone)]
+pub struct ApiServer {
+    pub client: Client,
+    pub clock: ApiClock,
+}
 
 impl ApiClock {
     pub fn now(&self) -> Timestamp {

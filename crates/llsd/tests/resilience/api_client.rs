@@ -12,6 +12,7 @@ use kube::Api;
 use kube::api::{
     DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
+use llsd::operator::api_clock::ApiClock;
 use llsd::operator::telemetry::Metrics;
 use llsd::operator::telemetry::api_calls::{NoAnswer, Patience, client, patient_client};
 use llsd::operator::telemetry::logs::{Format, subscriber};
@@ -45,7 +46,9 @@ async fn requests_are_counted_by_verb_and_answer() {
     };
     let namespace = cluster.namespace("counted").await.unwrap();
     let metrics = Metrics::new("0");
-    let client = client(cluster.config_for("admin", &["system:masters"]), &metrics).unwrap();
+    let client =
+        client(cluster.config_for("admin", &["system:masters"]), &metrics, &ApiClock::default())
+            .unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, &namespace);
 
     let mut map = maps.create(&PostParams::default(), &config_map("a", 1)).await.unwrap();
@@ -81,7 +84,7 @@ async fn a_frozen_api_server_ends_requests_and_watches() {
     let Some(cluster) = ControlPlane::start_or_skip().await else { return };
     let metrics = Metrics::new("0");
     let config = cluster.config_for("admin", &["system:masters"]);
-    let client = patient_client(config, &metrics, HASTY).unwrap();
+    let client = patient_client(config, &metrics, &ApiClock::default(), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     let watch = maps.watch(&WatchParams::default(), "0").await.unwrap();
     maps.list(&ListParams::default()).await.unwrap();
@@ -110,7 +113,7 @@ async fn an_answer_that_stops_in_its_midst_ends_too() {
     let link = Link::before(&mut config).await;
     // Compressed, the many equal bytes would be few.
     config.disable_compression = true;
-    let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
+    let client = patient_client(config, &Metrics::new("0"), &ApiClock::default(), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, &namespace);
     maps.create(&PostParams::default(), &config_map("big", 900_000)).await.unwrap();
     link.shut_after(200_000);
@@ -125,7 +128,7 @@ async fn connections_that_nobody_needs_are_closed() {
     let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let mut config = cluster.config_for("admin", &["system:masters"]);
     let link = Link::before(&mut config).await;
-    let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
+    let client = patient_client(config, &Metrics::new("0"), &ApiClock::default(), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     let watch = maps.watch(&WatchParams::default(), "0").await.unwrap();
     let limit = ListParams::default().limit(1);
@@ -145,7 +148,7 @@ async fn a_quiet_watch_outlasts_the_bound_of_requests() {
     let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let namespace = cluster.namespace("quiet").await.unwrap();
     let config = cluster.config_for("admin", &["system:masters"]);
-    let client = patient_client(config, &Metrics::new("0"), HASTY).unwrap();
+    let client = patient_client(config, &Metrics::new("0"), &ApiClock::default(), HASTY).unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(client, &namespace);
     let now = maps.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
     let mut watch = Box::pin(maps.watch(&WatchParams::default(), &now).await.unwrap());
@@ -180,7 +183,7 @@ impl Write for Page {
 
 /// Reads a Secret as something that it is not. On one thread, where the log of this test is set.
 async fn misread(config: kube::Config, namespace: &str) {
-    let client = client(config, &Metrics::new("0")).unwrap();
+    let client = client(config, &Metrics::new("0"), &ApiClock::default()).unwrap();
     let uri = format!("/api/v1/namespaces/{namespace}/secrets/password");
     let request = Request::get(uri).body(Vec::new()).unwrap();
     let error = client.request::<Vec<u8>>(request).await.unwrap_err();

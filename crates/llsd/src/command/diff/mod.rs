@@ -118,11 +118,11 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
     fn unavailable(error: impl Display) -> String {
         error.to_string()
     }
-    let (client, clock) = cluster::connect().await?;
+    let api = cluster::connect().await?;
     let default =
-        arguments.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
+        arguments.namespace.clone().unwrap_or_else(|| api.client.default_namespace().to_owned());
     let previewer =
-        Previewer::new(client, clock, &arguments.operator_namespace).await.map_err(unavailable)?;
+        Previewer::new(api, &arguments.operator_namespace).await.map_err(unavailable)?;
     let mut comparison = Comparison::default();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);

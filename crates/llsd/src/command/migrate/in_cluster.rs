@@ -18,7 +18,7 @@ pub(super) fn run(dry_run: bool) -> Printout {
 }
 
 async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
-    let (client, _) = cluster::connect().await.map_err(MigrationError::Unavailable)?;
+    let client = cluster::connect().await.map_err(MigrationError::Unavailable)?.client;
     if dry_run {
         rehearse(&client, |progress| tell(&progress)).await
     } else {

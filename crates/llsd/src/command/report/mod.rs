@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
 }
 
 async fn gathered(arguments: &Arguments) -> Result<ReportFiles, String> {
-    let (client, _) = cluster::connect().await?;
+    let client = cluster::connect().await?.client;
     let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());
     let cluster = match client.apiserver_version().await {
         Ok(version) => version.git_version,

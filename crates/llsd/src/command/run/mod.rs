@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{Exit, Printout};
-use crate::operator::api_clock::ApiClock;
+use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::{self, Context, Settings};
 use crate::operator::health::{Alive, Health, Listeners, Ready};
 use crate::operator::leadership::{self, Leadership};
@@ -89,8 +89,7 @@ async fn operate(
     let client = connect()?;
     let settings = arguments.settings(&namespace);
     let worker = Worker {
-        client,
-        clock: clock.clone(),
+        api: ApiServer { client, clock: clock.clone() },
         settings,
         plugins: Arc::new(arguments.plugins()?),
         metrics: metrics.clone(),
@@ -155,8 +154,7 @@ async fn serve(
 
 /// The part of the operator that only the leader does.
 struct Worker {
-    client: kube::Client,
-    clock: ApiClock,
+    api: ApiServer,
     settings: Settings,
     plugins: Arc<ProviderPlugins>,
     metrics: Metrics,
@@ -169,7 +167,7 @@ impl Worker {
     /// What the webhooks need of it.
     fn site(&self, namespace: &str) -> webhooks::Site {
         webhooks::Site {
-            client: self.client.clone(),
+            client: self.api.client.clone(),
             namespace: namespace.to_owned(),
             metrics: self.metrics.clone(),
             shutdown: self.shutdown.clone(),
@@ -199,10 +197,9 @@ impl Worker {
 
     /// One term of leadership: everything is read again, as another replica may have worked meanwhile.
     async fn term(&self) {
-        let (client, settings) = (self.client.clone(), self.settings.clone());
+        let (api, settings) = (self.api.clone(), self.settings.clone());
         let (plugins, metrics) = (Arc::clone(&self.plugins), self.metrics.clone());
-        let (clock, ready) = (self.clock.clone(), self.ready.clone());
-        match Context::new(client, clock, settings, plugins, metrics, ready).await {
+        match Context::new(api, settings, plugins, metrics, self.ready.clone()).await {
             Ok(context) => controller::run(Arc::new(context), self.shutdown.clone()).await,
             Err(error) => tracing::error!("{error}; trying again"),
         }
@@ -216,7 +213,7 @@ impl Worker {
     /// Migrates what is stored, beside everything else.
     async fn migrate_storage(&self) -> Infallible {
         if self.migrates_storage {
-            storage_migration::migrate_until_done(&self.client).await;
+            storage_migration::migrate_until_done(&self.api.client).await;
         }
         std::future::pending().await
     }

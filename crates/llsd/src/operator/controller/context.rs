@@ -1,13 +1,16 @@
 //! What every part of the controller shares.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::Client;
+use llsd_install::names::OPERATOR;
 use llsd_plan::resource::Key;
 use llsd_registry::credentials::ProviderPlugins;
 
-use crate::operator::api_clock::ApiClock;
+use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::events::Events;
+use crate::operator::controller::own_account::own_accounts;
 use crate::operator::controller::registries::image_records::ImageRecords;
 use crate::operator::controller::registries::lookups::Lookups;
 use crate::operator::controller::registries::pull_credentials::PullCredentials;
@@ -43,6 +46,8 @@ pub struct Context {
     pub(super) served: ServedKinds,
     pub(super) synced: Arc<Synced>,
     pub(super) rights: Rights,
+    /// The operator's own accounts, in its namespace.
+    pub(super) own_accounts: BTreeSet<String>,
 }
 
 /// Why the operator cannot work.
@@ -58,23 +63,23 @@ pub enum Error {
 
 impl Context {
     pub async fn new(
-        client: Client,
-        clock: ApiClock,
+        api: ApiServer,
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
         ready: Ready,
     ) -> Result<Self, Error> {
-        let served = ServedKinds::discover(&client).await;
+        let served = ServedKinds::discover(&api.client).await;
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
-        let key = HashKey::obtain(&client, &settings.operator_namespace).await?;
+        let key = HashKey::obtain(&api.client, &settings.operator_namespace).await?;
         let synced = Synced::new(metrics.clone(), ready);
-        Self::assemble(client, clock, settings, plugins, metrics, key, served, synced)
+        let own_accounts = own_accounts(&api.client, &settings.operator_namespace).await;
+        let context = Self::assemble(api, settings, plugins, metrics, key, served, synced)?;
+        Ok(Self { own_accounts, ..context })
     }
 
     pub(super) fn assemble(
-        client: Client,
-        clock: ApiClock,
+        api: ApiServer,
         settings: Settings,
         plugins: Arc<ProviderPlugins>,
         metrics: Metrics,
@@ -82,6 +87,7 @@ impl Context {
         served: ServedKinds,
         synced: Arc<Synced>,
     ) -> Result<Self, Error> {
+        let ApiServer { client, clock } = api;
         let queue = Arc::new(Queue::default());
         let rights = settings.rights();
         Ok(Self {
@@ -101,6 +107,7 @@ impl Context {
             served,
             synced,
             rights,
+            own_accounts: BTreeSet::from([OPERATOR.to_owned()]),
             client,
             clock,
             settings,

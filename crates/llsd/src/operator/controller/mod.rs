@@ -4,6 +4,7 @@
 mod context;
 mod events;
 mod outcome;
+mod own_account;
 mod pipeline;
 pub mod preview;
 mod reconcile;

@@ -27,7 +27,7 @@ use super::steps::apply::carry_out;
 use super::steps::gather::GatherError;
 use super::steps::writer::DryRunWriter;
 use super::watches::KeptConfig;
-use crate::operator::api_clock::ApiClock;
+use crate::operator::api_clock::ApiServer;
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
 
@@ -64,17 +64,13 @@ pub struct Previewer {
 }
 
 impl Previewer {
-    pub async fn new(
-        client: Client,
-        clock: ApiClock,
-        operator_namespace: &str,
-    ) -> Result<Self, Error> {
+    pub async fn new(api: ApiServer, operator_namespace: &str) -> Result<Self, Error> {
+        let client = api.client.clone();
         let served = ServedKinds::discover(&client).await;
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = HashKey::find(&client, operator_namespace).await;
         let context = Context::assemble(
-            client.clone(),
-            clock,
+            api,
             settings(operator_namespace),
             Arc::new(ProviderPlugins::default()),
             Metrics::new(env!("CARGO_PKG_VERSION")),

@@ -36,6 +36,12 @@ async fn what_the_installed_server_would_drop_stops_its_start() {
     assert!(said.contains("would ignore server.auth.provider_config.invented"), "{said}");
     let said = last_words(release, |config| config.replace("  auth:", "  auht:")).await;
     assert!(said.contains("has no server.auth"), "{said}");
+    let said = last_words(release, |config| {
+        let forbids = "route_policy:\n    - forbid: {paths: ['regex:/v1/files(?<id>.*)']}\n    provider_config:";
+        config.replace("provider_config:", forbids)
+    })
+    .await;
+    assert!(said.contains("would pass over the pattern regex:/v1/files(?<id>.*)"), "{said}");
 }
 
 /// Its image said another release than it holds.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts};
+use llsd_install::names::{KEY_SECRET, WEBHOOK_SECRET};
+use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts, OperatorFacts};
 use llsd_plan::live::{DeploymentDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject, names};
 use llsd_plan::plan::references::{self, References};
@@ -155,10 +156,14 @@ fn without_asking(context: &Context, resource: &Resource, live: &[LiveObject]) -
     Facts {
         complete: true,
         owner_uid: resource.uid.clone(),
-        operator: context.configuration.get().config.facts(
-            Some(context.settings.operator_namespace.clone()),
-            context.settings.operator_image.clone(),
-        ),
+        operator: OperatorFacts {
+            own_accounts: context.own_accounts.clone(),
+            own_secrets: [KEY_SECRET, WEBHOOK_SECRET].map(str::to_owned).into(),
+            ..context.configuration.get().config.facts(
+                Some(context.settings.operator_namespace.clone()),
+                context.settings.operator_image.clone(),
+            )
+        },
         served_apis,
         unknown_apis,
         adopted: AdoptedFacts {
