@@ -2,8 +2,12 @@
 //! and nothing is handed out before it answers.
 
 use std::{
+    collections::BTreeSet,
+    iter,
     net::{Ipv4Addr, TcpListener},
+    ops::Range,
     path::PathBuf,
+    sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context;
@@ -215,15 +219,21 @@ pub fn free_port() -> anyhow::Result<u16> {
     free_ports().map(|[port]| port)
 }
 
-/// Different ports: all of them are held until the last one is known.
+/// Ports from which the kernel gives none to outgoing connections: a server that takes a minute to start would
+/// find such a one taken.
+const PORTS: Range<u16> = 12_000..32_000;
+
+/// Different ports, none of which was given to anybody in this process before.
 pub(crate) fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ports = [0; N];
-    let mut held = Vec::new();
     for port in &mut ports {
-        let listener =
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on loopback")?;
-        *port = listener.local_addr()?.port();
-        held.push(listener);
+        let mut tried = iter::repeat_with(|| fastrand::u16(PORTS)).take(10_000);
+        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        let found = tried.find(|port| !given.contains(port) && is_free(port));
+        *port = found.context("no free port on loopback")?;
+        given.insert(*port);
     }
     Ok(ports)
 }

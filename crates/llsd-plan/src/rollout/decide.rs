@@ -248,7 +248,9 @@ impl<'a> Rollout<'a> {
         live: Option<&DeploymentDetail>,
         running: &ClusterState,
     ) -> bool {
-        let Some(Back { to: back, template, is_superseded }) = &running.back else { return false };
+        let Some(Back { to: back, template, is_superseded, .. }) = &running.back else {
+            return false;
+        };
         let Some(template) = template else {
             self.warnings.extend(back.is_asked_for().then(|| no_such_state(back)));
             let recorded = live.and_then(|live| live.inputs.as_deref()).map(Inputs::parse);

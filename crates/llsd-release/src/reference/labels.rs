@@ -31,7 +31,7 @@ const SET: [(&str, &str); 6] = [
 const SOME: [(&str, &str); 1] = [(labels::COMPONENT, "on some objects: what it is for")];
 
 /// Annotations of the operator's own: on what, and what they say.
-const TELLING: [(&str, &str, &str); 20] = [
+const TELLING: [(&str, &str, &str); 21] = [
     (labels::CONFIG_HASH, "pods, ConfigMap", "which configuration they run or hold"),
     (labels::USER_CONFIG_HASH, "pods", "which configuration of yours they run, as v0.9 calls it"),
     (labels::CA_BUNDLE_HASH, "pods", "which certificate authorities they trust, as v0.9 calls it"),

@@ -47,7 +47,7 @@ mod tests {
             while let Some(ended) = inner.join_next().await {
                 pass_on_panic(ended);
             }
-            pending().await
+            pending::<()>().await;
         });
         assert!(!until_one_ends(pending(), &mut tasks).await);
         assert_eq!(tasks.len(), 1);

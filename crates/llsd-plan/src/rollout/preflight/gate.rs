@@ -89,7 +89,7 @@ pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> St
         (Some(remembered), _) => State::Checked(remembered.clone()),
         (None, None) => match &asked.not_made {
             Some(not_made) => without_job(question, not_made, asked)
-                .map_or_else(|pending| State::ToBeAsked(Some(Box::new(pending))), checked),
+                .map_or_else(|pending| State::ToBeAsked(Some(pending)), checked),
             None => State::ToBeAsked(None),
         },
         (None, Some(job)) => of_job(job, asked).map_or_else(State::Asking, checked),
@@ -102,7 +102,7 @@ fn without_job(
     question: &Question,
     NotMade { why, is_denied }: &NotMade,
     asked: &Asked<'_>,
-) -> Result<PreflightResult, PreflightStatus> {
+) -> Result<PreflightResult, Box<PreflightStatus>> {
     let since = question.pending_since.unwrap_or(asked.now);
     let patience = if *is_denied { asked.deadline / PART_FOR_DENIED } else { asked.deadline };
     if asked.now - since >= patience {
@@ -111,7 +111,7 @@ fn without_job(
     }
     let pending =
         PreflightResult { outcome: PreflightVerdict::Pending, ..PreflightResult::not_checked(why) };
-    Err(status(question, pending, since, |_| String::new()))
+    Err(Box::new(status(question, pending, since, |_| String::new())))
 }
 
 /// The result, or what is in its way.

@@ -10,7 +10,7 @@ use crate::resource::Resource;
 
 pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
+        Stage::Deleting | Stage::Paused { .. } | Stage::Contended(_) | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::ConfigGenerated);
         }
         Stage::Unreadable(why) => {
@@ -37,7 +37,7 @@ pub(super) fn config_generated(stage: &Stage<'_>, resource: &Resource) -> Assess
 
 pub(super) fn secrets_resolved(stage: &Stage<'_>) -> Assessment {
     let (truth, reason, message) = match stage {
-        Stage::Deleting | Stage::Paused { .. } | Stage::Hindered(_) => {
+        Stage::Deleting | Stage::Paused { .. } | Stage::Contended(_) | Stage::Hindered(_) => {
             return Assessment::AsBefore(ConditionType::SecretsResolved);
         }
         Stage::Refused(refusal) if !refusal.secrets.is_empty() => {

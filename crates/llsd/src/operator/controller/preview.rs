@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, Patch, PatchParams};
-use kube::{Api, Client};
+use kube::Api;
 use llsd_install::names::CONFIG_MAP;
 use llsd_plan::facts::{Facts, Served};
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
