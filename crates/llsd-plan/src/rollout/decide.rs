@@ -160,6 +160,15 @@ impl ClusterState {
         }
     }
 
+    /// Takes a return up, unless it would open a server that asks its callers.
+    pub fn take_return(&mut self, back: Back, live: &DeploymentDetail) {
+        if guard::opens(&back, live) {
+            self.open_return = Some(back.to);
+        } else {
+            self.back = Some(back);
+        }
+    }
+
     /// Whether the server goes back now, whatever else is asked for.
     pub fn goes_back(&self) -> bool {
         self.back.as_ref().is_some_and(|back| back.template.is_some() && !back.is_superseded)

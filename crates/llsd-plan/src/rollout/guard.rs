@@ -4,7 +4,6 @@
 
 use serde_json::Value;
 
-use super::decide::ClusterState;
 use super::rollback::Back;
 use crate::live::DeploymentDetail;
 use crate::objects::{ObjectKind, Role};
@@ -28,17 +27,11 @@ pub(super) fn is_held(kind: ObjectKind, is_there: bool) -> bool {
     kind.role() == Role::Exposure || kind == ObjectKind::NetworkPolicy && is_there
 }
 
-impl ClusterState {
-    /// Takes a return up, unless it would open a server that asks its callers and nobody asked for that.
-    pub fn take_return(&mut self, back: Back, live: &DeploymentDetail) {
-        let asks = live.listening.as_ref().is_some_and(|listening| listening.guarded);
-        let opens = asks && back.template.as_ref().is_some_and(|template| !is_guarded(template));
-        if opens && !back.may_open {
-            self.open_return = Some(back.to);
-        } else {
-            self.back = Some(back);
-        }
-    }
+/// Whether a return would open a server that asks its callers, and nobody asked for that.
+pub(super) fn opens(back: &Back, live: &DeploymentDetail) -> bool {
+    let asks = live.listening.as_ref().is_some_and(|listening| listening.guarded);
+    let is_open = back.template.as_ref().is_some_and(|template| !is_guarded(template));
+    asks && is_open && !back.may_open
 }
 
 /// That a return is not made.
@@ -46,7 +39,10 @@ pub(super) fn stays_guarded(to: &str) -> Problem {
     Problem {
         path: FieldPath::spec().key("access"),
         reason: Reason::Conflict,
-        message: format!("the server does not go back to the state {to}, which answers everybody"),
-        remedy: format!("`llsd rollback --to {to} --open` goes back all the same"),
+        message: format!(
+            "the server does not go back to the state {to}, which answers everybody, unless \
+             `llsd rollback --to {to} --open` says so"
+        ),
+        remedy: "mend what keeps the new pods from running".to_owned(),
     }
 }

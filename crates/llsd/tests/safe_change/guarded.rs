@@ -14,6 +14,7 @@ use crate::server::{STUCK, llsd, operator, said};
 fn spec(is_guarded: bool, stuck: &str) -> Value {
     let mut spec = json!({
         "distribution": {"name": "starter"},
+        "networking": {"allowedFrom": {"namespaces": ["apps"]}},
         "workload": {"overrides": {
             "podLabels": {STUCK: stuck}, "progressDeadlineSeconds": 20, "minReadySeconds": 0,
         }},
@@ -21,7 +22,8 @@ fn spec(is_guarded: bool, stuck: &str) -> Value {
     if is_guarded {
         spec["access"] = json!({"authentication": {"kubernetes": {}}});
         spec["networking"] = json!({
-            "expose": {"hostname": "llama.example.com"}, "allowedFrom": {"namespaces": ["*"]},
+            "expose": {"hostname": "llama.example.com"},
+            "allowedFrom": {"namespaces": ["apps", "others"]},
         });
     }
     spec

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ListParams, Patch, PatchParams};
 use kube::Api;
+use kube::api::{ListParams, Patch, PatchParams};
 use llsd_install::names::CONFIG_MAP;
 use llsd_plan::facts::{Facts, Served};
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;

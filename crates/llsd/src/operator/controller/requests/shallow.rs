@@ -16,17 +16,17 @@ const VALUES: usize = MOST_VALUES + 1;
 
 /// Reads a value.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    Room { levels: LEVELS, values: &Cell::new(VALUES) }.deserialize(deserializer)
+    Budget { levels: LEVELS, values: &Cell::new(VALUES) }.deserialize(deserializer)
 }
 
 /// How many levels may still be entered, and how many values read.
 #[derive(Clone, Copy)]
-struct Room<'r> {
+struct Budget<'r> {
     levels: usize,
     values: &'r Cell<usize>,
 }
 
-impl<'de> DeserializeSeed<'de> for Room<'_> {
+impl<'de> DeserializeSeed<'de> for Budget<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -34,7 +34,7 @@ impl<'de> DeserializeSeed<'de> for Room<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Room<'_> {
+impl<'de> Visitor<'de> for Budget<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Room<'_> {
     }
 }
 
-impl Room<'_> {
+impl Budget<'_> {
     /// Room for one value more, a level further down.
     fn below(self) -> Option<Self> {
         let levels = self.levels.checked_sub(1)?;
