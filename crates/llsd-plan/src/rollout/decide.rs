@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, claim, records, storage_secrets};
+use super::{adopted, causes, claim, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -43,6 +43,8 @@ pub struct Rollout<'a> {
     pub preflight: Option<&'a Preflight>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
+    /// Why the Deployment's pod template changes; empty where it stays.
+    pub causes: Vec<String>,
     /// Of the Deployment nothing is ours yet but its metadata.
     only_marks: bool,
 }
@@ -84,8 +86,9 @@ pub fn decide<'a>(
         planned.iter_mut().find(|object| object.kind == ObjectKind::Deployment)
     {
         rollout.keep_template(resource, deployment, image_override, running);
+        let live = running.counterpart(deployment).and_then(LiveObject::deployment);
+        rollout.causes = causes::of_template(deployment, live, rollout.kept.as_ref());
         if !rollout.only_marks {
-            let live = running.counterpart(deployment).and_then(LiveObject::deployment);
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);

@@ -14,6 +14,7 @@
 
 mod action;
 mod adopted;
+mod causes;
 mod claim;
 mod decide;
 mod difference;
@@ -33,6 +34,7 @@ mod unchanged;
 pub mod unknown_hashes;
 
 pub use action::Action;
+pub use causes::changed_inputs;
 pub use claim::bound_to_resource;
 pub use decide::{Beforehand, ClusterState, Decision, Rollout, decide};
 pub use grant::{ca_bundle_elsewhere, granted, runs_with_bundle};

@@ -48,7 +48,8 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     let back = previous.condition(ConditionType::RolledBack);
     assessments.extend(deployment::rolled_back(stage, back));
     assessments.extend(server::models(observed.live));
-    assessments.extend(paused::paused(stage));
+    let paused = previous.condition(ConditionType::Paused);
+    assessments.extend(paused::paused(stage, paused, observed.resource.generation));
     assessments.extend(access::limited(observed, stage));
     assessments
 }
