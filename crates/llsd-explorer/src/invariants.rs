@@ -138,18 +138,20 @@ fn is_told(world: &World, kinds: &[&str]) -> bool {
         .any(|condition| condition["type"] != "Preflight" || condition["status"] == "False")
 }
 
-/// What was rotated reaches pods, or a condition names the Secret.
+/// What was rotated reaches pods, or a condition names the Secret, or says that the spec waits which no longer
+/// names the Secret.
 fn rotations_arrive_or_are_told(world: &World) -> Result<(), String> {
-    if world.annotations.contains_key("llamastack.io/paused") {
-        return Ok(());
-    }
     for (which, name) in SECRETS.iter().enumerate() {
         let old = world.serving().find(|set| {
             reads(&set.template, name)
                 && set.pods.iter().any(|pod| pod.secrets[which] != world.secrets[which])
         });
         let Some(old) = old else { continue };
-        let told = world.status["conditions"].to_string().contains(&format!("Secret {name}"));
+        let said = world.status["conditions"].to_string();
+        let is_named = world.wish.spec().to_string().contains(&format!("\"name\":\"{name}\""));
+        let told = said.contains(&format!("Secret {name}"))
+            || said.contains(&format!("secret:{name}/"))
+            || !is_named && said.contains("what waits: spec");
         if !told {
             return Err(format!(
                 "{} runs with an old value of Secret {name}, and no condition says so",

@@ -83,7 +83,9 @@ fn decide(world: &mut World, found: &[LiveObject]) -> Option<Decided> {
     let mut resource = planned.resource.clone();
     resource.status = world.status.clone();
     if resource.paused {
-        report(world, &resource, Pass::Paused);
+        objects.extend(world.object(ObjectKind::Deployment).map(|stored| stored.live.clone()));
+        let waiting = rollout::changed_inputs(&planned.objects, &objects);
+        report(world, &resource, Pass::Paused { waiting: Some(&waiting) });
         return None;
     }
     let Planning::Planned(plan) = &planned.planning else {

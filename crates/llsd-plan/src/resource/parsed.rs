@@ -16,6 +16,9 @@ use crate::values::sha256;
 
 /// Why a Deployment of an earlier operator is not as planned, in its condition.
 const TEMPLATE_KEPT: &str = "AdoptedTemplateKept";
+/// Why a Deployment does not follow the spec although the operator did all that it could: the change was
+/// refused, or the server returned from it.
+const ENDED: [&str; 3] = ["PreflightFailed", "RolledBack", "RollbackRequested"];
 
 /// Fields of the spec that pods are not made from: an edit of them restarts nothing.
 const NOT_OF_PODS: [&[&str]; 10] = [
@@ -179,11 +182,22 @@ impl Resource {
         if status["observedGeneration"].is_null() {
             return matches!(status["phase"].as_str(), Some("Ready" | "Initializing"));
         }
-        let mut conditions = status["conditions"].as_array().into_iter().flatten();
-        conditions.any(|condition| {
-            let updated = condition["status"] == "True" || condition["reason"] == TEMPLATE_KEPT;
+        let updated = self.deployment_updated();
+        updated.is_some_and(|it| it["status"] == "True" || it["reason"] == TEMPLATE_KEPT)
+    }
+
+    /// Whether the spec as it is now is one that no operator has come to an end with: neither carried out
+    /// nor refused, and no server returned from it.
+    pub fn is_pending(&self) -> bool {
+        let has_ended = |updated: &Value| ENDED.iter().any(|reason| updated["reason"] == *reason);
+        !self.was_carried_out() && !self.deployment_updated().is_some_and(has_ended)
+    }
+
+    /// The condition `DeploymentUpdated`, where it speaks of the spec as it is now.
+    fn deployment_updated(&self) -> Option<&Value> {
+        let mut conditions = self.status["conditions"].as_array()?.iter();
+        conditions.find(|condition| {
             condition["type"] == "DeploymentUpdated"
-                && updated
                 && condition["observedGeneration"].as_i64() == self.generation
         })
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::annotations;
 use crate::values::sha256;
 
 /// What of the spec pods are made from.
@@ -200,6 +201,25 @@ pub fn is_read_at_start(part: &str) -> bool {
     is_keyed(part) || part == CA_BUNDLE
 }
 
+/// Parts in the words that people are told, each once; never more of a Secret than its name and key.
+pub fn told<'a>(parts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in parts {
+        let word = match part {
+            PODS | SPEC => SPEC.to_owned(),
+            VARIABLES => "variables".to_owned(),
+            REFRESH => annotations::REFRESH.to_owned(),
+            APPROVE => format!("an upgrade of the operator ({})", annotations::APPROVE),
+            RETRY => annotations::RETRY.to_owned(),
+            part => part.to_owned(),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,6 +261,14 @@ mod tests {
         assert!(!record("2", "other").differ_from(&record("1", "old")));
         let before = inputs(&[(KEY, Some("1")), (SPEC, Some("b"))]);
         assert_eq!(record("2", "").changes(&before).collect::<Vec<_>>(), [SPEC]);
+    }
+
+    #[test]
+    fn people_are_told_names_and_each_once() {
+        let words = told([APPROVE, CA_BUNDLE, VARIABLES, PODS, "secret:keys/token", SPEC, RETRY]);
+        let upgrade = "an upgrade of the operator (llamastack.io/approve)";
+        let (secret, retry) = ("secret:keys/token", "llamastack.io/retry");
+        assert_eq!(words, [upgrade, "ca-bundle", "variables", "spec", secret, retry]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, claim, contention, guard, records, storage_secrets};
+use super::{adopted, causes, claim, contention, guard, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -47,6 +47,8 @@ pub struct Rollout<'a> {
     pub preflight: Option<&'a Preflight>,
     /// Remarks that only the cluster's objects bring up, such as a volume that cannot shrink.
     pub warnings: Vec<Problem>,
+    /// Why the Deployment's pod template changes; empty where it stays.
+    pub causes: Vec<String>,
     /// Of the Deployment nothing is ours yet but its metadata.
     only_marks: bool,
 }
@@ -94,6 +96,7 @@ pub fn decide<'a>(
         rollout.keep_template(resource, deployment, image_override, running);
         let template = &deployment.json["spec"]["template"];
         is_open = !rollout.only_marks && guard::is_open_meanwhile(&wanted, template, live);
+        rollout.causes = causes::of_template(deployment, live, rollout.kept.as_ref());
         if !rollout.only_marks {
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, &resource.status, running.now);

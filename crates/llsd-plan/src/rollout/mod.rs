@@ -14,6 +14,7 @@
 
 mod action;
 mod adopted;
+mod causes;
 mod claim;
 mod contention;
 mod decide;
@@ -37,6 +38,7 @@ pub mod unknown_hashes;
 mod unplanned;
 
 pub use action::Action;
+pub use causes::changed_inputs;
 pub use claim::bound_to_resource;
 pub use contention::{Contention, LEFT_ALONE, contention};
 pub use decide::{Beforehand, ClusterState, Decision, Rollout, decide};

@@ -11,17 +11,18 @@ use crate::resource::Key;
 use crate::resource::template_inputs::Inputs;
 
 /// Puts the names and hashes that the live Deployment has in the place of those that cannot be known.
-pub fn keep_recorded(planned: &mut [PlannedObject], key: &Key, live: Option<&Value>) {
-    keep_name(planned, key, live);
+pub fn keep_recorded(planned: &mut Vec<PlannedObject>, key: &Key, live: Option<&Value>) {
+    keep_secret(planned, key, live);
     keep_hashes(planned, live);
 }
 
-/// The name of the Secret with a connection string holds a hash; the one that is in use stays.
-fn keep_name(planned: &mut [PlannedObject], key: &Key, live: Option<&Value>) {
-    let secret = planned.iter_mut().find(|object| object.kind == ObjectKind::Secret);
+/// The name of the Secret with a connection string holds a hash, and its content never changes: the one that is
+/// in use stays, and none is planned.
+fn keep_secret(planned: &mut Vec<PlannedObject>, key: &Key, live: Option<&Value>) {
+    let secret = planned.iter().position(|object| object.kind == ObjectKind::Secret);
     let in_use = live.and_then(|live| storage_secrets::in_use(&key.name, live));
     let (Some(secret), Some(in_use)) = (secret, in_use) else { return };
-    let unknown = std::mem::replace(&mut secret.name, in_use.clone());
+    let unknown = planned.remove(secret).name;
     for object in planned {
         rename(&mut object.json, &unknown, &in_use);
     }
@@ -49,5 +50,42 @@ fn keep_hashes(planned: &mut [PlannedObject], live: Option<&Value>) {
         let recorded = recorded.map(Inputs::parse).unwrap_or_default();
         annotations[labels::INPUTS] = now.with_secrets_of(&recorded).text().into();
         annotations[labels::TEMPLATE_HASH] = template.to_string().into();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deployment(secret: &str, hash: &str) -> Value {
+        let from = json!({"secretKeyRef": {"name": secret, "key": "host"}});
+        let container = json!({"name": "server", "env": [{"name": "HOST", "valueFrom": from}]});
+        let inputs = format!("key={hash} pods=a secret:keys/dsn={hash}");
+        json!({
+            "metadata": {"annotations": {labels::INPUTS: inputs, labels::SECRET_HASH: hash}},
+            "spec": {"template": {
+                "metadata": {"annotations": {labels::SECRET_HASH: hash}},
+                "spec": {"containers": [container]},
+            }},
+        })
+    }
+
+    #[test]
+    fn a_connection_string_under_another_key_is_neither_a_new_secret_nor_another_template() {
+        let object = |kind, name: &str, json| PlannedObject { kind, name: name.to_owned(), json };
+        let secret = json!({"metadata": {"name": "llama-storage-b"}, "data": {"host": "bmV3"}});
+        let mut planned = vec![
+            object(ObjectKind::Secret, "llama-storage-b", secret),
+            object(ObjectKind::Deployment, "llama", deployment("llama-storage-b", "b")),
+        ];
+        let live = deployment("llama-storage-a", "a");
+        keep_recorded(&mut planned, &Key::new("ns", "llama"), Some(&live));
+        let [kept] = &planned[..] else { panic!("{planned:?}") };
+        assert_eq!(kept.json["spec"], live["spec"]);
+        let inputs =
+            |deployment: &Value| deployment["metadata"]["annotations"][labels::INPUTS].clone();
+        assert_eq!(inputs(&kept.json), inputs(&live));
     }
 }

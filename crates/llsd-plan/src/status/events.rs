@@ -45,7 +45,7 @@ vocabulary! {
         DisabledProviderIgnored,
         /// All other remarks on the resource.
         SpecWarning,
-        /// The Deployment was changed.
+        /// The Deployment was changed; where its pods are replaced, because of what.
         DeploymentUpdated,
         /// An object of that name belongs to somebody else, and is left alone.
         ObjectNotOurs,
@@ -219,9 +219,13 @@ impl Change<'_> {
         let Some(applied) = self.situation.stage.applied() else { return Vec::new() };
         let mut events = Vec::new();
         let written = applied.written.iter().find(|object| object.starts_with("Deployment "));
-        events.extend(
-            written.map(|object| EventReason::DeploymentUpdated.event(&format!("Wrote {object}"))),
-        );
+        events.extend(written.map(|object| {
+            let because = match &applied.causes[..] {
+                [] => String::new(),
+                causes => format!("; its pod template changed because of: {}", causes.join(", ")),
+            };
+            EventReason::DeploymentUpdated.event(&format!("Wrote {object}{because}"))
+        }));
         if self.changed(ConditionType::DeploymentUpdated).is_some() {
             events.extend(remarks(&applied.warnings));
         }

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | the resource is being deleted | False | | Terminating |
 //! | another installation of the operator has taken it over | as that one says | | |
-//! | it is paused, and a change of it waits for that | False | Stalled | as the rows below, but Initializing for Ready |
+//! | it is paused, and a change of its spec waits for that | False | Stalled | as the rows below, but Initializing for Ready |
 //! | it is refused or unreadable, or an object is somebody else's or refused | False | Stalled | Failed |
 //! | the operator lacks a right to plan, write or delete, or the cluster does not serve a kind | False | Stalled | Failed |
 //! | the registry or the API server does not answer | False | Reconciling | as the rows below, but Initializing for Ready |

@@ -93,8 +93,11 @@ pub enum Limitation {
 pub enum Pass<'a> {
     /// The resource is being deleted, and nothing is planned for it.
     Deleting,
-    /// The resource is paused: nothing is read or planned for it, and everything is left as it is.
-    Paused,
+    /// The resource is paused: everything is left as it is.
+    Paused {
+        /// The inputs that its Deployment was not made from; `None` where that is not known now.
+        waiting: Option<&'a [String]>,
+    },
     /// Another installation of the operator manages the resource, and everything is left as it is.
     Contended(&'a Contention),
     /// What must be known before anything is planned could not be read, as the limitations say.
@@ -125,6 +128,8 @@ pub struct Applied {
     pub deleted: Vec<String>,
     /// Objects that are no longer asked for and could not be deleted.
     pub undeleted: Vec<WriteFailure>,
+    /// Why the Deployment that was written has another pod template; empty where it has not.
+    pub causes: Vec<String>,
     /// The template that the Deployment keeps although another one is planned.
     pub kept: Option<KeptTemplate>,
     /// What became of the preflight of the change, where one was needed.

@@ -5,9 +5,10 @@ use llsd_api::v1alpha2::Phase;
 
 use super::messages;
 use super::observed::{Limitation, ObservedObjects};
+use super::previous::Previous;
 use super::rollout::{Progress, RolloutProgress};
 use super::stage::Stage;
-use super::vocabulary::{ConditionReason, Truth};
+use super::vocabulary::{ConditionReason, ConditionType, Truth};
 use crate::problems::Reason;
 use crate::resource::PAUSED;
 use crate::rollout::preflight::State;
@@ -45,13 +46,19 @@ impl Obstacle {
         stage: &Stage<'_>,
         rollout: &RolloutProgress,
         live: &ObservedObjects,
+        previous: &Previous,
     ) -> Option<Self> {
+        let before = |condition, reason| of_before_the_pause(stage, previous, condition, reason);
+        let refused = || before(ConditionType::Preflight, ConditionReason::PreflightFailed);
+        let returned = || before(ConditionType::RolledBack, ConditionReason::RolledBack);
         of_stage(stage)
             .or_else(|| of_leftovers(stage))
             .or_else(|| of_preflight(stage))
+            .or_else(refused)
             .or_else(|| of_models(rollout, live))
             .or_else(|| of_rollout(rollout))
             .or_else(|| of_return(stage))
+            .or_else(returned)
             .or_else(|| of_exposure(live))
     }
 
@@ -67,7 +74,7 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             ConditionReason::Terminating,
             "The resource is being deleted",
         ),
-        Stage::Paused { change_waits: true } => Obstacle::new(
+        Stage::Paused { change_waits: true, .. } => Obstacle::new(
             Cause::Paused,
             ConditionReason::Paused,
             format!("The resource is paused; remove the annotation {PAUSED} to carry it out"),
@@ -107,7 +114,7 @@ fn of_stage(stage: &Stage<'_>) -> Option<Obstacle> {
             };
             Obstacle::new(cause, failure.reason(), failure.sentence())
         }
-        Stage::Paused { change_waits: false } | Stage::Contended(_) | Stage::Applied(..) => {
+        Stage::Paused { change_waits: false, .. } | Stage::Contended(_) | Stage::Applied(..) => {
             return None;
         }
     };
@@ -188,6 +195,19 @@ fn of_return(stage: &Stage<'_>) -> Option<Obstacle> {
     let message = messages::rolled_back(back);
     (!back.is_asked_for())
         .then(|| Obstacle::new(Cause::StuckRollout, ConditionReason::RolledBack, message))
+}
+
+/// A change that was refused or rolled back before the resource was paused: a pause by itself changes nothing
+/// of what `Ready` says.
+fn of_before_the_pause(
+    stage: &Stage<'_>,
+    previous: &Previous,
+    condition: ConditionType,
+    reason: ConditionReason,
+) -> Option<Obstacle> {
+    let Stage::Paused { .. } = stage else { return None };
+    let before = previous.condition(condition).filter(|it| it.reason == reason.as_str())?;
+    Some(Obstacle::new(Cause::StuckRollout, reason, before.message.clone()))
 }
 
 /// The server runs, but not where the resource asks to be reached.

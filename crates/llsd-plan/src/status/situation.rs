@@ -23,13 +23,14 @@ impl<'a> Situation<'a> {
     pub(super) fn new(observed: &'a StatusInputs<'a>) -> Self {
         let stage = Stage::reached(observed);
         let rollout = RolloutProgress::from_live(observed.live, stage.keeps_template());
+        let previous = Previous::from_status(&observed.resource.status);
         let whole_second = Timestamp::from_second(observed.now.as_second());
         Self {
             observed,
-            obstacle: Obstacle::find(&stage, &rollout, observed.live),
+            obstacle: Obstacle::find(&stage, &rollout, observed.live, &previous),
             stage,
             rollout,
-            previous: Previous::from_status(&observed.resource.status),
+            previous,
             now: Time(whole_second.unwrap_or(observed.now)),
         }
     }

@@ -13,9 +13,12 @@ use crate::rollout::{Contention, KeepCause, Refused, WriteFailure};
 #[derive(Clone, Debug)]
 pub(super) enum Stage<'a> {
     Deleting,
-    /// Nothing is done. Whether a change of the resource waits for that.
+    /// Nothing is done.
     Paused {
+        /// A change of the resource waits for that.
         change_waits: bool,
+        /// The inputs that wait, where they are known.
+        inputs: Option<&'a [String]>,
     },
     /// Another installation of the operator has it.
     Contended(&'a Contention),
@@ -51,8 +54,8 @@ impl<'a> Stage<'a> {
     pub(super) fn reached(observed: &StatusInputs<'a>) -> Self {
         let (planning, applying) = match observed.pass {
             Pass::Deleting => return Self::Deleting,
-            Pass::Paused => {
-                return Self::Paused { change_waits: !observed.resource.was_carried_out() };
+            Pass::Paused { waiting: inputs } => {
+                return Self::Paused { change_waits: observed.resource.is_pending(), inputs };
             }
             Pass::Contended(contention) => return Self::Contended(contention),
             Pass::Hindered => return Self::Hindered(observed.limitations),

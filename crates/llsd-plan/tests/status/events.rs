@@ -23,6 +23,21 @@ fn a_first_pass_tells_what_was_made() {
     assert_eq!(events[1].note, "Wrote Deployment my-llama");
 }
 
+#[test]
+fn an_event_says_why_pods_are_replaced() {
+    let scene = Scene::vllm().next().with(|scene| {
+        scene.applying = Step::Applied(Box::new(Applied {
+            written: vec!["Deployment my-llama".into()],
+            causes: vec!["secret:vllm/token".into(), "spec".into()],
+            ..Applied::default()
+        }));
+    });
+    let events = scene.report().events;
+    let because = "its pod template changed because of: secret:vllm/token, spec";
+    assert_eq!(events[0].reason, "DeploymentUpdated");
+    assert_eq!(events[0].note, format!("Wrote Deployment my-llama; {because}"));
+}
+
 /// A table of changes to a server that runs.
 #[rstest]
 #[case::nothing(Scene::vllm().next(), &[])]

@@ -29,6 +29,11 @@ fn scene(state: State) -> Scene {
     Scene::vllm().with(|scene| scene.applying = step)
 }
 
+/// A server whose last change its image refused.
+pub fn refused() -> Scene {
+    scene(checked(PreflightVerdict::Refused, vec![problem()]))
+}
+
 fn problem() -> PreflightProblem {
     PreflightProblem {
         kind: "schema".into(),
@@ -40,7 +45,7 @@ fn problem() -> PreflightProblem {
 
 #[test]
 fn what_an_image_refuses_is_told_in_its_words_with_the_field_and_how_to_go_on() {
-    let refused = scene(checked(PreflightVerdict::Refused, vec![problem()]));
+    let refused = refused();
     let (status, reason, message) = refused.said("Preflight");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "PreflightFailed"));
     for words in [

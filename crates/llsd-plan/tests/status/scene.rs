@@ -37,6 +37,8 @@ pub struct Scene {
     pub server: ServerAnswer,
     pub tag: TagNow,
     pub limitations: Vec<Limitation>,
+    /// The inputs that wait while the resource is paused, where that is known.
+    pub waiting: Option<Vec<String>>,
     /// Nothing could be decided because of the limitations.
     pub hindered: bool,
     pub operator_version: &'static str,
@@ -74,6 +76,7 @@ impl Scene {
             server: answering(&[]),
             tag: TagNow::Unmoved,
             limitations: Vec::new(),
+            waiting: Some(Vec::new()),
             hindered: false,
             operator_version: "1.2.3",
             now: Timestamp::from_second(BEGINNING).unwrap(),
@@ -144,7 +147,7 @@ impl Scene {
         let pass = if resource.deleting {
             Pass::Deleting
         } else if resource.paused {
-            Pass::Paused
+            Pass::Paused { waiting: self.waiting.as_deref() }
         } else if self.hindered {
             Pass::Hindered
         } else {

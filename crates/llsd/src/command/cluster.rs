@@ -212,6 +212,11 @@ pub(super) fn text(error: kube::Error) -> String {
     safe_message(&error)
 }
 
+/// Where a resource is, and its name.
+pub(super) fn namespace_and_name(resource: &Value) -> [&str; 2] {
+    ["namespace", "name"].map(|field| resource["metadata"][field].as_str().unwrap_or_default())
+}
+
 /// A resource without what nobody reads.
 pub(super) fn json(mut object: DynamicObject) -> Value {
     object.managed_fields_mut().clear();

@@ -128,7 +128,11 @@ llsd rollout retry my-stack                # try again what was rolled back",
         "llsd rollout approve my-stack              # apply what an upgrade of the operator holds back
 llsd rollout approve --all -A --max-parallel 3",
     ),
-    ("rollout retry", "llsd rollout retry my-stack                # try again what was rolled back"),
+    (
+        "rollout retry",
+        "llsd rollout retry my-stack                # try again what was rolled back
+llsd rollout retry --all -A                # everywhere, for example once a registry is back",
+    ),
     (
         "logs",
         "llsd logs my-stack -f

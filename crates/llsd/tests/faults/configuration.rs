@@ -283,3 +283,41 @@ async fn a_configuration_that_may_not_be_kept_is_used_and_is_kept_once_it_may() 
     let is_kept = |object: &Value| object["data"]["image-overrides"] == overriding("2");
     operator.operator_namespace().until("ConfigMap", KEPT_CONFIG_MAP, "is kept", is_kept).await;
 }
+
+#[tokio::test]
+async fn what_was_kept_and_may_not_be_read_is_not_written_over() {
+    let Some(mut operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    operator.configure(json!({"image-overrides": overriding("1")})).await;
+    let is_kept = |object: &Value| object["data"]["image-overrides"] == overriding("1");
+    operator.operator_namespace().until("ConfigMap", KEPT_CONFIG_MAP, "is kept", is_kept).await;
+    operator.process.kill();
+    revoke(&operator.cluster, &[("", "configmaps", &["get"])]).await;
+    unbind(&operator).await;
+    let client = operator.cluster.client_for(&operator.user, &[]);
+    let may_read =
+        async || may(&client, "get", ("", "configmaps"), NAMESPACE, KEPT_CONFIG_MAP).await;
+    eventually("the right is taken away", async || !may_read().await).await;
+    let broken = |domain: &str| json!({"image-overrides": "starter: [", "clusterDomain": domain});
+    operator.configure(broken("first.internal")).await;
+    operator.restart(&ARGUMENTS);
+    let said = "what it holds cannot be read, and is not written over";
+    eventually(said, async || operator.process.log().contains(said)).await;
+    // The rest of the edit is used meanwhile.
+    let namespace = operator.namespace("unread").await;
+    namespace.distribution("demo", starter()).await;
+    until_in_domain(&namespace, "first.internal").await;
+    let kept = operator.operator_namespace().get("ConfigMap", KEPT_CONFIG_MAP).await.unwrap();
+    assert!(is_kept(&kept), "{kept}");
+
+    grant_all(&operator.cluster).await;
+    eventually("the right is given back", may_read).await;
+    operator.configure(broken("second.internal")).await;
+    let kept = operator
+        .operator_namespace()
+        .until("ConfigMap", KEPT_CONFIG_MAP, "has the edit", |object| {
+            object["data"]["clusterDomain"] == "second.internal"
+        })
+        .await;
+    assert!(is_kept(&kept), "{kept}");
+    assert_eq!(newcomer(&operator).await, mirrored("1"));
+}

@@ -181,6 +181,46 @@ async fn who_may_not_read_the_operators_key_is_shown_the_same_as_who_may() {
 }
 
 #[tokio::test]
+async fn a_paused_resource_is_compared_as_it_becomes_and_without_the_key_no_value_differs() {
+    let Some(operator) = TestOperator::shared().await else { return };
+    let namespace = operator.namespace("diff-paused").await;
+    let keys = |token: &str, host: &str| json!({"vllm": token, "dsn": format!("postgresql://u:p@{host}:5432/llama")});
+    namespace.secret("keys", keys("sk-first", "first")).await;
+    let spec = with_secrets("http://vllm:8000");
+    namespace.distribution("mine", spec.clone()).await;
+    namespace.until_ready("mine").await;
+    let paused = json!({"metadata": {"annotations": {"llamastack.io/paused": "true"}}});
+    namespace.patch(DISTRIBUTION, "mine", &paused).await;
+    namespace.until_condition("mine", "Paused", "True", "Paused").await;
+    namespace.secret("keys", keys("sk-second", "second")).await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), &[resource("mine", &spec)]);
+    let says_paused = "the resource is paused, and nothing is applied now";
+    let says_unknown = "whether values of Secrets changed is not known";
+    let admins = diff(namespace.cluster.kubeconfig_path(), &namespace.name, &file, &[]).await;
+    let changed = shown(&admins);
+    assert!(says(part(&changed, "Deployment/mine"), '+', "mine-storage-"), "{changed}");
+    let said = text(&admins.stderr);
+    assert_eq!(said.matches(says_paused).count(), 1, "{said}");
+    assert!(!said.contains(says_unknown), "{said}");
+
+    let editor = person(&namespace, "editor", ("ClusterRole", "edit")).await;
+    let editors = diff(&editor, &namespace.name, &file, &[]).await;
+    assert_eq!(shown(&editors), "", "{}", text(&editors.stderr));
+    let said = text(&editors.stderr);
+    assert_eq!(said.matches(says_paused).count(), 1, "{said}");
+    assert_eq!(said.matches(says_unknown).count(), 1, "{said}");
+
+    // A change of the resource is shown to both, and only that to who lacks the key.
+    written(folder.path(), &[resource("mine", &with_secrets("http://other:8000"))]);
+    let editors = diff(&editor, &namespace.name, &file, &[]).await;
+    let changed = shown(&editors);
+    assert!(says(&changed, '+', "http://other:8000/v1"), "{changed}");
+    assert!(!changed.contains("planned/Secret/"), "{changed}");
+}
+
+#[tokio::test]
 async fn what_is_done_beforehand_is_part_of_what_is_shown() {
     let Some(operator) = TestOperator::shared().await else { return };
     let namespace = operator.namespace("diff-before").await;

@@ -8,7 +8,7 @@ use llsd_testkit::{InUse, WhileUsed};
 use serde_json::{Value, json};
 
 use llsd_testbed::access::{eventually, may};
-use llsd_testbed::namespace::Namespace;
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::operator::Operator;
 use llsd_testbed::running::Running;
 use llsd_testbed::story::{percent_decoded, vllm_with_key};
@@ -65,6 +65,39 @@ async fn a_changed_secret_rolls_the_pods_of_all_who_use_it_and_a_label_rolls_not
     assert_ne!(hash(&two_now), hash(&two));
     let text = format!("{}{}", one_now.template, two_now.template);
     assert!(!text.contains("sk-second"));
+}
+
+#[tokio::test]
+async fn a_secret_that_rotates_while_its_resource_is_paused_is_told_and_read_afterwards() {
+    let Some(operator) = operator().await else { return };
+    let namespace = operator.namespace("rotated-paused").await;
+    namespace.secret("vllm-creds", json!({"token": "sk-first"})).await;
+    namespace.distribution("one", vllm_with_key()).await;
+    namespace.until_ready("one").await;
+    let before = namespace.running("one").await;
+    let pause =
+        |value: Value| json!({"metadata": {"annotations": {"llamastack.io/paused": value}}});
+    namespace.patch(DISTRIBUTION, "one", &pause(json!("true"))).await;
+    let paused = namespace.until_condition("one", "Paused", "True", "Paused").await;
+    let said = condition(&paused, "Paused")["message"].to_string();
+    assert!(!said.contains("waits"), "{said}");
+
+    namespace.secret("vllm-creds", json!({"token": "sk-second"})).await;
+    let told = namespace
+        .until(DISTRIBUTION, "one", "says what waits", |now| {
+            condition(now, "Paused")["message"].to_string().contains("secret:vllm-creds/token")
+        })
+        .await;
+    assert_eq!(condition(&told, "Ready")["status"], "True", "{told}");
+    assert!(!told.to_string().contains("sk-second"), "{told}");
+    namespace.until_event("one", "Paused", "what waits: secret:vllm-creds/token").await;
+    namespace.quiet(&operator.user).await;
+    assert_eq!(namespace.running("one").await, before);
+
+    namespace.patch(DISTRIBUTION, "one", &pause(Value::Null)).await;
+    until_rolled(&namespace, "one", &before).await;
+    let because = "its pod template changed because of: secret:vllm-creds/token";
+    namespace.until_event("one", "DeploymentUpdated", because).await;
 }
 
 /// One of two is looked at for a reason of its own, before it is the Secret's turn to be read again.

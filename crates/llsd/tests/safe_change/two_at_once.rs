@@ -7,6 +7,7 @@ use llsd_testkit::PodState;
 use serde_json::{Value, json};
 
 use crate::preflight::{refusal, set_preflight};
+use crate::server::{llsd, said};
 
 fn spec(endpoint: &str, port: i32) -> Value {
     let key = json!({"secretKeyRef": {"name": "keys", "key": "token"}});
@@ -78,13 +79,9 @@ async fn a_refused_change_of_the_port_leaves_the_server_reached_whatever_else_ha
 
     // The image takes it by now: the ports follow the new pods.
     set_preflight(&operator, PodState::Ready);
-    namespace
-        .patch(
-            DISTRIBUTION,
-            "llama",
-            &json!({"metadata": {"annotations": {"llamastack.io/retry": "1"}}}),
-        )
-        .await;
+    let retried = llsd(&namespace, &["rollout", "retry", "--all"]).await;
+    let each = format!("{}/llama is tried again\n", namespace.name);
+    assert_eq!((said(&retried), retried.status.code()), (each, Some(0)));
     namespace
         .until("Service", "llama-service", "leads to the new port", |now| {
             now["spec"]["ports"][0]["targetPort"] == 9000
@@ -93,6 +90,8 @@ async fn a_refused_change_of_the_port_leaves_the_server_reached_whatever_else_ha
     let ready = namespace.until_ready("llama").await;
     assert!(ready["status"]["serviceURL"].as_str().unwrap().ends_with(":9000"), "{ready}");
     assert_eq!(ports(&namespace).await, [9000, 9000, 9000].map(|port| json!(port)));
+    let none = llsd(&namespace, &["rollout", "retry", "--all"]).await;
+    assert_eq!(said(&none), "nothing was refused or rolled back\n");
 }
 
 #[tokio::test]

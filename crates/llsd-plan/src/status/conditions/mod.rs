@@ -52,7 +52,8 @@ pub(super) fn all(situation: &Situation<'_>) -> Vec<Assessment> {
     assessments.extend(deployment::rolled_back(stage, observed.live));
     assessments.extend(server::unguarded(observed));
     assessments.extend(server::models(observed.live));
-    assessments.extend(paused::paused(stage));
+    let paused = previous.condition(ConditionType::Paused);
+    assessments.extend(paused::paused(stage, paused, observed.resource.generation));
     assessments.extend(contended::told_by_another(previous, now));
     assessments.extend(access::limited(observed, stage));
     assessments

@@ -56,8 +56,8 @@ pub(super) struct Arguments {
 struct Comparison {
     text: String,
     refusals: String,
-    /// What changes wait for.
-    waiting: String,
+    /// What changes wait for, and what could not be compared.
+    remarks: String,
     facts: Vec<Facts>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
         comparison = compared.map_err(|message| Printout::unavailable(&message))?;
     }
     let findings = input.report(&examined).findings();
-    let stderr = findings + &comparison.waiting + &comparison.refusals;
+    let stderr = findings + &comparison.remarks + &comparison.refusals;
     let exit = if input.is_refused(&examined) || !comparison.refusals.is_empty() {
         Exit::Problems
     } else if examined.iter().any(|examined| examined.planned.is_none()) {
@@ -145,11 +145,20 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
         for refusal in &preview.refusals {
             let _ = writeln!(comparison.refusals, "{key}: {refusal}");
         }
-        if let Some(waiting) = &preview.preflight {
-            let _ = writeln!(comparison.waiting, "{key}: {waiting}");
+        for waiting in &preview.waiting {
+            let _ = writeln!(comparison.remarks, "{key}: {waiting}");
         }
         comparison.facts.push(preview.facts);
         examined.planned_as(preview.planning, stored);
+    }
+    let reads_secrets = comparison.facts.iter().any(|facts| !facts.secrets.is_empty());
+    if reads_secrets && !previewer.knows_hashes() {
+        let key = format!("{}/{}", arguments.operator_namespace, names::KEY_SECRET);
+        let _ = writeln!(
+            comparison.remarks,
+            "the operator's key, Secret {key}, cannot be read: whether values of Secrets changed is not \
+             known, and they are shown as unchanged"
+        );
     }
     Ok(comparison)
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::progress::{Progress, holds_back, progress};
-use crate::command::cluster::{self, Cluster, NamespaceFlag, text};
+use crate::command::cluster::{self, Cluster, NamespaceFlag, namespace_and_name, text};
 use crate::command::{Exit, Printout};
 
 /// Between two looks at a server that is awaited.
@@ -108,9 +108,7 @@ async fn one(cluster: &Cluster, resource: Value, patience: Duration) -> Ended {
 }
 
 async fn roll(cluster: &Cluster, resource: &Value, patience: Duration) -> Result<(), String> {
-    let metadata = &resource["metadata"];
-    let name = metadata["name"].as_str().unwrap_or_default();
-    let namespace = metadata["namespace"].as_str().unwrap_or_default();
+    let [namespace, name] = namespace_and_name(resource);
     let value = cluster::now();
     cluster.annotate(namespace, name, APPROVE, &value).await?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), namespace);
@@ -132,8 +130,7 @@ async fn roll(cluster: &Cluster, resource: &Value, patience: Duration) -> Result
 }
 
 fn key(resource: &Value) -> String {
-    let text = |field: &str| resource["metadata"][field].as_str().unwrap_or_default();
-    format!("{}/{}", text("namespace"), text("name"))
+    namespace_and_name(resource).join("/")
 }
 
 /// Written at once, because servers take minutes.

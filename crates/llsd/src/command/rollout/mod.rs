@@ -2,12 +2,11 @@
 
 mod approve;
 mod progress;
+mod retry;
 
 use clap::{Args, Subcommand};
-use llsd_plan::resource::RETRY;
 
 use super::Printout;
-use super::cluster::{self, ResourceName};
 
 /// Apply what is held back, or try again what failed
 #[derive(Debug, Args)]
@@ -19,17 +18,12 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum RolloutCommand {
     Approve(approve::Arguments),
-    /// Try again what was rolled back, or refused before it was rolled out
-    ///
-    /// Sets the annotation llamastack.io/retry of the resource.
-    Retry(ResourceName),
+    Retry(retry::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     match &arguments.command {
         RolloutCommand::Approve(arguments) => approve::run(arguments),
-        RolloutCommand::Retry(resource) => {
-            cluster::run_annotate(resource, RETRY, &format!("{} is tried again", resource.name))
-        }
+        RolloutCommand::Retry(arguments) => retry::run(arguments),
     }
 }

@@ -1,4 +1,5 @@
-//! How far a server is that was approved, told from its resource and its Deployment.
+//! What waits for somebody's word, and how far a server is that was approved, told from its resource and its
+//! Deployment.
 
 use llsd_plan::live::DeploymentState;
 use llsd_plan::objects::labels;
@@ -19,6 +20,19 @@ pub(super) fn holds_back(resource: &Value) -> bool {
     let kept = [ConditionReason::TemplateKept, ConditionReason::AdoptedTemplateKept];
     condition(resource, ConditionType::UpdatePending).is_some_and(|pending| {
         pending["status"] == "True" && kept.iter().any(|kept| pending["reason"] == kept.as_str())
+    })
+}
+
+/// Whether the last change of a resource was refused by its preflight or rolled back. Whoever asked for an
+/// earlier state has what they want.
+pub(super) fn has_failed(resource: &Value) -> bool {
+    let failures = [
+        (ConditionType::Preflight, "False", ConditionReason::PreflightFailed),
+        (ConditionType::RolledBack, "True", ConditionReason::RolledBack),
+    ];
+    failures.into_iter().any(|(kind, status, reason)| {
+        condition(resource, kind)
+            .is_some_and(|found| found["status"] == status && found["reason"] == reason.as_str())
     })
 }
 
@@ -106,6 +120,16 @@ mod tests {
         let refused = resource(&[("Stalled", "True", "SecretNotFound")]);
         let refused = now(&refused, &deployment("1", 1, "True"));
         assert_eq!(refused, Progress::Failed("SecretNotFound: said".into()));
+    }
+
+    #[test]
+    fn only_what_was_refused_or_rolled_back_has_failed() {
+        assert!(has_failed(&resource(&[("Preflight", "False", "PreflightFailed")])));
+        assert!(has_failed(&resource(&[("RolledBack", "True", "RolledBack")])));
+        assert!(!has_failed(&resource(&[("RolledBack", "True", "RollbackRequested")])));
+        assert!(!has_failed(&resource(&[("Preflight", "True", "PreflightPassed")])));
+        assert!(!has_failed(&resource(&[("Preflight", "Unknown", "PreflightRunning")])));
+        assert!(!has_failed(&json!({})));
     }
 
     #[test]

@@ -22,7 +22,8 @@ use tokio::time::sleep;
 use crate::operator::controller::state::safe_message;
 
 const CONTROLLER: &str = "llamastack.io/llama-stack-operator";
-/// More than this many are not kept: whoever cannot send so many has other worries.
+/// More than this many are not kept. The newest say how things are now, and warnings are read more than what
+/// is normal: the oldest normal ones go first.
 const LONGEST_QUEUE: usize = 10_000;
 /// Between two events while resources wait to be worked on.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -52,6 +53,17 @@ struct Waiting {
     version: Option<Box<str>>,
     at: Timestamp,
     event: Event,
+}
+
+/// Leaves at most so many: the oldest normal ones go first, then the oldest warnings.
+fn make_room(waiting: &mut VecDeque<Waiting>, most: usize) {
+    let mut excess = waiting.len().saturating_sub(most);
+    waiting.retain(|waiting| {
+        let goes = excess > 0 && waiting.event.kind == EventKind::Normal;
+        excess -= usize::from(goes);
+        !goes
+    });
+    waiting.drain(..excess);
 }
 
 impl Subject {
@@ -106,7 +118,7 @@ impl Events {
             at,
             event,
         }));
-        waiting.truncate(LONGEST_QUEUE);
+        make_room(&mut waiting, LONGEST_QUEUE);
         drop(waiting);
         self.added.notify_one();
     }
@@ -185,5 +197,41 @@ impl Events {
         written.metadata.name = Some(format!("{}.{:x}{number:04x}", key.name, at.as_microsecond()));
         written.metadata.namespace = Some(key.namespace.to_string());
         written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Normal events are named by small letters.
+    fn queue(names: &str) -> VecDeque<Waiting> {
+        let waiting = names.chars().map(|name| Waiting {
+            subject: Subject::Resource,
+            key: Key::new("ns", "llama"),
+            uid: None,
+            version: None,
+            at: Timestamp::UNIX_EPOCH,
+            event: Event {
+                kind: if name.is_lowercase() { EventKind::Normal } else { EventKind::Warning },
+                reason: "Reason",
+                note: name.to_string(),
+                action: "Apply",
+            },
+        });
+        waiting.collect()
+    }
+
+    #[test]
+    fn in_a_storm_the_oldest_normal_events_go_first_and_then_the_oldest_warnings() {
+        let left = |names: &str, most: usize| {
+            let mut waiting = queue(names);
+            make_room(&mut waiting, most);
+            waiting.iter().map(|waiting| waiting.event.note.as_str()).collect::<String>()
+        };
+        assert_eq!(left("aBcDe", 5), "aBcDe");
+        assert_eq!(left("aBcDe", 3), "BDe");
+        assert_eq!(left("aBcDe", 2), "BD");
+        assert_eq!(left("aBcDE", 1), "E");
     }
 }

@@ -12,7 +12,7 @@ use llsd_plan::facts::{Facts, Served};
 use llsd_plan::objects::ca_bundle::OPENSHIFT_AI_BUNDLE;
 use llsd_plan::objects::{ObjectKind, labels, names};
 use llsd_plan::plan::Planning;
-use llsd_plan::resource::{Key, Resource};
+use llsd_plan::resource::{Key, PAUSED, Resource};
 use llsd_plan::rollout;
 use llsd_registry::credentials::ProviderPlugins;
 use llsd_settings::TextsInUse;
@@ -41,8 +41,8 @@ pub struct Preview {
     pub changes: Vec<Change>,
     /// What stands in the way of applying it, as the API server or the operator would say.
     pub refusals: Vec<String>,
-    /// What a change of the running server waits for, or why it is not made.
-    pub preflight: Option<String>,
+    /// What changes wait for, or why they are not made.
+    pub waiting: Vec<String>,
 }
 
 impl Preview {
@@ -53,7 +53,7 @@ impl Preview {
             facts: Facts::default(),
             changes: vec![],
             refusals: denials.into_sentences().into_iter().collect(),
-            preflight: None,
+            waiting: vec![],
         }
     }
 }
@@ -90,6 +90,11 @@ impl Previewer {
         Ok(Self { context })
     }
 
+    /// Whether hashes of what Secrets hold can be compared with those on record, which takes the operator's key.
+    pub fn knows_hashes(&self) -> bool {
+        self.context.secrets.key().is_shared()
+    }
+
     /// The resource as the API server would store it: defaulted, admitted, with its generation.
     pub async fn stored(&self, key: &Key, object: &Value) -> Result<Value, kube::Error> {
         let api = api::distributions_in(&self.context.client, &key.namespace);
@@ -119,6 +124,7 @@ impl Previewer {
             }
         };
         let preflight = self.after_preflight(resource, &mut progress, &mut writer).await;
+        let waiting = resource.paused.then(paused).into_iter().chain(preflight).collect();
         let PipelineResult { gathered, mut planning, carried_out, .. } = progress;
         let mut facts = gathered.facts;
         facts.planned_for = resource.state();
@@ -135,7 +141,7 @@ impl Previewer {
             _ => {}
         }
         refusals.extend(denials.into_sentences());
-        Ok(Preview { planning, facts, changes, refusals, preflight })
+        Ok(Preview { planning, facts, changes, refusals, waiting })
     }
 
     /// Where a change waits for its preflight, the Deployment as it becomes once that passes, and what the
@@ -197,6 +203,13 @@ impl Previewer {
         self.context.synced.expect(Watched::ConfigMaps, &Part::Cluster).in_sync();
         Ok(())
     }
+}
+
+fn paused() -> String {
+    format!(
+        "the resource is paused, and nothing is applied now; what is shown is applied once the annotation \
+         {PAUSED} is removed"
+    )
 }
 
 fn settings(operator_namespace: &str) -> Settings {

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use llsd_plan::live::LiveObject;
+use llsd_plan::objects::{ObjectKind, names};
+use llsd_plan::plan::Planning;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::{self, Contention};
 use llsd_plan::status::{Applying, ConditionType, Limitation, Pass, TagNow};
@@ -14,11 +16,11 @@ use super::pipeline::{self, PipelineResult, Stopped};
 use super::record_image;
 use super::state::{Denials, Next, safe_message};
 use super::steps::apply::release_claims;
-use super::steps::gather::GatherError;
+use super::steps::gather::{GatherError, gather};
 use super::steps::observe::{self, Observation, observe};
 use super::steps::report::report;
 use super::steps::unwatched;
-use super::steps::writer::ClusterWriter;
+use super::steps::writer::{ClusterWriter, ObjectRequests};
 use crate::operator::telemetry::{Reconcile, traces};
 
 /// Works on one resource, which the cache parses.
@@ -103,10 +105,45 @@ async fn paused(
     let objects = context.cache.live(&resource.key);
     let mut writer = ClusterWriter::new(context, resource);
     let are_released = release_claims(&mut writer, resource, &objects).await;
+    let (waiting, again) = match waiting(context, resource, denials).await {
+        Ok(waiting) => (waiting, None),
+        Err(again) => (None, Some(again)),
+    };
     let now = observe(context, resource, None, &objects, denials).await?;
-    report(context, resource, Pass::Paused, &now, &TagNow::Unknown, &denials.limitations()).await?;
-    let next = if are_released { next_look(&context.settings, &now) } else { Next::Retry };
-    Ok((Reconcile::Paused, next))
+    let pass = Pass::Paused { waiting: waiting.as_deref() };
+    report(context, resource, pass, &now, &TagNow::Unknown, &denials.limitations()).await?;
+    let again = if are_released { again } else { Some(Next::Retry) };
+    Ok((Reconcile::Paused, again.unwrap_or_else(|| next_look(&context.settings, &now))))
+}
+
+/// The inputs of a paused resource that its Deployment was not made from, found out by reading and planning
+/// alone; none where the resource cannot be planned. The error says when to try again.
+async fn waiting(
+    context: &Context,
+    resource: &Resource,
+    denials: &Denials<'_>,
+) -> Result<Option<Vec<String>>, Next> {
+    let mut gathered = match gather(context, resource, denials).await {
+        Ok(gathered) => gathered,
+        Err(GatherError::Awaiting(wait)) => return Err(Next::Await(wait)),
+        Err(GatherError::NotReadable | GatherError::Api(_)) => return Err(Next::Retry),
+    };
+    let planning = gathered.plan(resource);
+    let plan = match &planning {
+        Planning::Planned(plan) => plan,
+        Planning::Refused(_) => return Ok(None),
+        Planning::Unavailable { .. } => return Err(Next::Retry),
+    };
+    let (kind, name) = (ObjectKind::Deployment, names::deployment(&resource.key.name));
+    if gathered.objects.iter().all(|live| live.kind != kind) {
+        // One that lost its label is shown by no watch.
+        let found = ObjectRequests::new(context, resource).fetch(kind, &name).await;
+        let found = found.map_err(|_| Next::Retry)?;
+        let live = found.and_then(|found| LiveObject::owned_by(kind, &found, resource));
+        gathered.objects.extend(live);
+    }
+    let planned = gathered.planned_objects(resource, plan);
+    Ok(Some(rollout::changed_inputs(&planned, &gathered.objects)))
 }
 
 /// The steps after the pipeline: observe and report, unless the report can wait for what is about to come.
@@ -122,7 +159,7 @@ async fn conclude(
         if context.memory.defers_report(resource, applied, context.queue.is_busy()) {
             return Ok((Reconcile::Planned, Next::After(Duration::ZERO)));
         }
-        applied.written.extend(context.memory.take_unreported(key));
+        context.memory.add_unreported(key, applied);
         if progress.gathered.images_are_new {
             record_image::keep(context, resource, &progress.gathered.facts, &progress.state).await;
         }

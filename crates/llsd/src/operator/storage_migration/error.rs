@@ -55,6 +55,12 @@ pub enum MigrationError {
     #[error("the list of objects expired again and again: start again")]
     ListExpired,
 
+    #[error(
+        "the cluster does not serve LlamaStackDistribution at the moment, perhaps because its definition is \
+         being replaced: start again; what was written stays"
+    )]
+    NotServed,
+
     #[error("the cluster cannot be asked: {0}")]
     Unavailable(String),
 }

@@ -75,6 +75,7 @@ mod tests {
         codes: &'static [u16],
     ) -> Result<Migrated, MigrationError> {
         let (mut codes, mut stored) = (codes.iter(), BOTH);
+        let mut is_served = false;
         let object = |name: &str| json!({"metadata": {"namespace": "team", "name": name}});
         let service = tower::service_fn(move |request: http::Request<Body>| {
             let last = request.uri().path().rsplit('/').next().unwrap_or_default();
@@ -94,10 +95,22 @@ mod tests {
                 ("PUT", "written") | ("GET", "busy") => (200, object(last)),
                 ("PUT", "refused") => (422, json!({"message": "frozen"})),
                 ("PUT", "overtaken" | "busy") => (409, json!({})),
-                _ => (404, json!({"reason": "NotFound"})),
+                ("PUT", "unserved") if is_served => (200, object(last)),
+                ("PUT", "unserved") => {
+                    is_served = true;
+                    (404, Value::Null)
+                }
+                ("PUT", "never-served") => (404, Value::Null),
+                _ => (404, json!({"reason": "NotFound", "details": {"name": last}})),
             };
-            body["code"] = json!(code);
-            let body = Body::from(body.to_string().into_bytes());
+            // The answer to a path that is not served is no Status.
+            let text = if body.is_null() {
+                "404 page not found".to_owned()
+            } else {
+                body["code"] = json!(code);
+                body.to_string()
+            };
+            let body = Body::from(text.into_bytes());
             std::future::ready(http::Response::builder().status(code).body(body))
         });
         migrate_storage(&Client::new(service, "default"), |_| ()).await
@@ -117,5 +130,15 @@ mod tests {
         assert_eq!(migrated(objects, BOTH, &[409; 10]).await, Err(MigrationError::Changed));
         let refused = migrated(objects, BOTH, &[403]).await;
         assert!(matches!(refused, Err(MigrationError::Forbidden { verb: "patch", .. })));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_served_for_a_moment_is_not_taken_for_deleted() {
+        let done = Migrated { written: 2, gone: 1, retired: vec!["v1alpha1".to_owned()] };
+        let objects = &["written", "unserved", "deleted"];
+        assert_eq!(migrated(objects, BOTH, &[200]).await, Ok(done));
+        // Nothing is retired while an object may still be stored in an older version.
+        let never = migrated(&["never-served"], BOTH, &[]).await;
+        assert_eq!(never, Err(MigrationError::NotServed));
     }
 }

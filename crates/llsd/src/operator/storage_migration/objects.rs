@@ -1,6 +1,9 @@
 //! The objects, page by page: each is written back as it was read.
 
+use std::time::Duration;
+
 use kube::api::{DynamicObject, ListParams, PostParams};
+use kube::core::response::reason;
 use kube::core::{ApiResource, GroupVersionKind, Status, TypeMeta};
 use kube::{Api, Client, ResourceExt};
 use llsd_api::{GROUP, KIND, PLURAL};
@@ -12,8 +15,11 @@ use super::error::{MigrationError, Refusal, explained};
 const PAGE: u32 = 100;
 /// Every attempt but the last was overtaken by somebody else's write, which is rare.
 const ATTEMPTS: usize = 20;
-/// The API server forgets where a long list stands; it is then begun again.
+/// The API server forgets where a long list stands, or does not serve the resources while their definition is
+/// replaced; the list is then begun again.
 const LISTS: usize = 5;
+/// Before resources are asked for again that are not served.
+const NOT_SERVED: Duration = Duration::from_secs(3);
 
 /// How far a migration is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +55,10 @@ pub(super) async fn write_back(
     loop {
         match all(client, version, dry_run, progress).await {
             Err(MigrationError::ListExpired) if lists < LISTS => lists += 1,
+            Err(MigrationError::NotServed) if lists < LISTS => {
+                lists += 1;
+                tokio::time::sleep(NOT_SERVED).await;
+            }
             other => return other,
         }
     }
@@ -69,6 +79,9 @@ async fn all(
             Ok(page) => page,
             Err(kube::Error::Api(status)) if status.code == 410 => {
                 return Err(MigrationError::ListExpired);
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return Err(MigrationError::NotServed);
             }
             Err(error) => return Err(explained(&error, "list", PLURAL)),
         };
@@ -103,8 +116,7 @@ pub(super) async fn write_back_refused(
     let mut written = Written::default();
     for Refusal { namespace, name, .. } in refused {
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
-        let found = api.get_opt(name).await.map_err(|error| explained(&error, "get", PLURAL))?;
-        let fate = match found {
+        let fate = match found(&api, name).await? {
             Some(object) => one(client, &resource, object, false).await?,
             None => Fate::Gone,
         };
@@ -121,6 +133,32 @@ impl Written {
             Fate::Refused(refusal) => self.refused.push(refusal),
         }
     }
+}
+
+/// The object, unless it was deleted.
+async fn found(
+    api: &Api<DynamicObject>,
+    name: &str,
+) -> Result<Option<DynamicObject>, MigrationError> {
+    match api.get(name).await {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            if is_deleted(&status, name) {
+                Ok(None)
+            } else {
+                Err(MigrationError::NotServed)
+            }
+        }
+        Err(error) => Err(explained(&error, "get", PLURAL)),
+    }
+}
+
+/// Whether a 404 says that this object is not there, or its namespace. Where the cluster does not serve the
+/// resources at all, as while their definition is replaced, it names neither.
+fn is_deleted(status: &Status, name: &str) -> bool {
+    let details = status.details.as_ref();
+    let names_it = details.is_some_and(|it| it.name == name || it.kind == "namespaces");
+    status.reason == reason::NOT_FOUND && names_it
 }
 
 /// Whether an answer tells of this one object: its content, or a webhook or quota that it meets. One
@@ -151,13 +189,16 @@ async fn one(
         });
         match api.replace(&name, &params, &object).await {
             Ok(_) => return Ok(Fate::Written),
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Fate::Gone),
-            Err(kube::Error::Api(status)) if status.code == 409 => {
-                object = match api.get_opt(&name).await {
-                    Ok(Some(object)) => object,
-                    Ok(None) => return Ok(Fate::Gone),
-                    Err(error) => return Err(explained(&error, "get", PLURAL)),
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return if is_deleted(&status, &name) {
+                    Ok(Fate::Gone)
+                } else {
+                    Err(MigrationError::NotServed)
                 };
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                let Some(now) = found(&api, &name).await? else { return Ok(Fate::Gone) };
+                object = now;
             }
             Err(kube::Error::Api(status)) if is_of_the_object(&status) => {
                 let reason = status.message.clone();

@@ -22,7 +22,7 @@ struct Remembered {
     unready_since: Option<Instant>,
     /// Secrets with connection strings that were deleted, or were found to be gone.
     secrets_gone: Vec<String>,
-    unreported: Vec<String>,
+    unreported: Unreported,
     /// The state of the resource for which its image was resolved last.
     resolved_for: Option<Box<str>>,
     /// Why the registry of an image cannot be asked, in the words that were told first.
@@ -30,6 +30,13 @@ struct Remembered {
     record_not_kept: bool,
     /// The Job that could not be made when that was last tried.
     job_not_made: Option<(String, NotMade)>,
+}
+
+/// What was written and is not in the status yet, and why the pods' template changed with it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Unreported {
+    written: Vec<String>,
+    causes: Vec<String>,
 }
 
 impl Memory {
@@ -64,8 +71,7 @@ impl Memory {
     pub fn defers_report(&self, resource: &Resource, applied: &mut Applied, busy: bool) -> bool {
         let defers = resource.status.is_null() && !applied.written.is_empty() && busy;
         if defers {
-            let written = std::mem::take(&mut applied.written);
-            self.change(&resource.key, |known| known.unreported = written);
+            self.report_later(&resource.key, applied);
         }
         defers
     }
@@ -73,12 +79,19 @@ impl Memory {
     /// The status waits a moment longer; what was written meanwhile is told with it.
     pub fn report_later(&self, key: &Key, applied: &mut Applied) {
         let written = std::mem::take(&mut applied.written);
-        self.change(key, |known| known.unreported.extend(written));
+        let causes = std::mem::take(&mut applied.causes);
+        self.change(key, |known| {
+            known.unreported.written.extend(written);
+            known.unreported.causes.extend(causes);
+        });
     }
 
-    /// What was written and is not in the status yet.
-    pub fn take_unreported(&self, key: &Key) -> Vec<String> {
-        self.change(key, |known| std::mem::take(&mut known.unreported))
+    /// Adds what was written and is not in the status yet.
+    pub fn add_unreported(&self, key: &Key, applied: &mut Applied) {
+        let Unreported { written, causes } =
+            self.change(key, |known| std::mem::take(&mut known.unreported));
+        applied.written.extend(written);
+        applied.causes.extend(causes);
     }
 
     /// Whether its image was resolved for this state of the resource before.
@@ -154,6 +167,21 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_reported_later_is_reported_with_its_causes_and_once() {
+        let (memory, key) = (Memory::default(), Key::new("ns", "llama"));
+        let written = vec!["Deployment llama".to_owned()];
+        let causes = vec!["spec".to_owned()];
+        let all = Applied { written, causes, ..Applied::default() };
+        memory.report_later(&key, &mut all.clone());
+        let mut later = Applied::default();
+        memory.add_unreported(&key, &mut later);
+        assert_eq!(later, all);
+        let mut again = Applied::default();
+        memory.add_unreported(&key, &mut again);
+        assert_eq!(again, Applied::default());
+    }
 
     #[test]
     fn trouble_with_a_registry_keeps_its_words_until_the_registry_answers() {

@@ -2,6 +2,7 @@
 //! last good value in use, and so does a ConfigMap that is gone. What is in use is kept before it is
 //! used, so that it outlives the operator; what is broken is logged, counted and an event.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,8 +75,11 @@ pub async fn keep(context: Arc<Context>, mut watch: Watch) {
 struct Keeper<'a> {
     context: &'a Context,
     config_maps: KeptConfig,
-    /// What the operator's own ConfigMap holds.
-    kept: TextsInUse,
+    /// What the operator's own ConfigMap holds. Where that may not be read it is not known, and nothing is
+    /// written over it.
+    kept: Option<TextsInUse>,
+    /// What the ConfigMap for people holds, where it was seen.
+    seen: Option<BTreeMap<String, String>>,
     /// There is no ConfigMap for people to edit.
     is_missing: bool,
     /// When what is not written yet is tried.
@@ -100,40 +104,48 @@ impl<'a> Keeper<'a> {
         let mut keeper = Self {
             context,
             config_maps,
-            kept: TextsInUse::default(),
+            kept: None,
+            seen: None,
             is_missing: false,
             due: Instant::now(),
             pause: PAUSE,
             told: CheckedTexts::default(),
             failure: None,
         };
-        keeper.kept = loop {
+        loop {
             match keeper.config_maps.fetch().await {
-                Ok(kept) => break kept,
+                Ok(kept) => {
+                    context.configuration.set_texts(kept.clone());
+                    keeper.kept = Some(kept);
+                    return keeper;
+                }
                 Err(kube::Error::Api(status)) if status.code == 403 => {
+                    // A right that may never come; work goes on without it.
                     keeper.failed("what was in use last cannot be read", status.message.clone());
-                    break TextsInUse::default();
+                    keeper.later();
+                    return keeper;
                 }
                 Err(error) => {
                     keeper.failed("what was in use last cannot be read", safe_message(&error));
                     sleep(RECALL).await;
                 }
             }
-        };
-        context.configuration.set_texts(keeper.kept.clone());
-        keeper
+        }
     }
 
     async fn seen(&mut self, object: ConfigMap) {
         self.is_missing = false;
         let data = object.data.clone().unwrap_or_default();
+        self.recall_late().await;
         let checked = self.context.configuration.texts().check(&data);
+        self.seen = Some(data);
         self.use_texts(checked.in_use.clone()).await;
         self.tell(&object, checked);
     }
 
     /// There was none when the watch began.
     async fn missing(&mut self) {
+        self.recall_late().await;
         if self.context.configuration.texts() == TextsInUse::default() {
             // Nor was there ever one: all keys have their defaults.
             let checked = TextsInUse::default().check(&[].into());
@@ -141,6 +153,23 @@ impl<'a> Keeper<'a> {
         }
         self.is_missing = true;
         self.write().await;
+    }
+
+    /// Reads what was in use last, where that was not allowed before. It holds wherever the ConfigMap for
+    /// people has nothing valid, as if it had been known from the start.
+    async fn recall_late(&mut self) {
+        if self.kept.is_some() {
+            return;
+        }
+        let Ok(kept) = self.config_maps.fetch().await else { return };
+        if kept != TextsInUse::default() {
+            let texts = match &self.seen {
+                Some(data) => kept.check(data).in_use,
+                None => kept.clone(),
+            };
+            self.put_to_use(texts);
+        }
+        self.kept = Some(kept);
     }
 
     fn gone(&mut self) {
@@ -151,49 +180,66 @@ impl<'a> Keeper<'a> {
 
     /// Keeps the texts, and then uses them: after a crash between the two the same is read again.
     async fn use_texts(&mut self, texts: TextsInUse) {
-        if texts != self.kept {
+        if self.kept.as_ref() != Some(&texts) {
             self.save(&texts).await;
         }
+        self.put_to_use(texts);
+    }
+
+    fn put_to_use(&self, texts: TextsInUse) {
         if self.context.configuration.set_texts(texts) {
             self.context.wake_part(&Part::Cluster);
         }
     }
 
     fn has_to_write(&self) -> bool {
-        self.is_missing || self.context.configuration.texts() != self.kept
+        self.is_missing || self.kept != Some(self.context.configuration.texts())
     }
 
     /// Writes what is not written yet.
     async fn write(&mut self) {
+        self.recall_late().await;
         let texts = self.context.configuration.texts();
-        if texts != self.kept {
+        if self.kept.as_ref() != Some(&texts) {
             self.save(&texts).await;
         }
         if self.is_missing {
-            match self.config_maps.make(&texts).await {
+            match self.make(&texts).await {
                 Ok(()) => {
                     tracing::info!("ConfigMap {CONFIG_MAP} was made, for people to edit");
                     self.is_missing = false;
                     self.pause = PAUSE;
                 }
-                Err(error) => {
-                    self.failed("its ConfigMap cannot be made", safe_message(&error));
+                Err(why) => {
+                    self.failed("its ConfigMap cannot be made", why);
                     self.later();
                 }
             }
         }
     }
 
+    /// Makes the ConfigMap for people, but not without what was in use last: what it says counts.
+    async fn make(&self, texts: &TextsInUse) -> Result<(), String> {
+        if self.kept.is_none() {
+            return Err(format!("ConfigMap {KEPT_CONFIG_MAP} has to be read first"));
+        }
+        self.config_maps.make(texts).await.map_err(|error| safe_message(&error))
+    }
+
     async fn save(&mut self, texts: &TextsInUse) {
-        match self.config_maps.keep(texts).await {
+        let saved = match self.kept {
+            Some(_) => self.config_maps.keep(texts).await.map_err(|error| safe_message(&error)),
+            None => Err("what it holds cannot be read, and is not written over".to_owned()),
+        };
+        match saved {
             Ok(()) => {
-                self.kept = texts.clone();
+                self.kept = Some(texts.clone());
                 self.pause = PAUSE;
                 self.failure = None;
             }
-            Err(error) => {
+            Err(why) => {
                 let what = "what is in use cannot be kept, and a restart would forget it";
-                self.failed(what, format!("ConfigMap {KEPT_CONFIG_MAP}: {}", safe_message(&error)));
+                self.failed(what, format!("ConfigMap {KEPT_CONFIG_MAP}: {why}"));
                 self.later();
             }
         }

@@ -1,0 +1,68 @@
+//! `llsd rollout retry`: what was refused or rolled back is tried again, of one resource or of all.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use llsd_plan::resource::RETRY;
+
+use super::progress::has_failed;
+use crate::command::cluster::{self, Cluster, NamespaceFlag};
+use crate::command::{Exit, Printout};
+
+/// Try again what was rolled back, or refused before it was rolled out
+///
+/// Sets the annotation llamastack.io/retry of the resource with your own rights. With --all, of every
+/// resource whose last change was refused by its preflight or rolled back; those that somebody rolled
+/// back by hand stay as they are.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The resource
+    #[arg(required_unless_present = "all")]
+    name: Option<String>,
+
+    /// All resources of the namespace whose last change was refused or rolled back
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+
+    #[command(flatten)]
+    place: NamespaceFlag,
+
+    /// With --all: of every namespace
+    #[arg(short = 'A', long, requires = "all", conflicts_with = "namespace")]
+    all_namespaces: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    cluster::run(async |cluster| {
+        let cluster = cluster.at(&arguments.place);
+        match &arguments.name {
+            Some(name) => one(&cluster, name).await,
+            None => all(&cluster, arguments.all_namespaces).await,
+        }
+    })
+}
+
+async fn one(cluster: &Cluster, name: &str) -> Result<Printout, String> {
+    cluster.resource(name).await?;
+    cluster.annotate(&cluster.namespace, name, RETRY, &cluster::now()).await?;
+    Ok(cluster::under_way(name, &format!("{name} is tried again")))
+}
+
+/// One that may not be annotated keeps no other from being tried.
+async fn all(cluster: &Cluster, everywhere: bool) -> Result<Printout, String> {
+    let mut failed = cluster.all(everywhere).await?;
+    failed.retain(has_failed);
+    if failed.is_empty() {
+        return Ok(Printout::fine("nothing was refused or rolled back\n".to_owned()));
+    }
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    for resource in &failed {
+        let [namespace, name] = cluster::namespace_and_name(resource);
+        match cluster.annotate(namespace, name, RETRY, &cluster::now()).await {
+            Ok(()) => drop(writeln!(stdout, "{namespace}/{name} is tried again")),
+            Err(why) => drop(writeln!(stderr, "error: {namespace}/{name}: {why}")),
+        }
+    }
+    let exit = if stderr.is_empty() { Exit::Fine } else { Exit::Unavailable };
+    Ok(Printout { stdout, stderr, exit })
+}
