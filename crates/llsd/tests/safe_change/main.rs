@@ -2,6 +2,7 @@
 //! control plane, with the operator as a process.
 
 mod diff_and_preflight;
+mod explored;
 mod preflight;
 mod rollback;
 mod server;
