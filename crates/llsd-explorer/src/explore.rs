@@ -124,7 +124,11 @@ impl Run {
             Step::LoseLabel => world.lose_label(),
             Step::RollBack => world.ask_back(),
             Step::StallLeader => operator::stall(world),
-            Step::WakeStalled => operator::wake(world),
+            Step::WakeStalled => {
+                if let Some(given) = operator::wake(world) {
+                    self.watcher.note(world, &given);
+                }
+            }
             Step::LoseKey => self.lose_key()?,
             Step::Tick => self.tick()?,
             Step::Settle => self.settle()?,

@@ -13,13 +13,7 @@ pub const SHOWN: [(&str, &[Step]); 10] = [
     ("refused-rotated", &[Step::Edit(Mood::Refused), Step::Settle, Step::Rotate(0)]),
     (
         "unproven",
-        &[
-            Step::Scale(0),
-            Step::Settle,
-            Step::Edit(Mood::Broken),
-            Step::Settle,
-            Step::Scale(1),
-        ],
+        &[Step::Scale(0), Step::Settle, Step::Edit(Mood::Broken), Step::Settle, Step::Scale(1)],
     ),
     ("back-by-hand", &[Step::Edit(Mood::Good), Step::EditPort, Step::Settle, Step::RollBack]),
     ("kept-volume", &[Step::EditVolume(Volume::Retain), Step::Settle, Step::Delete]),

@@ -67,9 +67,7 @@ impl Wish {
     #[must_use]
     pub fn of_pods(self) -> Self {
         let Self { replicas, other_host, .. } = Self::default();
-        // What becomes of a volume later is nothing to a pod.
-        let volume = self.volume.map(|_| Volume::Retain);
-        Self { replicas, other_host, volume, ..self }
+        Self { replicas, other_host, ..self }
     }
 
     pub fn spec(self) -> Value {

@@ -1,7 +1,9 @@
 //! Sequences that once failed, each in the shortest form that the explorer found, and a small part of what
 //! `make explore` tries.
 
-use llsd_explorer::explore::{Finding, Share, as_test, endings, exhaustive, minimised, random, run};
+use llsd_explorer::explore::{
+    Finding, Share, as_test, endings, exhaustive, minimised, random, run,
+};
 use llsd_explorer::shown::SHOWN;
 use llsd_explorer::step::Step;
 use llsd_explorer::wish::{Mood, Volume};
@@ -59,6 +61,12 @@ fn what_never_ran_is_not_good() {
     let at_zero = [Step::Scale(0), Step::Settle, Step::Edit(Mood::Broken), Step::Settle];
     assert_eq!(run(&[&at_zero[..], &[Step::Edit(Mood::Good)]].concat()), Ok(()));
     assert_eq!(run(&[&at_zero[..], &[Step::Scale(1)]].concat()), Ok(()));
+}
+
+#[test]
+fn what_slept_is_good_also_where_it_is_woken_while_a_change_waits() {
+    let at_once = [Step::EditVolume(Volume::Retain), Step::Scale(1), Step::Edit(Mood::Broken)];
+    assert_eq!(run(&[&[Step::Scale(0), Step::Settle], &at_once[..]].concat()), Ok(()));
 }
 
 #[test]

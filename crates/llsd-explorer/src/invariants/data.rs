@@ -23,8 +23,7 @@ pub(super) fn nothing_is_left(world: &World) -> Result<(), String> {
     if let Some(left) = left {
         return Err(format!("{} is left of a resource that is gone", left.live.name));
     }
-    if world.object(ObjectKind::VolumeClaim).is_some()
-        && world.volume_seen == Some(Volume::Delete)
+    if world.object(ObjectKind::VolumeClaim).is_some() && world.volume_seen == Some(Volume::Delete)
     {
         return Err("a claim stays that was to go with its resource".to_owned());
     }

@@ -13,7 +13,8 @@ pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> R
     let Some(service) = spec(ObjectKind::Service).map(|spec| &spec["ports"][0]) else {
         return Ok(());
     };
-    let policy = spec(ObjectKind::NetworkPolicy).map(|spec| &spec["ingress"][0]["ports"][0]["port"]);
+    let policy =
+        spec(ObjectKind::NetworkPolicy).map(|spec| &spec["ingress"][0]["ports"][0]["port"]);
     let ingress = spec(ObjectKind::Ingress)
         .map(|spec| &spec["rules"][0]["http"]["paths"][0]["backend"]["service"]["port"]["number"]);
     let leads = service["targetPort"].as_i64().is_some_and(|to| ports.any(|port| port == to))

@@ -17,14 +17,14 @@ pub(super) fn new_templates_have_a_cause(
     let Some(now) = world.template() else { return Ok(()) };
     let before = watcher.template.replace(Rc::clone(now));
     let Some(before) = before else {
-        watcher.cause = Some(cause(world));
+        watcher.cause = Some(cause(&world.given));
         return Ok(());
     };
     if Rc::ptr_eq(&before, now) || before.hash == now.hash {
         return Ok(());
     }
     let is_back = world.record(labels::ROLLED_BACK).is_some();
-    let (word, cause) = (word(world), cause(world));
+    let (word, cause) = (word(world), cause(&world.given));
     if !is_back && watcher.cause.as_ref() == Some(&cause) {
         return Err(format!("{} takes the place of {} for nothing", now.identity, before.identity));
     }
@@ -34,7 +34,10 @@ pub(super) fn new_templates_have_a_cause(
             return Err(format!("a template that failed is written again: {}", now.identity));
         }
         // What the preflight refuses is never written while it can be asked.
-        if now.mood == Mood::Refused && world.serving().next().is_some() && !world.given.trouble.quota {
+        if now.mood == Mood::Refused
+            && world.serving().next().is_some()
+            && !world.given.trouble.quota
+        {
             return Err(format!("a change is rolled out that is refused: {}", now.identity));
         }
         if is_back {

@@ -22,7 +22,8 @@ pub(super) fn holds_are_told(world: &World) -> Result<(), String> {
 }
 
 fn is_told(world: &World) -> bool {
-    let is = |kind: &str, status: &str| world.condition(kind).is_some_and(|it| it["status"] == status);
+    let is =
+        |kind: &str, status: &str| world.condition(kind).is_some_and(|it| it["status"] == status);
     let is_there = |kind: &str| world.condition(kind).is_some();
     ["UpdatePending", "RolledBack", "Stalled"].into_iter().any(is_there)
         || is("Preflight", "False")
@@ -40,7 +41,7 @@ pub(super) fn holds_end(world: &World) -> Result<(), String> {
     let is_reason = |kind: &str, reason: &str| {
         world.condition(kind).is_some_and(|condition| condition["reason"] == reason)
     };
-    if is_reason("Preflight", "PreflightRunning") && !world.given.paused {
+    if is_reason("Preflight", "PreflightRunning") && !world.given.paused && !world.is_unplanned {
         return Err("a preflight does not end".to_owned());
     }
     let Given { operator, resource, .. } = world.given;

@@ -26,6 +26,14 @@ pub(super) type Word = (i64, [u8; 3], Option<BackTo>, [u8; 2]);
 pub(super) type Cause = (Wish, [u8; 3], Option<BackTo>, [u8; 2]);
 
 impl Watcher {
+    /// Something was written from what was given before.
+    pub fn note(&mut self, world: &World, given: &Given) {
+        let now = world.template();
+        if now.map(|now| &now.hash) != self.template.as_ref().map(|before| &before.hash) {
+            (self.template, self.cause) = (now.cloned(), Some(cause(given)));
+        }
+    }
+
     /// The server is gone, and what it was with it.
     pub(super) fn forget(&mut self) {
         *self = Self { had_claim: self.had_claim, ..Self::default() };
@@ -37,7 +45,7 @@ pub(super) fn word(world: &World) -> Word {
     (*generation, *asks, back_to.clone(), *secrets)
 }
 
-pub(super) fn cause(world: &World) -> Cause {
-    let Given { wish, asks, back_to, secrets, .. } = &world.given;
+pub(super) fn cause(given: &Given) -> Cause {
+    let Given { wish, asks, back_to, secrets, .. } = given;
     (wish.of_pods(), *asks, back_to.clone(), *secrets)
 }

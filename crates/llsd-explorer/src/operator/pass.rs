@@ -14,7 +14,7 @@ use super::planning::{Planned, planned};
 use super::report::report;
 use super::survey::{DEADLINE, job_object, survey};
 use super::write::{Outcome, of_decision, write};
-use crate::world::{Held, Job, Rest, Template, World};
+use crate::world::{Given, Held, Job, Rest, Template, World};
 
 /// So long pods must have been available for their template to be a good one, in seconds.
 const GOOD_AFTER: i64 = 60;
@@ -74,10 +74,11 @@ pub fn stall(world: &mut World) {
     }
 }
 
-/// The operator that stopped goes on.
-pub fn wake(world: &mut World) {
-    let Some(held) = world.stalled.take() else { return };
+/// The operator that stopped goes on; says what it had decided from.
+pub fn wake(world: &mut World) -> Option<Given> {
+    let held = world.stalled.take()?;
     write(world, &held);
+    Some(held.given.clone())
 }
 
 struct Decided {
@@ -139,7 +140,8 @@ fn roll_out(
         warnings: rollout.warnings.clone(),
         ..Applied::default()
     };
-    (Held { resource: Rc::clone(&planned.resource), writes }, applied)
+    let (resource, given) = (Rc::clone(&planned.resource), world.given.clone());
+    (Held { resource, given, writes }, applied)
 }
 
 /// Claims that are to outlive the resource are nobody's, also where nothing is planned.
@@ -150,12 +152,7 @@ fn release_claims(world: &mut World, resource: &Resource, objects: &[LiveObject]
 }
 
 /// Starts the preflight that the plan waits for, prunes, observes and reports.
-fn finish(
-    world: &mut World,
-    decided: &Decided,
-    failure: Option<&WriteFailure>,
-    is_stopped: bool,
-) {
+fn finish(world: &mut World, decided: &Decided, failure: Option<&WriteFailure>, is_stopped: bool) {
     let Decided { planned, resource, applied, .. } = decided;
     let preflight = applied.preflight.as_deref();
     if failure.is_none() {

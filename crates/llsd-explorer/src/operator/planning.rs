@@ -57,7 +57,13 @@ pub fn planned(world: &World, objects: &[LiveObject]) -> Rc<Planned> {
     let inputs = (world.given.planned_from(), image.clone(), port);
     recall(&PLANS, inputs, || {
         let facts = Facts { listening, ..facts(world, &resource, image) };
-        let planning = plan(&resource, &facts);
+        let mut planning = plan(&resource, &facts);
+        if let Planning::Planned(plan) = &mut planning
+            && let Some(base) = &mut plan.base
+        {
+            // Nothing but a hash of it in each status, which takes long.
+            base.text.clear();
+        }
         let objects = match &planning {
             Planning::Planned(plan) => plan.objects.in_order(),
             _ => Vec::new(),

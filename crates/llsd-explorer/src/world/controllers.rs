@@ -145,8 +145,7 @@ impl World {
         let updated = self.current_set().map_or(0, |set| set.pods.len());
         let all = || self.replica_sets.iter().flat_map(|set| &set.pods);
         let (replicas, available) = (all().count(), all().filter(|pod| pod.is_available).count());
-        let is_complete =
-            updated == wanted.pods && replicas == updated && available >= wanted.pods;
+        let is_complete = updated == wanted.pods && replicas == updated && available >= wanted.pods;
         if is_complete && self.progress.completed_at.is_none() {
             self.progress.completed_at = Some(self.now);
         }

@@ -124,6 +124,8 @@ pub type Left = (u64, ObjectKind, u64);
 #[derive(Clone, Debug)]
 pub struct Held {
     pub resource: Rc<Resource>,
+    /// What was given when it decided.
+    pub given: Given,
     pub writes: Vec<Write>,
 }
 
