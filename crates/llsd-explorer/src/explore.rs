@@ -1,9 +1,13 @@
 //! Runs sequences, finds those that fail, and makes them short.
 
-use llsd_plan::objects::{ObjectKind, labels};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::ending::Ending;
 use crate::invariants::{self, Watcher};
 use crate::operator;
+use crate::say::say;
 use crate::step::Step;
 use crate::world::World;
 
@@ -23,14 +27,19 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Runs a sequence on a server that runs well, and lets everything come to rest at its end.
+/// Runs a sequence on a server that runs well, and lets everything come to rest at its end. What begins as
+/// another sequence did goes on from there, and what is known to end well is not tried again.
 pub fn run(steps: &[Step]) -> Result<(), String> {
     let mut run = STARTED.with(Clone::clone);
     for (number, step) in steps.iter().enumerate() {
         run.step(*step).map_err(|what| format!("after step {} ({step:?}): {what}", number + 1))?;
     }
-    run.settle().map_err(|what| format!("at the end: {what}"))
+    run.end().map_err(|what| format!("at the end: {what}"))
 }
+
+/// So many states are kept at a time, and so many ends.
+const KEPT_STATES: usize = 1000;
+const KEPT_ENDS: usize = 8_000_000;
 
 thread_local! {
     /// A server that runs well, which every sequence begins with.
@@ -39,52 +48,93 @@ thread_local! {
         run.settle().expect("a server that starts holds all invariants");
         run
     };
+    /// What sequences came to, by their history.
+    static STATES: RefCell<HashMap<u64, Run>> = RefCell::default();
+    /// Histories that end well.
+    static ENDS: RefCell<HashSet<u64>> = RefCell::default();
 }
 
 #[derive(Clone, Default)]
 struct Run {
     world: World,
     watcher: Watcher,
-    asked: u32,
-    edition: u8,
+    /// Stands for all that has happened in the cluster: with what is given, it is the same for the same world.
+    history: u64,
     /// A line for each change of the Deployment, if a trace was requested.
     trace: Option<Vec<String>>,
 }
 
 impl Run {
     fn step(&mut self, step: Step) -> Result<(), String> {
-        let world = &mut self.world;
-        match step {
-            Step::Edit(mood) => {
-                self.edition += 1;
-                let edition = self.edition;
-                world.edit(|wish| (wish.mood, wish.edition) = (mood, edition));
-            }
-            Step::EditPort => world.edit(|wish| wish.other_port = !wish.other_port),
-            Step::EditHost => world.edit(|wish| wish.other_host = !wish.other_host),
-            Step::Scale(number) => world.edit(|wish| wish.replicas = number),
-            Step::EditSecrets => world.edit(|wish| wish.second_secret = !wish.second_secret),
-            Step::Rotate(which) => world.secrets[usize::from(which)] += 1,
-            Step::LoseLabel => lose_label(world),
-            Step::Pause => {
-                drop(world.annotations.insert("llamastack.io/paused", "true".to_owned()));
-            }
-            Step::Resume => drop(world.annotations.remove("llamastack.io/paused")),
-            Step::Retry => self.ask("llamastack.io/retry"),
-            Step::Refresh => self.ask("llamastack.io/refresh"),
-            Step::MoveTag => world.digest += 1,
-            Step::StallLeader => operator::stall(world),
-            Step::WakeStalled => operator::wake(world),
-            Step::LoseKey => self.lose_key()?,
-            Step::Tick => self.tick()?,
-            Step::Settle => self.settle()?,
+        if step.is_only_said() {
+            say(&mut self.world.given, step);
+            return Ok(());
+        }
+        let key = self.key(Some(step));
+        let known = STATES.with_borrow(|states| states.get(&key).cloned());
+        if let Some(known) = known.filter(|_| self.trace.is_none()) {
+            *self = known;
+            return Ok(());
+        }
+        self.act(step)?;
+        self.history = key;
+        if matches!(step, Step::Tick | Step::Settle | Step::LoseKey) {
+            STATES.with_borrow_mut(|states| {
+                if states.len() >= KEPT_STATES {
+                    states.clear();
+                }
+                states.insert(key, self.clone());
+            });
         }
         Ok(())
     }
 
-    fn ask(&mut self, annotation: &'static str) {
-        self.asked += 1;
-        self.world.annotations.insert(annotation, self.asked.to_string());
+    /// Stands for the world as it is, and for a step that changes it.
+    fn key(&self, step: Option<Step>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.history, step).hash(&mut hasher);
+        match step {
+            // The first thing that happens is that the operator looks.
+            None | Some(Step::Tick | Step::Settle) => self.world.given.seen().hash(&mut hasher),
+            _ => self.world.given.hash(&mut hasher),
+        }
+        hasher.finish()
+    }
+
+    /// Lets everything come to rest at the end of a sequence.
+    fn end(&mut self) -> Result<(), String> {
+        let key = self.key(None);
+        if ENDS.with_borrow(|ends| ends.contains(&key)) {
+            return Ok(());
+        }
+        self.settle()?;
+        ENDS.with_borrow_mut(|ends| {
+            if ends.len() >= KEPT_ENDS {
+                ends.clear();
+            }
+            ends.insert(key)
+        });
+        Ok(())
+    }
+
+    fn act(&mut self, step: Step) -> Result<(), String> {
+        let world = &mut self.world;
+        match step {
+            Step::Autoscale(number) => world.autoscale(number.into()),
+            Step::LoseLabel => world.lose_label(),
+            Step::RollBack => world.ask_back(),
+            Step::StallLeader => operator::stall(world),
+            Step::WakeStalled => {
+                if let Some(given) = operator::wake(world) {
+                    self.watcher.note(world, &given);
+                }
+            }
+            Step::LoseKey => self.lose_key()?,
+            Step::Tick => self.tick()?,
+            Step::Settle => self.settle()?,
+            _ => unreachable!("{step:?} is only said"),
+        }
+        Ok(())
     }
 
     fn note(&mut self, line: String) {
@@ -128,28 +178,19 @@ impl Run {
     /// cannot detect a rotation that happens before it reconciles with the new key, so a paused resource is
     /// left out.
     fn lose_key(&mut self) -> Result<(), String> {
-        if self.world.annotations.contains_key("llamastack.io/paused") {
+        if self.world.given.paused {
             return Ok(());
         }
-        let restarts = |world: &World| world.current_set().map(|set| set.hash.clone());
+        let restarts = |world: &World| world.current_set().map(|set| set.template.hash.clone());
         self.settle()?;
         let before = restarts(&self.world);
-        self.world.key += 1;
+        self.world.given.key += 1;
         self.settle()?;
         if restarts(&self.world) == before {
             return Ok(());
         }
         Err("another key of the operator restarts the server, although no value changed".to_owned())
     }
-}
-
-fn lose_label(world: &mut World) {
-    let Some(mut deployment) = world.deployment().cloned() else { return };
-    deployment["metadata"]["labels"][labels::MANAGED_BY] = "somebody".into();
-    let fields =
-        &mut deployment["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"];
-    fields.as_object_mut().map(|fields| fields.shift_remove(&format!("f:{}", labels::MANAGED_BY)));
-    world.put(ObjectKind::Deployment, deployment);
 }
 
 /// What happens in a sequence, tick by tick, for a person who wants to know why it fails.
@@ -168,22 +209,66 @@ pub fn trace(steps: &[Step]) -> String {
     run.trace.unwrap_or_default().join("\n")
 }
 
-/// Tries all sequences of this length, and calls back with those that fail.
-pub fn exhaustive(length: usize, steps: &[Step], mut found: impl FnMut(Finding)) -> u64 {
-    let mut tried = 0;
-    let mut places = vec![0; length];
-    loop {
-        let sequence: Vec<Step> = places.iter().map(|place| steps[*place]).collect();
-        tried += 1;
-        if let Err(what) = run(&sequence) {
-            found(Finding { steps: sequence, what });
+/// What there is at rest: at the beginning, after each [`Step::Settle`], and at the end.
+pub fn endings(steps: &[Step]) -> Result<Vec<Ending>, String> {
+    let mut run = STARTED.with(Clone::clone);
+    let mut endings = vec![Ending::of_world(&run.world)];
+    for step in steps.iter().chain([&Step::Settle]) {
+        run.step(*step)?;
+        if *step == Step::Settle {
+            endings.push(Ending::of_world(&run.world));
         }
-        let Some(next) = places.iter().rposition(|place| place + 1 < steps.len()) else {
-            return tried;
-        };
-        places[next] += 1;
-        places[next + 1..].fill(0);
     }
+    Ok(endings)
+}
+
+/// One of several threads that share the work.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub number: usize,
+    pub of: usize,
+}
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Self = Self { number: 0, of: 1 };
+}
+
+/// Tries all sequences of this length, or those of a share, and calls back with those that fail. Says how many
+/// it tried.
+pub fn exhaustive(length: usize, share: Share, mut found: impl FnMut(Finding)) -> u64 {
+    let started = STARTED.with(Clone::clone);
+    let first = Step::ALL.iter().skip(share.number).step_by(share.of);
+    let mut steps = Vec::new();
+    let below = first.map(|step| branch(&started, *step, &mut steps, length - 1, &mut found));
+    below.sum()
+}
+
+/// Tries all sequences that begin with `steps` and then this one, and have so many more.
+fn branch(
+    run: &Run,
+    step: Step,
+    steps: &mut Vec<Step>,
+    more: usize,
+    found: &mut impl FnMut(Finding),
+) -> u64 {
+    let mut run = run.clone();
+    steps.push(step);
+    let tried = match run.step(step) {
+        Ok(()) if more > 0 => {
+            Step::ALL.iter().map(|step| branch(&run, *step, steps, more - 1, found)).sum()
+        }
+        // A sequence that fails on its way was found when it was shorter.
+        Err(_) if more > 0 => 0,
+        stepped => {
+            if let Err(what) = stepped.and_then(|()| run.end()) {
+                found(Finding { steps: steps.clone(), what: format!("at the end: {what}") });
+            }
+            1
+        }
+    };
+    steps.pop();
+    tried
 }
 
 /// Tries random sequences, and calls back with those that fail.
@@ -218,5 +303,6 @@ pub fn minimised(finding: Finding) -> Finding {
 pub fn as_test(finding: &Finding) -> String {
     let steps: Vec<String> = finding.steps.iter().map(|step| format!("Step::{step:?}")).collect();
     let steps = steps.join(", ").replace("Edit(", "Edit(Mood::");
+    let steps = steps.replace("EditVolume(", "EditVolume(Volume::");
     format!("// {}\nassert_eq!(run(&[{steps}]), Ok(()));", finding.what)
 }

@@ -5,10 +5,14 @@
 //! - [`step`]: what can happen. [`invariants`]: what must hold. Start there.
 //! - [`world`]: the simulated cluster. [`operator`]: one pass of the operator over it.
 //! - [`explore`]: all short sequences, random longer ones, and the shortest form of one that fails.
+//! - [`shown`]: sequences that are tried on a real control plane, too, and [`ending`]: what they come to.
 
+pub mod ending;
 pub mod explore;
 pub mod invariants;
 pub mod operator;
+pub mod say;
+pub mod shown;
 pub mod step;
 pub mod wish;
 pub mod world;

@@ -1,11 +1,13 @@
 //! `make explore`: every sequence up to a depth, then random ones; prints each way to fail once, as a test.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Instant;
 
 use clap::Parser;
-use llsd_explorer::explore::{self, Finding};
-use llsd_explorer::step::Step;
+use llsd_explorer::explore::{self, Finding, Share, exhaustive};
 
 /// Tries sequences of what people and clusters do
 #[derive(Debug, Parser)]
@@ -39,22 +41,19 @@ fn main() -> ExitCode {
             known.1 = finding;
         }
     };
+    let begun = Instant::now();
     for length in 1..=depth {
-        let tried = explore::exhaustive(length, Step::ALL, &mut found);
-        println!("{tried} sequences of {length}");
+        let tried = shared(&mut found, move |share, found| exhaustive(length, share, found));
+        println!("{tried} sequences of {length}, after {:.1?}", begun.elapsed());
     }
-    let threads = std::thread::available_parallelism().map_or(1, |number| number.get() as u64);
-    let shares = (0..threads).map(|thread| {
-        std::thread::spawn(move || {
-            let mut failed = Vec::new();
-            explore::random(random / threads, seed * threads + thread, |it| failed.push(it));
-            failed
-        })
+    let begun = Instant::now();
+    let tried = shared(&mut found, move |Share { number, of }, found| {
+        let (number, of) = (number as u64, of as u64);
+        explore::random(random / of, seed * of + number, found);
+        random / of
     });
-    for share in shares.collect::<Vec<_>>() {
-        share.join().expect("no sequence panics").into_iter().for_each(&mut found);
-    }
-    println!("{random} random sequences");
+    let rate = tried / begun.elapsed().as_secs().max(1);
+    println!("{tried} random sequences, {rate} a second");
     let holds = kinds.is_empty();
     for (count, finding) in kinds.into_values() {
         let shortest = explore::minimised(finding);
@@ -64,4 +63,27 @@ fn main() -> ExitCode {
         }
     }
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Has every core do its share, and says how much was done.
+fn shared(
+    found: &mut impl FnMut(Finding),
+    work: impl Fn(Share, &mut dyn FnMut(Finding)) -> u64 + Send + Copy + 'static,
+) -> u64 {
+    let of = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let start = |number| {
+        thread::spawn(move || {
+            let mut failed = Vec::new();
+            let done = work(Share { number, of }, &mut |finding| failed.push(finding));
+            (done, failed)
+        })
+    };
+    let shares: Vec<_> = (0..of).map(start).collect();
+    let mut all = 0;
+    for share in shares {
+        let (done, failed) = share.join().expect("no sequence panics");
+        all += done;
+        failed.into_iter().for_each(&mut *found);
+    }
+    all
 }

@@ -20,14 +20,26 @@ pub struct Wish {
     /// Tells wishes of one mood apart.
     pub edition: u8,
     pub other_port: bool,
-    pub replicas: u8,
+    /// How many pods; none leaves the number to others, such as an autoscaler.
+    pub replicas: Option<u8>,
     pub other_host: bool,
     /// Whether the server reads a second Secret.
     pub second_secret: bool,
+    pub volume: Option<Volume>,
+}
+
+/// What becomes of the server's volume when the resource is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Volume {
+    Retain,
+    Delete,
 }
 
 /// The name of the variable by which the simulated kubelet and preflight know the mood of a template.
 pub const MOOD: &str = "MOOD";
+
+/// The distribution whose image the server runs.
+pub const DISTRIBUTION: &str = "starter";
 
 /// The Secrets that a server may read.
 pub const SECRETS: [&str; 2] = ["keys", "more-keys"];
@@ -38,9 +50,10 @@ impl Default for Wish {
             mood: Mood::Good,
             edition: 0,
             other_port: false,
-            replicas: 1,
+            replicas: Some(1),
             other_host: false,
             second_secret: false,
+            volume: None,
         }
     }
 }
@@ -48,6 +61,13 @@ impl Default for Wish {
 impl Wish {
     pub fn port(self) -> i64 {
         if self.other_port { 9000 } else { 8321 }
+    }
+
+    /// The same without what no pod is made from.
+    #[must_use]
+    pub fn of_pods(self) -> Self {
+        let Self { replicas, other_host, .. } = Self::default();
+        Self { replicas, other_host, ..self }
     }
 
     pub fn spec(self) -> Value {
@@ -58,25 +78,20 @@ impl Wish {
             inference.push(provider("second", SECRETS[1]));
         }
         let host = if self.other_host { "other.example.com" } else { "llama.example.com" };
+        let mut workload = json!({
+            "overrides": {"env": [{"name": MOOD, "value": format!("{:?}-{}", self.mood, self.edition)}]},
+        });
+        if let Some(replicas) = self.replicas {
+            workload["replicas"] = json!(replicas);
+        }
+        if let Some(volume) = self.volume {
+            workload["storage"] = json!({"size": "1Gi", "deletionPolicy": format!("{volume:?}")});
+        }
         json!({
-            "distribution": {"name": "starter"},
+            "distribution": {"name": DISTRIBUTION},
             "providers": {"inference": inference},
             "networking": {"port": self.port(), "expose": {"hostname": host}, "allowedFrom": {"namespaces": ["apps"]}},
-            "workload": {
-                "replicas": self.replicas,
-                "overrides": {"env": [{"name": MOOD, "value": format!("{:?}-{}", self.mood, self.edition)}]},
-            },
+            "workload": workload,
         })
-    }
-}
-
-/// The mood of a pod template.
-pub fn mood(template: &Value) -> Mood {
-    let env = template["spec"]["containers"][0]["env"].as_array().into_iter().flatten();
-    let value = env.filter(|variable| variable["name"] == MOOD).find_map(|it| it["value"].as_str());
-    match value.unwrap_or_default().split('-').next() {
-        Some("Refused") => Mood::Refused,
-        Some("Broken") => Mood::Broken,
-        _ => Mood::Good,
     }
 }

@@ -1,9 +1,12 @@
 //! Sequences that once failed, each in the shortest form that the explorer found, and a small part of what
 //! `make explore` tries.
 
-use llsd_explorer::explore::{Finding, as_test, exhaustive, minimised, random, run};
+use llsd_explorer::explore::{
+    Finding, Share, as_test, endings, exhaustive, minimised, random, run,
+};
+use llsd_explorer::shown::SHOWN;
 use llsd_explorer::step::Step;
-use llsd_explorer::wish::Mood;
+use llsd_explorer::wish::{Mood, Volume};
 
 /// Panics with all sequences that fail, as tests.
 fn none(found: Vec<Finding>) {
@@ -16,7 +19,7 @@ fn none(found: Vec<Finding>) {
 fn every_two_things_at_once_leave_the_server_right() {
     let mut found = Vec::new();
     for length in 1..=2 {
-        exhaustive(length, Step::ALL, |finding| found.push(finding));
+        exhaustive(length, Share::WHOLE, |finding| found.push(finding));
     }
     none(found);
 }
@@ -61,6 +64,12 @@ fn what_never_ran_is_not_good() {
 }
 
 #[test]
+fn what_slept_is_good_also_where_it_is_woken_while_a_change_waits() {
+    let at_once = [Step::EditVolume(Volume::Retain), Step::Scale(1), Step::Edit(Mood::Broken)];
+    assert_eq!(run(&[&[Step::Scale(0), Step::Settle], &at_once[..]].concat()), Ok(()));
+}
+
+#[test]
 fn another_key_of_the_operator_restarts_nothing() {
     assert_eq!(run(&[Step::LoseKey]), Ok(()));
 }
@@ -81,4 +90,65 @@ fn a_former_leader_undoes_nothing() {
         Step::WakeStalled,
     ];
     assert_eq!(run(&sequence), Ok(()));
+}
+
+#[test]
+fn a_claim_that_is_to_be_kept_survives_its_resource_and_another_goes_with_it() {
+    let volume = [Step::EditVolume(Volume::Retain), Step::Settle, Step::Delete, Step::Settle];
+    assert_eq!(run(&volume), Ok(()));
+    assert_eq!(run(&[&volume[..], &[Step::Create]].concat()), Ok(()));
+    let meanwhile = [
+        Step::EditVolume(Volume::Delete),
+        Step::Settle,
+        Step::Pause,
+        Step::EditVolume(Volume::Retain),
+        Step::Tick,
+        Step::Delete,
+    ];
+    assert_eq!(run(&meanwhile), Ok(()));
+    assert_eq!(run(&[Step::EditVolume(Volume::Delete), Step::Settle, Step::Delete]), Ok(()));
+}
+
+#[test]
+fn an_upgrade_of_the_operator_waits_for_its_approval_and_no_longer() {
+    assert_eq!(run(&[Step::Upgrade, Step::EditHost]), Ok(()));
+    assert_eq!(run(&[Step::Upgrade, Step::Settle, Step::Approve]), Ok(()));
+    assert_eq!(run(&[Step::Approve, Step::Settle, Step::Upgrade, Step::LoseLabel]), Ok(()));
+}
+
+#[test]
+fn a_state_that_a_person_names_runs_until_something_else_is_asked_for() {
+    let back = [Step::Edit(Mood::Good), Step::Settle, Step::RollBack, Step::Settle];
+    assert_eq!(run(&[&back[..], &[Step::Upgrade, Step::Rotate(0)]].concat()), Ok(()));
+    assert_eq!(run(&[&back[..], &[Step::Edit(Mood::Broken)]].concat()), Ok(()));
+}
+
+#[test]
+fn a_quota_takes_no_server_down() {
+    let denied = [Step::Quota, Step::Edit(Mood::Good), Step::Settle];
+    assert_eq!(run(&denied), Ok(()));
+    assert_eq!(run(&[&denied[..], &[Step::Quota, Step::Retry]].concat()), Ok(()));
+}
+
+#[test]
+fn a_registry_that_is_away_takes_no_server_down() {
+    let pulled = [Step::MoveTag, Step::Edit(Mood::Good), Step::Tick, Step::Registry, Step::Settle];
+    assert_eq!(run(&pulled), Ok(()));
+    assert_eq!(run(&[&pulled[..], &[Step::Registry, Step::Retry]].concat()), Ok(()));
+    assert_eq!(run(&[Step::Registry, Step::Refresh, Step::Settle, Step::Registry]), Ok(()));
+}
+
+#[test]
+fn what_never_ran_is_not_good_where_an_autoscaler_says_how_many_run() {
+    let at_zero = [Step::LeaveScale, Step::Settle, Step::Autoscale(0), Step::Settle];
+    let woken = [Step::Edit(Mood::Broken), Step::Settle, Step::Autoscale(2)];
+    assert_eq!(run(&[&at_zero[..], &woken[..]].concat()), Ok(()));
+}
+
+#[test]
+fn what_is_shown_on_a_real_control_plane_ends_well() {
+    for (name, steps) in SHOWN {
+        let rests = steps.iter().filter(|step| **step == Step::Settle).count();
+        assert_eq!(endings(steps).map(|endings| endings.len()), Ok(rests + 2), "{name}");
+    }
 }

@@ -1,13 +1,17 @@
 //! Server-side apply under the operator's manager, as far as the operator can tell: what is applied takes the
 //! place of what was applied before, and `managedFields` says what that was.
 
+use std::rc::Rc;
+
 use llsd_plan::fingerprint::FIELD_MANAGER;
 use llsd_plan::fingerprint::schema::{self, ListKind};
 use llsd_plan::live::LiveObject;
 use llsd_plan::objects::{ObjectKind, PlannedObject, labels};
+use llsd_plan::rollout::Beforehand;
 use serde_json::{Map, Value, json};
 
-use super::state::{Guard, NAMESPACE, Stored, World, time};
+use super::state::{Guard, NAMESPACE, Stored, World, Write, time};
+use super::template::Template;
 
 /// A write that the API server refuses, because the object is another one by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,31 +19,35 @@ pub struct Conflict;
 
 impl World {
     /// Creates an object, unless there is one of its name.
-    pub fn create(&mut self, planned: &PlannedObject) -> Result<(), Box<Value>> {
+    pub fn create(&mut self, planned: &PlannedObject) -> Result<(), Rc<Value>> {
         let found = self.objects.iter().find(|it| it.live.is_named(planned.kind, &planned.name));
         if let Some(found) = found {
-            return Err(Box::new(found.json.clone()));
+            return Err(Rc::clone(&found.json));
         }
-        let uid = format!("{}-{}", planned.name, self.version);
+        let uid = format!("{}-{}", planned.name, self.revision);
         let mut json = planned.json.clone();
         let metadata = &mut json["metadata"];
         metadata["uid"] = json!(uid);
         metadata["namespace"] = json!(NAMESPACE);
         metadata["generation"] = json!(1);
         metadata["creationTimestamp"] = json!(time(self.now));
+        if planned.kind == ObjectKind::Deployment && json["spec"]["replicas"].is_null() {
+            json["spec"]["replicas"] = json!(1);
+        }
         self.store(planned.kind, json, &planned.json);
         Ok(())
     }
 
     /// Changes the object that a guard names.
-    pub fn update(&mut self, planned: &PlannedObject, guard: &Guard) -> Result<(), Conflict> {
+    pub fn update(&mut self, write: &Write, guard: &Guard) -> Result<(), Conflict> {
+        let planned = &write.object;
         let place =
             self.objects.iter().position(|it| it.live.is_named(planned.kind, &planned.name));
         let found = place.map(|place| &self.objects[place]).filter(|found| {
             *found.live.uid == *guard.uid
                 && guard.version.is_none_or(|version| version == found.live.version)
         });
-        let before = found.ok_or(Conflict)?.json.clone();
+        let before = Rc::clone(&found.ok_or(Conflict)?.json);
         let mut json = planned.json.clone();
         for field in ["uid", "namespace", "generation", "creationTimestamp"] {
             json["metadata"][field] = before["metadata"][field].clone();
@@ -47,8 +55,8 @@ impl World {
         if planned.json["spec"].is_null() {
             // Only metadata is applied.
             json["spec"] = before["spec"].clone();
-        } else if json["spec"].get("replicas").is_none() && !before["spec"]["replicas"].is_null() {
-            json["spec"]["replicas"] = before["spec"]["replicas"].clone();
+        } else if planned.kind == ObjectKind::Deployment && json["spec"]["replicas"].is_null() {
+            json["spec"]["replicas"] = number_of_pods(&before, write.beforehand);
         }
         if json["spec"] != before["spec"] {
             let generation = before["metadata"]["generation"].as_i64().unwrap_or(0);
@@ -73,8 +81,58 @@ impl World {
         let Some((_, live)) = LiveObject::parse(kind, &json) else {
             panic!("not an object of ours: {json}");
         };
-        self.objects.retain(|known| !known.live.is_named(kind, &live.name));
-        self.objects.push(Stored { json, live });
+        let place = self.objects.iter().position(|known| known.live.is_named(kind, &live.name));
+        let before = place.map(|place| self.objects.swap_remove(place));
+        let template = (kind == ObjectKind::Deployment).then(|| {
+            let known = before.and_then(|before| before.template);
+            let is_known = known.filter(|known| known.json == json["spec"]["template"]);
+            let read = || Rc::new(Template::read(json["spec"]["template"].clone()));
+            is_known.unwrap_or_else(read)
+        });
+        self.objects.push(Stored { json: Rc::new(json), live: Rc::new(live), template });
+    }
+
+    /// Stores the status of an object, which says nothing of what the operator applied.
+    pub(super) fn put_status(&mut self, kind: ObjectKind, status: Value) {
+        let version = self.next_version();
+        let Some(stored) = self.objects.iter_mut().find(|it| it.live.kind == kind) else { return };
+        let json = Rc::make_mut(&mut stored.json);
+        json["status"] = status;
+        json["metadata"]["resourceVersion"] = json!(version.to_string());
+        // To read again what was applied would take most of the time.
+        let applied = json["metadata"]["managedFields"].take();
+        let read = LiveObject::parse(kind, json);
+        json["metadata"]["managedFields"] = applied;
+        if let Some((_, live)) = read {
+            stored.live = Rc::new(LiveObject { fingerprint: stored.live.fingerprint, ..live });
+        }
+    }
+
+    /// Somebody else than the operator sets the number of pods, and owns it from now on.
+    pub fn autoscale(&mut self, number: u64) {
+        let Some(deployment) = self.deployment() else { return };
+        let mut json = deployment.clone();
+        if json["spec"]["replicas"] == json!(number) {
+            return;
+        }
+        let generation = json["metadata"]["generation"].as_i64().unwrap_or(0);
+        json["metadata"]["generation"] = json!(generation + 1);
+        json["spec"]["replicas"] = json!(number);
+        let fields = &mut json["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"];
+        fields.as_object_mut().map(|fields| fields.shift_remove("f:replicas"));
+        self.put(ObjectKind::Deployment, json);
+        self.autoscaled = Some(number).filter(|_| self.given.wish.replicas.is_none());
+    }
+
+    /// Somebody overwrites the label by which the operator watches the Deployment.
+    pub fn lose_label(&mut self) {
+        let Some(mut deployment) = self.deployment().cloned() else { return };
+        deployment["metadata"]["labels"][labels::MANAGED_BY] = "somebody".into();
+        let fields =
+            &mut deployment["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"];
+        let label = format!("f:{}", labels::MANAGED_BY);
+        fields.as_object_mut().map(|fields| fields.shift_remove(&label));
+        self.put(ObjectKind::Deployment, deployment);
     }
 
     /// What a watch by label shows.
@@ -82,7 +140,27 @@ impl World {
         let ours = |stored: &&Stored| {
             stored.json["metadata"]["labels"][labels::MANAGED_BY] == labels::OPERATOR
         };
-        self.objects.iter().filter(ours).map(|stored| stored.live.clone()).collect()
+        self.objects.iter().filter(ours).map(|stored| LiveObject::clone(&stored.live)).collect()
+    }
+
+    /// Takes a claim from its resource.
+    pub fn disown(&mut self, kind: ObjectKind, name: &str) {
+        let found = self.objects.iter().find(|it| it.live.is_named(kind, name));
+        let Some(mut json) = found.map(|found| Value::clone(&found.json)) else { return };
+        json["metadata"].as_object_mut().map(|fields| fields.shift_remove("ownerReferences"));
+        self.writes += 1;
+        self.put(kind, json);
+    }
+}
+
+/// The pods of a Deployment that is applied without a number: a field that nobody else owns falls back to one.
+fn number_of_pods(before: &Value, beforehand: Beforehand) -> Value {
+    let ours = &before["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:replicas"];
+    match beforehand {
+        Beforehand::LeavePods(number) | Beforehand::WakePods(number) => json!(number),
+        Beforehand::Nothing | Beforehand::Disown if !ours.is_null() => json!(1),
+        _ if before["spec"]["replicas"].is_null() => json!(1),
+        _ => before["spec"]["replicas"].clone(),
     }
 }
 

@@ -50,17 +50,38 @@ pub fn objects(blueprint: &Blueprint, serving: Option<&Blueprint>) -> (Objects, 
     let mut findings = Findings::default();
     let objects = of_one_server(blueprint, &mut findings);
     let Some(serving) = serving else { return (objects, findings) };
-    let surroundings = of_one_server(serving, &mut Findings::default());
-    let Objects { network_policy, service, ingress, http_route, route, service_monitor, .. } =
-        surroundings;
-    let objects =
-        Objects { network_policy, service, ingress, http_route, route, service_monitor, ..objects };
-    (objects, findings)
+    let surroundings = Surroundings::of_server(serving, &mut Findings::default());
+    (objects.with(surroundings), findings)
+}
+
+/// What leads to the pods.
+struct Surroundings {
+    network_policy: Option<NetworkPolicy>,
+    service: Service,
+    ingress: Option<Ingress>,
+    http_route: Option<Value>,
+    route: Option<Value>,
+    service_monitor: Option<Value>,
+}
+
+impl Surroundings {
+    fn of_server(blueprint: &Blueprint, findings: &mut Findings) -> Self {
+        exposure::check(blueprint, findings);
+        let withheld = exposure::withheld(blueprint).is_some();
+        Self {
+            network_policy: network_policy::network_policy(blueprint, findings),
+            service: service::service(blueprint, findings),
+            ingress: exposure::ingress(blueprint).filter(|_| !withheld),
+            http_route: exposure::http_route(blueprint).filter(|_| !withheld),
+            route: exposure::route(blueprint).filter(|_| !withheld),
+            service_monitor: service_monitor::service_monitor(blueprint, findings),
+        }
+    }
 }
 
 fn of_one_server(blueprint: &Blueprint, findings: &mut Findings) -> Objects {
-    exposure::check(blueprint, findings);
-    let withheld = exposure::withheld(blueprint).is_some();
+    let Surroundings { network_policy, service, ingress, http_route, route, service_monitor } =
+        Surroundings::of_server(blueprint, findings);
     Objects {
         service_account: service_account::service_account(&blueprint.owner(), blueprint.spec),
         volume_claim: volume_claim::volume_claim(blueprint, findings),
@@ -68,15 +89,15 @@ fn of_one_server(blueprint: &Blueprint, findings: &mut Findings) -> Objects {
         ca_bundle: ca_bundle::ca_bundle(blueprint),
         start_program: start_program::start_program(blueprint),
         config_map: config_map::config_map(blueprint, findings),
-        network_policy: network_policy::network_policy(blueprint, findings),
-        service: service::service(blueprint, findings),
+        network_policy,
+        service,
         deployment: deployment::deployment(blueprint, findings),
         disruption_budget: disruption_budget::disruption_budget(blueprint, findings),
         autoscaler: autoscaler::autoscaler(blueprint, findings),
-        ingress: exposure::ingress(blueprint).filter(|_| !withheld),
-        http_route: exposure::http_route(blueprint).filter(|_| !withheld),
-        route: exposure::route(blueprint).filter(|_| !withheld),
-        service_monitor: service_monitor::service_monitor(blueprint, findings),
+        ingress,
+        http_route,
+        route,
+        service_monitor,
     }
 }
 
@@ -94,6 +115,12 @@ pub fn account(resource: &Resource) -> Option<PlannedObject> {
 }
 
 impl Objects {
+    fn with(self, surroundings: Surroundings) -> Self {
+        let Surroundings { network_policy, service, ingress, http_route, route, service_monitor } =
+            surroundings;
+        Self { network_policy, service, ingress, http_route, route, service_monitor, ..self }
+    }
+
     /// Whether the server is reached from outside.
     pub fn is_exposed(&self) -> bool {
         self.ingress.is_some() || self.http_route.is_some() || self.route.is_some()

@@ -25,26 +25,38 @@ pub enum Action<'a> {
 impl<'a> Action<'a> {
     /// `owner` is the resource's uid.
     pub(super) fn for_object(desired: &Value, live: Option<&'a LiveObject>, owner: &str) -> Self {
-        let Some(live) = live else { return Self::Create };
-        if live.deleting {
-            return Self::Wait;
-        }
-        match &live.controller {
-            Some(controller) if **controller != *owner => {
-                // Of a resource of the same name that is gone: its objects go too, in a moment.
-                return if live.controlled_by_us { Self::Wait } else { Self::Refuse };
-            }
-            _ => {}
-        }
-        if live.fingerprint.is_none() {
-            return Self::Adopt(live);
-        }
+        let live = match Self::of_any(live, owner) {
+            Ok(live) => live,
+            Err(action) => return action,
+        };
         let desired = Some(fingerprint::of_desired(desired));
         if live.fingerprint == desired || live.answered == desired {
             Self::Leave
         } else {
             Self::Update(live)
         }
+    }
+
+    /// What to do whatever is desired; the live object where that decides.
+    pub(super) fn of_any(
+        live: Option<&'a LiveObject>,
+        owner: &str,
+    ) -> Result<&'a LiveObject, Self> {
+        let live = live.ok_or(Self::Create)?;
+        if live.deleting {
+            return Err(Self::Wait);
+        }
+        match &live.controller {
+            Some(controller) if **controller != *owner => {
+                // Of a resource of the same name that is gone: its objects go too, in a moment.
+                return Err(if live.controlled_by_us { Self::Wait } else { Self::Refuse });
+            }
+            _ => {}
+        }
+        if live.fingerprint.is_none() {
+            return Err(Self::Adopt(live));
+        }
+        Ok(live)
     }
 }
 

@@ -68,18 +68,21 @@ pub fn keeps_template(
     image_override: Option<&str>,
     live: Option<&LiveObject>,
 ) -> bool {
-    match Action::for_object(&planned.json, live, resource.owner()) {
-        Action::Adopt(_) => true,
-        Action::Update(live) => live.deployment().is_some_and(|deployment| {
-            let annotations = &planned.json["metadata"]["annotations"];
-            let is_planned_alike =
-                deployment.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
-            // Planned as it was applied: whatever differs in it is somebody else's doing.
-            let repairs = deployment.template.is_some() && is_planned_alike;
-            !repairs && has_its_inputs(resource, annotations, image_override, deployment)
-        }),
-        _ => false,
-    }
+    let ours = match Action::of_any(live, resource.owner()) {
+        Ok(ours) => ours,
+        Err(action) => return matches!(action, Action::Adopt(_)),
+    };
+    let stays = ours.deployment().is_some_and(|deployment| {
+        let annotations = &planned.json["metadata"]["annotations"];
+        let is_planned_alike =
+            deployment.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
+        // Planned as it was applied: whatever differs in it is somebody else's doing.
+        let repairs = deployment.template.is_some() && is_planned_alike;
+        !repairs && has_its_inputs(resource, annotations, image_override, deployment)
+    });
+    // To compare all of it takes longest, so that comes last.
+    let action = || Action::for_object(&planned.json, live, resource.owner());
+    stays && matches!(action(), Action::Update(_))
 }
 
 /// The planned Deployment with the template that the live one has of us, and what waits. `None` where that
@@ -136,8 +139,12 @@ pub(super) fn until_checked(
     let mut changed = new_values(&template, &now, made_from);
     changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
     restart_for(&mut template, planned, &now, &changed);
-    let (mut json, kept) =
-        with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
+    let mut records = labels::RECORDS.to_vec();
+    if live["spec"]["replicas"] == 0 {
+        // What is woken meanwhile may be replaced before it serves again; that it served is known only now.
+        records.retain(|record| ![labels::LAST_GOOD, labels::LAST_GOOD_INPUTS].contains(record));
+    }
+    let (mut json, kept) = with_records(planned, live, template, KeepCause::Preflight, &records);
     if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);

@@ -2,6 +2,7 @@
 //! control plane, with the operator as a process.
 
 mod diff_and_preflight;
+mod explored;
 mod guarded;
 mod operators_that_differ;
 mod preflight;

@@ -21,7 +21,7 @@ fn spec(endpoint: &str) -> Value {
     })
 }
 
-fn is_preflight(pod: &Pod) -> bool {
+pub(crate) fn is_preflight(pod: &Pod) -> bool {
     let labels = pod.metadata.labels.iter().flatten();
     labels
         .into_iter()

@@ -38,10 +38,8 @@ pub fn may_need_preflight(
     now: i64,
 ) -> bool {
     let found = live.iter().find(|live| live.is_named(planned.kind, &planned.name));
-    let Action::Update(found) = Action::for_object(&planned.json, found, resource.owner()) else {
-        return false;
-    };
-    let Some(deployment) = found.deployment() else { return false };
+    let ours = Action::of_any(found, resource.owner()).ok();
+    let Some(deployment) = ours.and_then(LiveObject::deployment) else { return false };
     let hash = planned.json["metadata"]["annotations"][labels::TEMPLATE_HASH].as_str();
     let is_planned_alike = hash.is_some() && deployment.template.as_deref() == hash;
     // A server that is away for a moment does not get what was refused while it was there.
@@ -52,6 +50,7 @@ pub fn may_need_preflight(
     policy == PreflightPolicy::Auto
         && !is_planned_alike
         && (deployment.state.available > 0 || is_asked || sleeps)
+        && matches!(Action::for_object(&planned.json, found, resource.owner()), Action::Update(_))
 }
 
 impl Question {

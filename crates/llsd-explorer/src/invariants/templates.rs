@@ -1,0 +1,72 @@
+//! Which pod templates a Deployment may have, and why.
+
+use std::rc::Rc;
+
+use llsd_plan::objects::labels;
+
+use super::watcher::{Watcher, cause, word};
+use crate::wish::Mood;
+use crate::world::{Given, World};
+
+/// Another template has a cause that is the resource's own, is not one that was refused, and is not one that
+/// failed before, unless its inputs changed since then or a person asks for it.
+pub(super) fn new_templates_have_a_cause(
+    watcher: &mut Watcher,
+    world: &World,
+) -> Result<(), String> {
+    let Some(now) = world.template() else { return Ok(()) };
+    let before = watcher.template.replace(Rc::clone(now));
+    let Some(before) = before else {
+        watcher.cause = Some(cause(&world.given));
+        return Ok(());
+    };
+    if Rc::ptr_eq(&before, now) || before.hash == now.hash {
+        return Ok(());
+    }
+    let is_back = world.record(labels::ROLLED_BACK).is_some();
+    let (word, cause) = (word(world), cause(&world.given));
+    if !is_back && watcher.cause.as_ref() == Some(&cause) {
+        return Err(format!("{} takes the place of {} for nothing", now.identity, before.identity));
+    }
+    watcher.cause = Some(cause);
+    if before.identity != now.identity {
+        if watcher.failed.iter().any(|(failed, at)| *failed == now.identity && *at == word) {
+            return Err(format!("a template that failed is written again: {}", now.identity));
+        }
+        // What the preflight refuses is never written while it can be asked.
+        if now.mood == Mood::Refused
+            && world.serving().next().is_some()
+            && !world.given.trouble.quota
+        {
+            return Err(format!("a change is rolled out that is refused: {}", now.identity));
+        }
+        if is_back {
+            watcher.failed.push((before.identity.clone(), word));
+        }
+    }
+    Ok(())
+}
+
+/// The last good state is one that served.
+pub(super) fn last_good_has_served(world: &World) -> Result<(), String> {
+    let Some(good) = world.record(labels::LAST_GOOD) else { return Ok(()) };
+    match world.replica_sets.iter().find(|set| set.template.hash == good) {
+        Some(set) if !set.has_served => {
+            Err(format!("{} never served, and counts as good", set.template.identity))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A state that a person asked for runs, until something else is asked for.
+pub(super) fn requested_states_run(world: &World) -> Result<(), String> {
+    let Some((asked, at)) = &world.back_asked else { return Ok(()) };
+    let is_hindered = world.given.paused || world.is_unplanned;
+    let said = |given: &Given| (given.generation, given.asks, given.back_to.clone());
+    let is_asked = said(&world.given) == said(at);
+    let runs = world.template().map(|template| (&template.identity, &template.image));
+    if is_hindered || !is_asked || runs == Some((&asked.identity, &asked.image)) {
+        return Ok(());
+    }
+    Err(format!("{} was asked for by its hash, and {runs:?} runs", asked.identity))
+}
