@@ -120,7 +120,10 @@ impl Run {
     fn act(&mut self, step: Step) -> Result<(), String> {
         let world = &mut self.world;
         match step {
-            Step::Autoscale(number) => world.autoscale(number.into()),
+            Step::Autoscale(number) => {
+                world.autoscale(number.into());
+                world.observe();
+            }
             Step::LoseLabel => world.lose_label(),
             Step::RollBack => world.ask_back(),
             Step::StallLeader => operator::stall(world),

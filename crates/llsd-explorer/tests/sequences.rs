@@ -70,6 +70,13 @@ fn what_slept_is_good_also_where_it_is_woken_while_a_change_waits() {
 }
 
 #[test]
+fn a_server_goes_back_although_more_pods_were_wanted_for_a_moment_before() {
+    let scaled = [Step::Autoscale(2), Step::Edit(Mood::Broken)];
+    assert_eq!(run(&[&[Step::EditVolume(Volume::Delete)], &scaled[..]].concat()), Ok(()));
+    assert_eq!(run(&[&scaled[..], &[Step::Rotate(0)]].concat()), Ok(()));
+}
+
+#[test]
 fn another_key_of_the_operator_restarts_nothing() {
     assert_eq!(run(&[Step::LoseKey]), Ok(()));
 }

@@ -6,7 +6,8 @@ use super::watcher::Watcher;
 use crate::world::World;
 
 /// A pod that serves is reached: Service, NetworkPolicy and Ingress lead to its port. When pods of two
-/// templates serve, one of them is enough.
+/// templates serve, one of them is enough. Of a template that was replaced before its rollout was over nobody
+/// can tell from the Deployment whether its pods serve.
 pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> Result<(), String> {
     let mut ports = world.serving().map(|set| set.template.port);
     let spec = |kind| world.object(kind).map(|stored| &stored.json["spec"]);
@@ -20,7 +21,7 @@ pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> R
     let leads = service["targetPort"].as_i64().is_some_and(|to| ports.any(|port| port == to))
         && policy.is_none_or(|policy| *policy == service["targetPort"])
         && ingress.is_none_or(|ingress| *ingress == service["port"]);
-    let serves = world.serving().next().is_some();
+    let serves = world.serving().any(|set| set.is_complete);
     watcher.unreached = if leads || !serves { 0 } else { watcher.unreached + 1 };
     if watcher.unreached < 3 {
         return Ok(());

@@ -6,7 +6,7 @@ use llsd_plan::objects::labels;
 
 use super::watcher::{Watcher, cause, word};
 use crate::wish::Mood;
-use crate::world::{Given, World};
+use crate::world::{Given, Template, World};
 
 /// Another template has a cause that is the resource's own, is not one that was refused, and is not one that
 /// failed before, unless its inputs changed since then or a person asks for it.
@@ -47,21 +47,25 @@ pub(super) fn new_templates_have_a_cause(
     Ok(())
 }
 
-/// The last good state is one that served.
+/// The last good state is one that served, with whatever values of Secrets: those are never restored.
 pub(super) fn last_good_has_served(world: &World) -> Result<(), String> {
     let Some(good) = world.record(labels::LAST_GOOD) else { return Ok(()) };
-    match world.replica_sets.iter().find(|set| set.template.hash == good) {
-        Some(set) if !set.has_served => {
-            Err(format!("{} never served, and counts as good", set.template.identity))
-        }
-        _ => Ok(()),
+    let mut sets = world.replica_sets.iter();
+    let Some(good) = sets.find(|set| set.template.hash == good) else { return Ok(()) };
+    let Template { identity, image, .. } = &*good.template;
+    let served = world.replica_sets.iter().filter(|set| set.has_served);
+    let mut served = served.map(|set| (&set.template.identity, &set.template.image));
+    if served.any(|served| served == (identity, image)) {
+        return Ok(());
     }
+    Err(format!("{identity} never served, and counts as good"))
 }
 
 /// A state that a person asked for runs, until something else is asked for.
 pub(super) fn requested_states_run(world: &World) -> Result<(), String> {
     let Some((asked, at)) = &world.back_asked else { return Ok(()) };
-    let is_hindered = world.given.paused || world.is_unplanned;
+    let is_kept = world.replica_sets.iter().any(|set| set.template.hash == asked.hash);
+    let is_hindered = world.given.paused || world.is_unplanned || !is_kept;
     let said = |given: &Given| (given.generation, given.asks, given.back_to.clone());
     let is_asked = said(&world.given) == said(at);
     let runs = world.template().map(|template| (&template.identity, &template.image));

@@ -51,6 +51,13 @@ impl World {
         self.write_status(&wanted);
     }
 
+    /// The Deployment controller sees a change before the operator does.
+    pub fn observe(&mut self) {
+        if let Some(wanted) = self.object(ObjectKind::Deployment).and_then(Wanted::read) {
+            self.write_status(&wanted);
+        }
+    }
+
     /// Deletes what belongs to a resource that is gone.
     fn collect(&mut self) {
         let owner = self.given.exists.then(|| self.given.owner());
@@ -89,6 +96,7 @@ impl World {
                 revision: newest + 1,
                 pods: Vec::new(),
                 available_since: None,
+                is_complete: false,
                 has_served: false,
             }),
         }
@@ -148,6 +156,9 @@ impl World {
         let is_complete = updated == wanted.pods && replicas == updated && available >= wanted.pods;
         if is_complete && self.progress.completed_at.is_none() {
             self.progress.completed_at = Some(self.now);
+        }
+        if let Some(current) = self.replica_sets.first_mut() {
+            current.is_complete |= is_complete;
         }
         let enough = available >= wanted.pods;
         if self.progress.available.0 != enough {

@@ -38,6 +38,8 @@ pub struct ReplicaSet {
     pub pods: Vec<Pod>,
     /// Since when a pod of it is available without a break.
     pub available_since: Option<i64>,
+    /// All pods were of it at some time.
+    pub is_complete: bool,
     /// It was available for a minute at some time: it served.
     pub has_served: bool,
 }

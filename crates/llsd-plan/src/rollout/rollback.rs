@@ -134,8 +134,11 @@ pub(super) fn last_good(deployment: &DeploymentDetail, now: i64) -> Option<&str>
                 state.available > 0 && (grows || is_for_long(deployment.available_since, now))
             }
         };
-    let current = deployment.progress_of.as_deref().filter(|_| is_good);
-    current.or(deployment.last_good.as_deref())
+    // Pods that ran, and were too few for a moment just now, are better than nothing to go back to.
+    let has_run = !*unproven && state.available > 0 && is_for_long(*completed_at, now);
+    let current = || deployment.progress_of.as_deref().filter(|_| state.is_observed());
+    let good = current().filter(|_| is_good).or(deployment.last_good.as_deref());
+    good.or_else(|| current().filter(|_| has_run))
 }
 
 /// Whether all pods are of the template that the Deployment has, and have been available for long enough.
@@ -211,6 +214,8 @@ mod tests {
         assert_eq!(good(Some(0), Some(41)), "before", "it was away meanwhile");
         assert_eq!(good(None, Some(0)), "before", "its rollout is not over");
         assert_eq!(good(Some(0), None), "before", "nothing of it serves");
+        let only = DeploymentDetail { last_good: None, ..deployment(Some(0), Some(41)) };
+        assert_eq!(last_good(&only, 100), Some("now"), "nothing better is known");
     }
 
     #[test]
