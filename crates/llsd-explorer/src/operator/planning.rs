@@ -18,7 +18,7 @@ use crate::wish::{DISTRIBUTION, SECRETS};
 use crate::world::{Given, World};
 
 /// So many plans are kept at a time.
-const KEPT: usize = 4000;
+const KEPT: usize = 10_000;
 
 /// What planning made of one state of the world.
 pub struct Planned {
