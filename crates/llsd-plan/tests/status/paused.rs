@@ -41,8 +41,12 @@ fn a_change_that_waits_for_the_end_of_the_pause_is_not_called_ready() {
 /// A server that runs the state of before, and how its resource came to that.
 fn returned(why: &str) -> Scene {
     let back = Return { to: "5d4f8b7c9d".into(), why: why.into(), ..Return::default() };
-    let step = keeping(KeepCause::RolledBack(back), &["spec.template.spec"]);
-    Scene::vllm().with(|scene| scene.applying = step).next()
+    let step = keeping(KeepCause::RolledBack(back.clone()), &["spec.template.spec"]);
+    let scene = Scene::vllm().with(|scene| {
+        scene.applying = step;
+        scene.live.rolled_back = Some(back);
+    });
+    scene.next()
 }
 
 #[test]
