@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::Client;
-use llsd_install::names::OPERATOR;
 use llsd_plan::resource::Key;
 use llsd_registry::credentials::ProviderPlugins;
 
@@ -73,9 +72,7 @@ impl Context {
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = HashKey::obtain(&api.client, &settings.operator_namespace).await?;
         let synced = Synced::new(metrics.clone(), ready);
-        let own_accounts = own_accounts(&api.client, &settings.operator_namespace).await;
-        let context = Self::assemble(api, settings, plugins, metrics, key, served, synced)?;
-        Ok(Self { own_accounts, ..context })
+        Self::assemble(api, settings, plugins, metrics, key, served, synced)
     }
 
     pub(super) fn assemble(
@@ -107,7 +104,7 @@ impl Context {
             served,
             synced,
             rights,
-            own_accounts: BTreeSet::from([OPERATOR.to_owned()]),
+            own_accounts: own_accounts(&settings.operator_namespace),
             client,
             clock,
             settings,
