@@ -67,6 +67,8 @@ fn what_never_ran_is_not_good() {
 fn what_slept_is_good_also_where_it_is_woken_while_a_change_waits() {
     let at_once = [Step::EditVolume(Volume::Retain), Step::Scale(1), Step::Edit(Mood::Broken)];
     assert_eq!(run(&[&[Step::Scale(0), Step::Settle], &at_once[..]].concat()), Ok(()));
+    let by_others = [Step::Autoscale(2), Step::LeaveScale, Step::Edit(Mood::Refused)];
+    assert_eq!(run(&[&[Step::Scale(0), Step::Tick], &by_others[..]].concat()), Ok(()));
 }
 
 #[test]

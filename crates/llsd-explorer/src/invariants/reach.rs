@@ -6,7 +6,7 @@ use super::watcher::Watcher;
 use crate::world::World;
 
 /// A pod that serves is reached: Service, NetworkPolicy and Ingress lead to its port. When pods of two
-/// templates serve, one of them is enough. Of a template that was replaced before its rollout was over nobody
+/// templates serve, one of them is enough. For a resource that is paused nothing is written. Of a template that was replaced before its rollout was over nobody
 /// can tell from the Deployment whether its pods serve.
 pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> Result<(), String> {
     let mut ports = world.serving().map(|set| set.template.port);
@@ -22,7 +22,8 @@ pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> R
         && policy.is_none_or(|policy| *policy == service["targetPort"])
         && ingress.is_none_or(|ingress| *ingress == service["port"]);
     let serves = world.serving().any(|set| set.is_complete);
-    watcher.unreached = if leads || !serves { 0 } else { watcher.unreached + 1 };
+    let is_right = leads || !serves || world.given.paused;
+    watcher.unreached = if is_right { 0 } else { watcher.unreached + 1 };
     if watcher.unreached < 3 {
         return Ok(());
     }

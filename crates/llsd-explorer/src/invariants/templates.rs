@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use llsd_plan::objects::labels;
+use llsd_plan::rollout::Return;
 
 use super::watcher::{Watcher, cause, word};
 use crate::wish::Mood;
@@ -23,9 +24,9 @@ pub(super) fn new_templates_have_a_cause(
     if Rc::ptr_eq(&before, now) || before.hash == now.hash {
         return Ok(());
     }
-    let is_back = world.record(labels::ROLLED_BACK).is_some();
+    let back = world.record(labels::ROLLED_BACK).map(Return::parse);
     let (word, cause) = (word(world), cause(&world.given));
-    if !is_back && watcher.cause.as_ref() == Some(&cause) {
+    if back.is_none() && watcher.cause.as_ref() == Some(&cause) {
         return Err(format!("{} takes the place of {} for nothing", now.identity, before.identity));
     }
     watcher.cause = Some(cause);
@@ -40,7 +41,7 @@ pub(super) fn new_templates_have_a_cause(
         {
             return Err(format!("a change is rolled out that is refused: {}", now.identity));
         }
-        if is_back {
+        if back.is_some_and(|back| !back.is_asked_for()) {
             watcher.failed.push((before.identity.clone(), word));
         }
     }

@@ -46,7 +46,8 @@ pub(super) fn holds_end(world: &World) -> Result<(), String> {
     }
     let Given { operator, resource, .. } = world.given;
     let is_approved = world.approved == Some((operator, resource, world.given.asked(Ask::Approve)));
-    let is_free = !world.given.paused && world.given.wish.mood == Mood::Good;
+    let is_hindered = world.given.paused || world.is_unplanned;
+    let is_free = !is_hindered && world.given.wish.mood == Mood::Good;
     if is_approved && is_free && is_reason("UpdatePending", "TemplateKept") {
         return Err("an upgrade was approved, and still waits".to_owned());
     }

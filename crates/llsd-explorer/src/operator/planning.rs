@@ -8,7 +8,7 @@ use std::rc::Rc;
 use llsd_plan::facts::{Facts, ImageFacts, OperatorFacts, SecretFacts, SecretKeyFacts};
 use llsd_plan::live::{DeploymentDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject};
-use llsd_plan::plan::{Planning, plan};
+use llsd_plan::plan::{Plan, Planning, plan};
 use llsd_plan::problems::Findings;
 use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::resolve;
@@ -58,11 +58,8 @@ pub fn planned(world: &World, objects: &[LiveObject]) -> Rc<Planned> {
     recall(&PLANS, inputs, || {
         let facts = Facts { listening, ..facts(world, &resource, image) };
         let mut planning = plan(&resource, &facts);
-        if let Planning::Planned(plan) = &mut planning
-            && let Some(base) = &mut plan.base
-        {
-            // Nothing but a hash of it in each status, which takes long.
-            base.text.clear();
+        if let Planning::Planned(plan) = &mut planning {
+            drop_texts(plan);
         }
         let objects = match &planning {
             Planning::Planned(plan) => plan.objects.in_order(),
@@ -92,6 +89,20 @@ fn recall<K: Eq + Hash, V>(
         kept.insert(key, Rc::clone(&made));
     });
     made
+}
+
+/// Drops long texts, of which there is nothing in what is looked at but hashes.
+fn drop_texts(plan: &mut Plan) {
+    plan.objects.start_program = None;
+    if let Some(config_map) = &mut plan.objects.config_map {
+        config_map.data = None;
+    }
+    if let Some(base) = &mut plan.base {
+        base.text = String::new();
+    }
+    if let Some(generated) = &mut plan.generated {
+        generated.text = String::new();
+    }
 }
 
 /// The kinds that a rule beside "as it is planned" applies to, and what leads to the pods.

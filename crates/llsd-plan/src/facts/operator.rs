@@ -12,8 +12,11 @@ use crate::releases::Releases;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OperatorFacts {
     pub namespace: Option<String>,
-    /// The operator's own accounts and Secrets there, which no resource may name.
+    /// The operator's own accounts there, which no resource may name. Offline they are nobody's to know.
+    #[serde(skip)]
     pub own_accounts: BTreeSet<String>,
+    /// The same of Secrets.
+    #[serde(skip)]
     pub own_secrets: BTreeSet<String>,
     /// The operator's own image, which the Redis sidecar and the installer of providers run.
     pub image: Option<String>,

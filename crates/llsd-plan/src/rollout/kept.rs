@@ -139,12 +139,8 @@ pub(super) fn until_checked(
     let mut changed = new_values(&template, &now, made_from);
     changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
     restart_for(&mut template, planned, &now, &changed);
-    let mut records = labels::RECORDS.to_vec();
-    if live["spec"]["replicas"] == 0 {
-        // What is woken meanwhile may be replaced before it serves again; that it served is known only now.
-        records.retain(|record| ![labels::LAST_GOOD, labels::LAST_GOOD_INPUTS].contains(record));
-    }
-    let (mut json, kept) = with_records(planned, live, template, KeepCause::Preflight, &records);
+    let (mut json, kept) =
+        with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
     if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);

@@ -134,8 +134,11 @@ pub(super) fn last_good(deployment: &DeploymentDetail, now: i64) -> Option<&str>
                 state.available > 0 && (grows || is_for_long(deployment.available_since, now))
             }
         };
-    // Pods that ran, and were too few for a moment just now, are better than nothing to go back to.
-    let has_run = !*unproven && state.available > 0 && is_for_long(*completed_at, now);
+    // What ran, and has too few pods since a moment ago or is woken just now, is better than nothing.
+    let since = deployment.unavailable_since;
+    let is_expected = since.is_some_and(|since| now - since < deployment.deadline);
+    let is_there = state.available > 0 || is_expected;
+    let has_run = !*unproven && is_there && is_for_long(*completed_at, now);
     let current = || deployment.progress_of.as_deref().filter(|_| state.is_observed());
     let good = current().filter(|_| is_good).or(deployment.last_good.as_deref());
     good.or_else(|| current().filter(|_| has_run))
@@ -216,6 +219,15 @@ mod tests {
         assert_eq!(good(Some(0), None), "before", "nothing of it serves");
         let only = DeploymentDetail { last_good: None, ..deployment(Some(0), Some(41)) };
         assert_eq!(last_good(&only, 100), Some("now"), "nothing better is known");
+        let woken = |since: i64| {
+            let state = DeploymentState { wanted: 1, ..DeploymentState::default() };
+            let unavailable_since = Some(since);
+            let deployment = deployment(Some(0), None);
+            let last_good = None;
+            DeploymentDetail { state, unavailable_since, deadline: 60, last_good, ..deployment }
+        };
+        assert_eq!(last_good(&woken(90), 100), Some("now"), "its pods are about to come");
+        assert_eq!(last_good(&woken(40), 100), None, "they do not come");
     }
 
     #[test]

@@ -50,7 +50,7 @@ apps/deployments: get list watch create patch delete
 apps/replicasets: list
 autoscaling/horizontalpodautoscalers: get list watch create patch delete
 batch/jobs: get list watch create patch delete
-events.k8s.io/events: create patch
+events.k8s.io/events: list create patch
 gateway.networking.k8s.io/httproutes: get list watch create patch delete
 llamastack.io/llamastackdistributions: get list watch
 llamastack.io/llamastackdistributions/finalizers: update
