@@ -52,8 +52,8 @@ fn main() -> ExitCode {
         explore::random(random / of, seed * of + number, found);
         random / of
     });
-    let rate = tried as f64 / begun.elapsed().as_secs_f64();
-    println!("{tried} random sequences, {rate:.0} a second");
+    let rate = u128::from(tried) * 1000 / begun.elapsed().as_millis().max(1);
+    println!("{tried} random sequences, {rate} a second");
     let holds = kinds.is_empty();
     for (count, finding) in kinds.into_values() {
         let shortest = explore::minimised(finding);
