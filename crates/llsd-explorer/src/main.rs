@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         explore::random(random / of, seed * of + number, found);
         random / of
     });
-    let rate = tried / begun.elapsed().as_secs().max(1);
+    let rate = u128::from(tried) * 1000 / begun.elapsed().as_millis().max(1);
     println!("{tried} random sequences, {rate} a second");
     let holds = kinds.is_empty();
     for (count, finding) in kinds.into_values() {

@@ -35,6 +35,8 @@ fn random_sequences_leave_the_server_right() {
 fn what_leads_to_the_pods_follows_those_that_serve() {
     assert_eq!(run(&[Step::Edit(Mood::Refused), Step::EditPort]), Ok(()));
     assert_eq!(run(&[Step::Edit(Mood::Broken), Step::EditPort]), Ok(()));
+    let asleep = [Step::Scale(0), Step::Edit(Mood::Broken), Step::EditPort, Step::Tick];
+    assert_eq!(run(&[&asleep[..], &[Step::Retry, Step::LeaveScale]].concat()), Ok(()));
 }
 
 #[test]

@@ -25,13 +25,14 @@ pub(super) fn new_templates_have_a_cause(
         return Ok(());
     }
     let back = world.record(labels::ROLLED_BACK).map(Return::parse);
-    let (word, cause) = (word(world), cause(&world.given));
+    let cause = cause(&world.given);
     if back.is_none() && watcher.cause.as_ref() == Some(&cause) {
         return Err(format!("{} takes the place of {} for nothing", now.identity, before.identity));
     }
     watcher.cause = Some(cause);
     if before.identity != now.identity {
-        if watcher.failed.iter().any(|(failed, at)| *failed == now.identity && *at == word) {
+        let said = word(world, &before);
+        if watcher.failed.iter().any(|(failed, at)| *failed == now.identity && *at == said) {
             return Err(format!("a template that failed is written again: {}", now.identity));
         }
         // What the preflight refuses is never written while it can be asked.
@@ -42,7 +43,7 @@ pub(super) fn new_templates_have_a_cause(
             return Err(format!("a change is rolled out that is refused: {}", now.identity));
         }
         if back.is_some_and(|back| !back.is_asked_for()) {
-            watcher.failed.push((before.identity.clone(), word));
+            watcher.failed.push((before.identity.clone(), word(world, now)));
         }
     }
     Ok(())
@@ -60,6 +61,22 @@ pub(super) fn last_good_has_served(world: &World) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{identity} never served, and counts as good"))
+}
+
+/// A template that failed does not stay where a good one is known.
+pub(super) fn failures_go_back(world: &World) -> Result<(), String> {
+    let is_hindered = world.given.paused || world.is_unplanned;
+    let wanted = world.deployment().and_then(|it| it["spec"]["replicas"].as_u64()).unwrap_or(0);
+    let Some(current) = world.current_set().filter(|_| wanted > 0 && !is_hindered) else {
+        return Ok(());
+    };
+    let has_failed = !current.is_complete && !current.pods.iter().any(|pod| pod.is_available);
+    let good = world.record(labels::LAST_GOOD).filter(|good| *good != current.template.hash);
+    let mut kept = world.replica_sets.iter().filter(|set| Some(&*set.template.hash) == good);
+    if has_failed && kept.next().is_some() && world.record(labels::ROLLED_BACK).is_none() {
+        return Err(format!("{} failed, and stays", current.template.identity));
+    }
+    Ok(())
 }
 
 /// A state that a person asked for runs, until something else is asked for.

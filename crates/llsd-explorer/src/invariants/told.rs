@@ -44,8 +44,9 @@ pub(super) fn holds_end(world: &World) -> Result<(), String> {
     if is_reason("Preflight", "PreflightRunning") && !world.given.paused && !world.is_unplanned {
         return Err("a preflight does not end".to_owned());
     }
-    let Given { operator, resource, .. } = world.given;
-    let is_approved = world.approved == Some((operator, resource, world.given.asked(Ask::Approve)));
+    let said =
+        |given: &Given| (given.resource, given.operator, given.wish, given.asked(Ask::Approve));
+    let is_approved = world.approved.as_ref().map(said) == Some(said(&world.given));
     let is_hindered = world.given.paused || world.is_unplanned;
     let is_free = !is_hindered && world.given.wish.mood == Mood::Good;
     if is_approved && is_free && is_reason("UpdatePending", "TemplateKept") {

@@ -19,8 +19,9 @@ pub struct Watcher {
     pub(super) had_claim: bool,
 }
 
-/// What a person says about a server: its spec, the annotations that ask for something, and its Secrets.
-pub(super) type Word = (i64, [u8; 3], Option<BackTo>, [u8; 2]);
+/// What a person says about a server: its spec, and the annotations that ask for something; and the values of
+/// the Secrets that the running pods do not read.
+pub(super) type Word = (i64, [u8; 3], Option<BackTo>, [Option<u8>; 2]);
 
 /// What may change a pod template: what of the spec pods are made from, and the rest of a person's word.
 pub(super) type Cause = (Wish, [u8; 3], Option<BackTo>, [u8; 2]);
@@ -40,9 +41,11 @@ impl Watcher {
     }
 }
 
-pub(super) fn word(world: &World) -> Word {
+/// What is said where pods of this template run.
+pub(super) fn word(world: &World, runs: &Template) -> Word {
     let Given { generation, asks, back_to, secrets, .. } = &world.given;
-    (*generation, *asks, back_to.clone(), *secrets)
+    let unread = [0, 1].map(|which| Some(secrets[which]).filter(|_| !runs.reads[which]));
+    (*generation, *asks, back_to.clone(), unread)
 }
 
 pub(super) fn cause(given: &Given) -> Cause {

@@ -165,8 +165,8 @@ pub struct World {
     pub autoscaled: Option<u64>,
     /// A state that a person asked for, and what else was given at that time.
     pub back_asked: Option<(Rc<Template>, Given)>,
-    /// The version of the operator whose changes a person approved last, of which resource, and by which word.
-    pub approved: Option<(u8, u8, u8)>,
+    /// What was given when a person approved last.
+    pub approved: Option<Given>,
     /// The images that nodes have.
     pub images: Vec<String>,
     pub(super) progress: Progress,
@@ -214,11 +214,11 @@ impl World {
 
     /// Notes that the operator looks: what changes from now on is news to it.
     pub fn look(&mut self) {
-        let Given { resource, operator, wish, .. } = self.given;
-        let asked = self.given.asked(Ask::Approve);
-        let known = self.approved.map(|(_, resource, asked)| (resource, asked));
-        if asked > 0 && known != Some((resource, asked)) {
-            self.approved = Some((operator, resource, asked));
+        let Given { resource, wish, .. } = self.given;
+        let asked = |given: &Given| (given.resource, given.asked(Ask::Approve));
+        let is_new = self.approved.as_ref().is_none_or(|at| asked(at) != asked(&self.given));
+        if is_new && self.given.asked(Ask::Approve) > 0 {
+            self.approved = Some(self.given.clone());
         }
         if self.reported != resource {
             (self.status, self.reported) = (Rc::default(), resource);

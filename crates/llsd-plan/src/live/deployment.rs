@@ -147,9 +147,13 @@ impl DeploymentDetail {
     /// How the pods listen that what surrounds them must follow: those of its template, once all of them are
     /// there or none serves; until then those of the template before.
     pub fn serving(&self) -> Option<Listening> {
+        if self.state.available == 0 { self.listening.clone() } else { self.expected() }
+    }
+
+    /// The same where pods of the template before may still come to serve.
+    pub fn expected(&self) -> Option<Listening> {
         let before = self.serves.as_deref().and_then(Listening::parse);
-        let is_there = self.state.is_complete() || self.state.available == 0;
-        before.filter(|_| !is_there).or_else(|| self.listening.clone())
+        before.filter(|_| !self.state.is_complete()).or_else(|| self.listening.clone())
     }
 
     /// Whether pods serve that ask nobody who they are.

@@ -34,10 +34,11 @@ pub(super) fn note_last_good(
     }
 }
 
-/// Records how the pods listen that serve, while those of the template that is applied listen otherwise.
+/// Records how the pods listen that serve or may come to, while those of the template that is applied listen
+/// otherwise.
 pub(super) fn note_who_serves(planned: &mut PlannedObject, live: Option<&DeploymentDetail>) {
-    let Some(live) = live.filter(|live| live.state.available > 0) else { return };
-    let serving = live.serving();
+    let Some(live) = live.filter(|live| live.state.replicas > 0) else { return };
+    let serving = live.expected();
     if serving != Listening::of_template(&planned.json["spec"]["template"])
         && let Some(serving) = serving
     {
