@@ -2,6 +2,13 @@
 
 use std::io::{self, IsTerminal};
 
+use super::printable::printable;
+
+const RESET: &str = "\x1b[0m";
+/// Everything that a painted text has beside what it shows.
+pub(super) const SEQUENCES: [&str; 4] =
+    [Colour::Red.sequence(), Colour::Green.sequence(), Colour::Yellow.sequence(), RESET];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Colour {
     Red,
@@ -10,11 +17,11 @@ pub(super) enum Colour {
 }
 
 impl Colour {
-    fn code(self) -> u8 {
+    const fn sequence(self) -> &'static str {
         match self {
-            Self::Red => 31,
-            Self::Green => 32,
-            Self::Yellow => 33,
+            Self::Red => "\x1b[31m",
+            Self::Green => "\x1b[32m",
+            Self::Yellow => "\x1b[33m",
         }
     }
 }
@@ -26,12 +33,12 @@ pub(super) fn for_stdout(text: String, of: impl Fn(&str) -> Option<Colour>) -> S
     if refused || plain || !io::stdout().is_terminal() {
         return text;
     }
-    painted(&text, of)
+    painted(&printable(&text, &[]), of)
 }
 
 fn painted(text: &str, of: impl Fn(&str) -> Option<Colour>) -> String {
     let line = |line: &str| match of(line) {
-        Some(colour) => format!("\x1b[{}m{line}\x1b[0m\n", colour.code()),
+        Some(colour) => format!("{}{line}{RESET}\n", colour.sequence()),
         None => format!("{line}\n"),
     };
     text.lines().map(line).collect()

@@ -19,6 +19,7 @@ mod live_names;
 mod manifests;
 mod migrate;
 mod offline;
+mod printable;
 mod printout;
 mod provider;
 mod provider_facts;

@@ -4,6 +4,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use super::colours;
+use super::printable::printable;
+
 /// How a command ended; scripts rely on these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -62,6 +65,7 @@ impl Printout {
 }
 
 fn write_all(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    let text = printable(text, &colours::SEQUENCES);
     match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,

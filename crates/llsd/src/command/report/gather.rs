@@ -8,13 +8,15 @@ use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Event, Pod, Secret};
 use kube::api::{ListParams, LogParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use llsd_api::{GROUP, PLURAL};
 use llsd_plan::objects::{ObjectKind, labels};
 use llsd_yaml::document;
 use serde_json::Value;
 
-use super::left_out::{Values, shown};
+use super::clean::without_secrets;
+use super::object::shown;
+use super::values::Values;
 
 /// Of the log of each container.
 const LINES: i64 = 5000;
@@ -25,6 +27,8 @@ pub(super) struct ReportFiles {
     pub(super) files: Vec<(String, String)>,
     pub(super) remarks: String,
     pub(super) values: Values,
+    /// Whose values are looked for.
+    secrets: BTreeSet<String>,
 }
 
 impl ReportFiles {
@@ -33,27 +37,31 @@ impl ReportFiles {
     }
 
     fn add(&mut self, name: String, object: Value) {
+        named_secrets(&object, &mut self.secrets);
         self.files.push((name, document::manifest(&shown(object))));
     }
 }
 
-/// The resource and everything around it.
+/// The resource and everything around it. Logs hold what a server prints: without the Secrets that it
+/// reads, nobody can tell what of it is secret, and they are taken in only if asked for, `even_unread`.
 pub(super) async fn gather(
     client: &Client,
     namespace: &str,
     name: &str,
+    even_unread: bool,
 ) -> Result<ReportFiles, kube::Error> {
     let mut gathered = ReportFiles::default();
     let path = format!("/apis/{GROUP}/v1alpha2/namespaces/{namespace}/{PLURAL}/{name}");
     gathered.add("resource.yaml".to_owned(), get(client, &path).await?);
-    let mut secrets = BTreeSet::new();
     for kind in ObjectKind::ALL.iter().filter(|kind| kind.is_watched()) {
-        objects(client, namespace, name, *kind, &mut gathered, &mut secrets).await;
+        objects(client, namespace, name, *kind, &mut gathered).await;
     }
-    logs(client, namespace, name, &mut gathered).await;
+    let pods = pods(client, namespace, name, &mut gathered).await;
     events(client, namespace, name, &mut gathered).await;
-    for secret in secrets {
-        values(client, namespace, &secret, &mut gathered).await;
+    if values(client, namespace, &mut gathered).await || even_unread {
+        logs(client, namespace, &pods, &mut gathered).await;
+    } else {
+        gathered.remarks.push_str("logs are left out, because values of those Secrets may stand in them; --logs takes them in\n");
     }
     Ok(gathered)
 }
@@ -69,7 +77,6 @@ async fn objects(
     name: &str,
     kind: ObjectKind,
     gathered: &mut ReportFiles,
-    secrets: &mut BTreeSet<String>,
 ) {
     let root = if kind.group().is_empty() { "/api" } else { "/apis" };
     let path = format!(
@@ -81,7 +88,6 @@ async fn objects(
     match get(client, &path).await {
         Ok(mut list) => {
             for mut object in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
-                named_secrets(&object, secrets);
                 object["kind"] = Value::from(kind.name());
                 object["apiVersion"] = Value::from(kind.api_version());
                 let own = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -101,7 +107,7 @@ fn named_secrets(value: &Value, found: &mut BTreeSet<String>) {
         Value::Object(map) => {
             for (key, inner) in map {
                 let name = match key.as_str() {
-                    "secretKeyRef" | "secretRef" => inner["name"].as_str(),
+                    "secretKeyRef" | "secretRef" | "secret" => inner["name"].as_str(),
                     "secretName" => inner.as_str(),
                     _ => None,
                 };
@@ -114,15 +120,32 @@ fn named_secrets(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-async fn logs(client: &Client, namespace: &str, name: &str, gathered: &mut ReportFiles) {
+async fn pods(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    gathered: &mut ReportFiles,
+) -> Vec<Pod> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let selected = ListParams::default().labels(&labels::selector_text(name));
     let list = match pods.list(&selected).await {
-        Ok(list) => list,
-        Err(error) => return gathered.remark("pods", &error),
+        Ok(list) => list.items,
+        Err(error) => {
+            gathered.remark("pods", &error);
+            return Vec::new();
+        }
     };
-    for pod in list {
-        let own = pod.metadata.name.clone().unwrap_or_default();
+    for pod in &list {
+        let object = serde_json::to_value(pod).unwrap_or_default();
+        gathered.add(format!("objects/pod-{}.yaml", pod.name_any()), object);
+    }
+    list
+}
+
+async fn logs(client: &Client, namespace: &str, pods: &[Pod], gathered: &mut ReportFiles) {
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    for pod in pods {
+        let own = pod.name_any();
         let spec = pod.spec.clone().unwrap_or_default();
         let containers =
             spec.init_containers.unwrap_or_default().into_iter().chain(spec.containers);
@@ -137,16 +160,14 @@ async fn logs(client: &Client, namespace: &str, name: &str, gathered: &mut Repor
                 };
                 let which = if previous { ".previous" } else { "" };
                 let file = format!("logs/{own}.{container}{which}.log");
-                match pods.logs(&own, &parameters).await {
-                    Ok(log) => gathered.files.push((file, log)),
+                match api.logs(&own, &parameters).await {
+                    Ok(log) => gathered.files.push((file, without_secrets(&log))),
                     // Most containers never ended.
                     Err(_) if previous => {}
                     Err(error) => gathered.remark(&file, &error),
                 }
             }
         }
-        let pod = serde_json::to_value(&pod).unwrap_or_default();
-        gathered.add(format!("objects/pod-{own}.yaml"), pod);
     }
 }
 
@@ -172,22 +193,27 @@ async fn events(client: &Client, namespace: &str, name: &str, gathered: &mut Rep
             );
         }
     }
-    gathered.files.push(("events.txt".to_owned(), text));
+    gathered.files.push(("events.txt".to_owned(), without_secrets(&text)));
 }
 
-/// Read only so that they can be left out.
-async fn values(client: &Client, namespace: &str, secret: &str, gathered: &mut ReportFiles) {
+/// Read only so that they can be left out. Says whether all of them could be.
+async fn values(client: &Client, namespace: &str, gathered: &mut ReportFiles) -> bool {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-    match secrets.get(secret).await {
-        Ok(found) => {
-            for (key, ByteString(value)) in found.data.unwrap_or_default() {
-                gathered.values.add(secret, &key, &value);
+    let mut all = true;
+    for secret in std::mem::take(&mut gathered.secrets) {
+        match secrets.get(&secret).await {
+            Ok(found) => {
+                for (key, ByteString(value)) in found.data.unwrap_or_default() {
+                    gathered.values.add(&secret, &key, &value);
+                }
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => {
+                all = false;
+                let what = format!("Secret {secret}, so its values could not be looked for");
+                gathered.remark(&what, &error);
             }
         }
-        Err(kube::Error::Api(status)) if status.code == 404 => {}
-        Err(error) => {
-            let what = format!("Secret {secret}, so its values could not be looked for");
-            gathered.remark(&what, &error);
-        }
     }
+    all
 }

@@ -1,7 +1,10 @@
 //! `llsd report`: a zip for a bug report, with what the cluster knows of one resource and without secrets.
 
+mod clean;
 mod gather;
-mod left_out;
+mod object;
+mod telling;
+mod values;
 mod zip;
 
 use std::io;
@@ -13,11 +16,16 @@ use super::runtime::runtime;
 use super::{Exit, Printout, cluster, version, waiting};
 use gather::{ReportFiles, gather};
 
+/// What stands where a secret stood.
+const LEFT_OUT: &str = "(left out)";
+
 /// Write a zip for a bug report: objects, events and logs of one resource, without secrets
 ///
 /// Reads the cluster of the current kubeconfig as yourself; what you may not read is said in
 /// remarks.txt. Values of Secrets are read only to leave them out wherever they turn up, and so is
-/// what was written in clear under a name such as password or token. Look into it before you send it.
+/// what was written in clear under a name such as password or token, or as a credential in an address.
+/// Logs are left out where a Secret that the pods read cannot be read, unless you ask for them with
+/// --logs. Look into it before you send it.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The resource
@@ -31,6 +39,10 @@ pub(super) struct Arguments {
     /// The file to write; without it llsd-report-NAME.zip
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Take in logs also where Secrets cannot be read, so that their values may stand in them
+    #[arg(long)]
+    logs: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Printout {
@@ -52,7 +64,7 @@ async fn gathered(arguments: &Arguments) -> Result<ReportFiles, String> {
         Ok(version) => version.git_version,
         Err(error) => return Err(error.to_string()),
     };
-    let mut gathered = Box::pin(gather(&client, namespace, &arguments.name))
+    let mut gathered = Box::pin(gather(&client, namespace, &arguments.name, arguments.logs))
         .await
         .map_err(|error| format!("{namespace}/{}: {error}", arguments.name))?;
     let versions = format!("{}cluster:     {cluster}\n", version::text());

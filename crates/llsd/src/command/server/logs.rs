@@ -12,6 +12,7 @@ use llsd_plan::objects::labels;
 
 use crate::command::Printout;
 use crate::command::cluster::{self, ResourceName, text};
+use crate::command::printable::printable;
 
 /// Show what a server's pods wrote
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ async fn follow(pods: &Api<Pod>, pod: &Pod, arguments: &Arguments) -> Result<Pri
     let stream = pods.log_stream(&pod.name_any(), &parameters(pod, arguments)).await;
     let mut lines = stream.map_err(text)?.lines();
     while let Some(line) = lines.try_next().await.map_err(|error| error.to_string())? {
-        if writeln!(io::stdout().lock(), "{line}").is_err() {
+        if writeln!(io::stdout().lock(), "{}", printable(&line, &[])).is_err() {
             break;
         }
     }

@@ -7,6 +7,7 @@ use rustix::termios::{self, OptionalActions, Termios};
 use tokio::sync::mpsc;
 
 use super::view::{Key, Page};
+use crate::command::printable::printable;
 
 /// The other screen, without a cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -67,6 +68,7 @@ fn drawn(page: &Page, colours: bool) -> String {
         } else {
             colour(line).filter(|_| colours && at > 1).unwrap_or_default()
         };
+        let line = printable(line, &[]);
         let _ = write!(text, "\x1b[{};1H{style}{line}{RESET}{CLEAR_LINE}", at + 1);
     }
     text + CLEAR_BELOW
