@@ -3,6 +3,8 @@
 #![cfg_attr(not(feature = "wheels"), allow(dead_code, reason = "some of it only wheels need"))]
 
 #[cfg(feature = "wheels")]
+mod distribution;
+#[cfg(feature = "wheels")]
 mod examination;
 mod fault;
 #[cfg(feature = "wheels")]
@@ -18,6 +20,8 @@ pub mod wheel;
 mod wheel_name;
 mod written;
 
+#[cfg(feature = "wheels")]
+pub use distribution::Distribution;
 #[cfg(feature = "wheels")]
 pub use examination::{check_wheels, open_wheels};
 pub use fault::Fault;

@@ -39,6 +39,8 @@ pub struct Selection {
 pub struct Candidate<'a> {
     pub file: &'a str,
     pub metadata: &'a Metadata,
+    /// The provider's own, of which no other version will do.
+    pub is_main: bool,
     /// What it installs, with hashes.
     pub files: Vec<(String, String)>,
 }
@@ -46,7 +48,7 @@ pub struct Candidate<'a> {
 /// The files that are installed already: their hashes, and whose they are.
 pub type Taken = BTreeMap<String, (String, String)>;
 
-/// Decides on the wheels of a provider, the main one first.
+/// Decides on the wheels of a provider.
 pub fn select(
     provider: &str,
     wheels: &[Candidate<'_>],
@@ -57,7 +59,7 @@ pub fn select(
     let mut selection = Selection::default();
     let requirements = requirements(wheels, server);
     let mut versions: BTreeMap<String, (Version, &str)> = BTreeMap::new();
-    for (index, wheel) in wheels.iter().enumerate() {
+    for wheel in wheels {
         let (name, version) = (normalised(&wheel.metadata.name), &wheel.metadata.version);
         if let Some((other, file)) = versions.get(&name) {
             selection.conflicts.push(Fault::new(
@@ -81,7 +83,7 @@ pub fn select(
                     requirements.iter().filter(|one| one.what.name == name && !one.what.fits(&has));
                 let unmet: Vec<_> =
                     unmet.map(|one| format!("{} needs {}", one.of, one.what)).collect();
-                if index == 0 || !unmet.is_empty() {
+                if wheel.is_main || !unmet.is_empty() {
                     let why = if unmet.is_empty() { "" } else { "; " };
                     selection.conflicts.push(Fault::new(
                         wheel.file,
@@ -201,7 +203,13 @@ mod tests {
     fn chosen(wheels: &[(&str, &Metadata)], installed: &str) -> Selection {
         let candidates: Vec<_> = wheels
             .iter()
-            .map(|(file, metadata)| Candidate { file, metadata, files: Vec::new() })
+            .enumerate()
+            .map(|(at, (file, metadata))| Candidate {
+                file,
+                metadata,
+                is_main: at == 0,
+                files: Vec::new(),
+            })
             .collect();
         select("acme", &candidates, &server(), &Installed::parse(installed).unwrap(), &Taken::new())
     }
@@ -259,7 +267,7 @@ mod tests {
             ]
         );
         let unknown = Server::new("3.12", Architecture::X86_64).unwrap();
-        let candidate = Candidate { file: "a", metadata: &main, files: Vec::new() };
+        let candidate = Candidate { file: "a", metadata: &main, is_main: true, files: Vec::new() };
         let selection =
             select("acme", &[candidate], &unknown, &Installed::default(), &Taken::new());
         assert!(selection.warnings.is_empty());
@@ -267,7 +275,7 @@ mod tests {
 
     fn with<'a>(file: &'a str, metadata: &'a Metadata, hash: &str) -> Candidate<'a> {
         let files = vec![("shared/__init__.py".to_owned(), hash.to_owned())];
-        Candidate { file, metadata, files }
+        Candidate { file, metadata, is_main: false, files }
     }
 
     #[test]

@@ -20,6 +20,12 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// Of a distribution of which nothing else is known.
+    pub(crate) fn named(name: String, version: Version) -> Self {
+        let (requires_python, requires, summary, author) = (None, Vec::new(), None, None);
+        Self { name, version, requires_python, requires, summary, author }
+    }
+
     /// Everything that is wrong with the text.
     pub(crate) fn parse(text: &str) -> Result<Self, Vec<String>> {
         let mut wrong = Vec::new();

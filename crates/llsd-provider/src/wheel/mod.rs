@@ -12,3 +12,4 @@ pub use archive::MAX_UNPACKED;
 pub use contents::Wheel;
 pub use metadata::Metadata;
 pub use placing::Placed;
+pub(crate) use record::recorded;

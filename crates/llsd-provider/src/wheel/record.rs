@@ -46,6 +46,12 @@ pub(super) fn parse(text: &str) -> Result<Record, Vec<String>> {
     if wrong.is_empty() { Ok(record) } else { Err(wrong) }
 }
 
+/// The files of a `RECORD` with their hashes, as they are written; `None` where it says nothing.
+pub(crate) fn recorded(text: &str) -> Option<Vec<(String, Option<String>)>> {
+    let record = parse(text).ok().filter(|record| !record.is_empty())?;
+    Some(record.into_iter().map(|(path, hash)| (path, hash.map(|hash| hash.text))).collect())
+}
+
 fn expected(text: &str) -> Option<Expected> {
     let (algorithm, hash) = text.split_once('=')?;
     let (algorithm, length) = match algorithm {

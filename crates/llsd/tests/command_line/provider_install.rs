@@ -357,11 +357,61 @@ fn a_tree_that_only_labels_describe_is_copied_beside_what_wheels_bring() {
     fs::rename(folder.join("acme-1.0.dist-info"), folder.join("acme-2.0.dist-info")).unwrap();
     let clash = as_provider("two", &[]);
     assert_eq!(clash.code, 1);
-    let words = "packages: it brings acme 2.0, and the provider one 1.0\n";
+    let words = "acme-2.0.dist-info: it brings acme 2.0, the provider one has 1.0, and without RECORD \
+                 its files cannot be left out\n";
     assert!(clash.stderr.starts_with(words), "{}", clash.stderr);
     let bare = pod.install(&from, &["--provider", "three", "--api", "inference"]);
     assert_eq!(bare.code, 1, "without labels nobody knows what it is");
     assert!(bare.stderr.contains("Missing "), "{}", bare.stderr);
+}
+
+/// A tree as `pip install --target` makes it, with RECORD.
+fn write_distribution(folder: &Path, name: &str, version: &str, requires: &str) {
+    let info = format!("{name}-{version}.dist-info");
+    let hash = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU";
+    let metadata = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}");
+    let record =
+        format!("{name}/__init__.py,{hash},0\n{info}/METADATA,{hash},0\n{info}/RECORD,,\n");
+    for (path, text) in [
+        (format!("{name}/__init__.py"), ""),
+        (format!("{info}/METADATA"), &metadata),
+        (format!("{info}/RECORD"), &record),
+    ] {
+        let file = folder.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+}
+
+#[test]
+fn a_tree_does_not_shadow_what_the_server_has() {
+    let pod = Pod::new();
+    let server = pod.path("server.json").display().to_string();
+    let facts = r#"{"python": "3.12.11", "machine": "x86_64", "packages": {"pyjwt": "2.10.1"}}"#;
+    fs::write(&server, facts).unwrap();
+    let folder = pod.path("labelled/packages");
+    write_distribution(&folder, "pyjwt", "1.7.1", "");
+    let from = pod.path("labelled").display().to_string();
+    let labels = ["--provider", "one", "--api", "inference", "--type", "remote::acme"];
+    let install = || {
+        let more = [&labels[..], &["--module", "acme", "--server", &server]].concat();
+        pod.install(&from, &more)
+    };
+
+    write_distribution(&folder, "acme", "1.0", "Requires-Dist: pyjwt>=1.7\n");
+    let done = install();
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    assert_eq!(done.stdout, "acme 1.0 copied\npyjwt 1.7.1 left out: the server has 2.10.1\n");
+    assert!(pod.path("to/unpacked/one/acme/__init__.py").exists());
+    assert!(!pod.path("to/unpacked/one/pyjwt").exists(), "nor an empty package of that name");
+    assert_eq!(pod.file_text("installed-packages.txt"), "acme==1.0  # one\n");
+
+    write_distribution(&folder, "acme", "1.0", "Requires-Dist: pyjwt<2\n");
+    let refused = install();
+    assert_eq!(refused.code, 1);
+    let words = "pyjwt-1.7.1.dist-info: dependency conflict: the provider one brings pyjwt 1.7.1, the \
+                 server has pyjwt 2.10.1; acme needs pyjwt<2\n";
+    assert!(refused.stderr.starts_with(words), "{}", refused.stderr);
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
     let server = arguments.server.server()?.ok_or_else(needed)?;
     let from = Folder::new(&arguments.from);
     if !arguments.from.join(FILE).exists()
-        && let Some(done) = labelled(arguments, remarks)?
+        && let Some(done) = labelled(arguments, &server, remarks)?
     {
         return Ok(done);
     }
@@ -138,21 +138,24 @@ pub(super) fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
 /// Copies the packages of an image that only labels describe; nothing where it holds none.
 fn labelled(
     arguments: &Arguments,
+    server: &Server,
     remarks: &mut Remarks,
 ) -> Result<Option<(String, Exit)>, Failure> {
     let (Some(id), Some(api)) = (&arguments.provider, &arguments.api) else { return Ok(None) };
     let Some(package) = arguments.labels.package(id, api) else { return Ok(None) };
     let unread = |error: io::Error| Failure::Usage(format!("{}: {error}", arguments.to.display()));
-    let Some(tree) = Unpacked::find(&arguments.from, id).map_err(unread)? else { return Ok(None) };
+    let Some(tree) = Unpacked::find(&arguments.from).map_err(unread)? else { return Ok(None) };
     let target = InstallFolder::load(&arguments.to, id).map_err(unread)?;
-    let conflicts = tree.conflicts(&target.installed);
+    let candidates = tree.candidates(&package.package_name);
+    let selection = select(id, &candidates, server, &target.installed, &target.taken);
+    warn(&selection.warnings, remarks);
+    let conflicts = [selection.conflicts, tree.cannot_be_left_out(&selection.decisions)].concat();
     if !conflicts.is_empty() {
         return Err(refused(&conflicts, remarks));
     }
-    tree.copy(&arguments.to, id).map_err(unread)?;
-    let count = tree.packages.len();
-    target.record(tree.packages, &package, &[]).map_err(unread)?;
-    Ok(Some((format!("{count} packages copied\n"), Exit::Fine)))
+    let (copied, lines) = tree.copy(&arguments.to, id, &selection.decisions).map_err(unread)?;
+    target.record(copied, &package, &[]).map_err(unread)?;
+    Ok(Some((lines, Exit::Fine)))
 }
 
 /// Which of the file's providers are meant.
@@ -202,21 +205,27 @@ fn checked(
     let mut faults = check_wheels(&mut wheels, Some(server));
     let candidates: Vec<Candidate<'_>> = wheels
         .iter()
-        .map(|wheel| Candidate {
+        .enumerate()
+        .map(|(at, wheel)| Candidate {
             file: &wheel.file,
             metadata: &wheel.metadata,
+            is_main: at == 0,
             files: wheel.files(),
         })
         .collect();
     let selection = select(&target.id, &candidates, server, &target.installed, &target.taken);
-    for warning in &selection.warnings {
-        remarks.warn(&format!("{}\n    → {}", warning.message, warning.remedy));
-    }
+    warn(&selection.warnings, remarks);
     faults.extend(selection.conflicts);
     if !faults.is_empty() {
         return Err(refused(&faults, remarks));
     }
     Ok(wheels.into_iter().zip(selection.decisions).collect())
+}
+
+fn warn(warnings: &[Fault], remarks: &mut Remarks) {
+    for Fault { message, remedy, .. } in warnings {
+        remarks.warn(&format!("{message}\n    → {remedy}"));
+    }
 }
 
 fn refused(faults: &[Fault], remarks: &mut Remarks) -> Failure {
