@@ -76,7 +76,47 @@ impl Error {
         )
     }
 
+    /// As a tenant may read it: whoever can name a host and a port must not learn from the answer which
+    /// ports are open. What is wrong with a name or a certificate is told, because they can mend it.
+    #[must_use]
+    pub fn without_telling_ports(self) -> Self {
+        let told = |reason: &str| reason.contains("name") || reason.contains("certificate");
+        match self {
+            Self::Unreachable { host, reason } if !told(&reason) => Self::no_answer(host),
+            Self::TimedOut { host, .. } => Self::no_answer(host),
+            other => other,
+        }
+    }
+
+    fn no_answer(host: String) -> Self {
+        Self::Unreachable { host, reason: "no registry answers there".to_owned() }
+    }
+
     pub fn malformed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Self::Malformed { what: what.into(), reason: format!("{reason}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_cannot_tell_an_open_port_from_a_closed_one() {
+        let host = || "10.0.0.1:5432".to_owned();
+        let unreachable =
+            |reason: &str| Error::Unreachable { host: host(), reason: reason.to_owned() };
+        let said = |error: Error| error.without_telling_ports().to_string();
+        for closed in [
+            unreachable("Connection refused (os error 111)"),
+            unreachable("No route to host (os error 113)"),
+            unreachable("received corrupt message of type InvalidContentType"),
+            Error::TimedOut { host: host(), what: "connecting" },
+        ] {
+            assert_eq!(said(closed), "10.0.0.1:5432 cannot be reached: no registry answers there");
+        }
+        for told in ["its name cannot be resolved", "invalid peer certificate: UnknownIssuer"] {
+            assert_eq!(unreachable(told).without_telling_ports(), unreachable(told));
+        }
     }
 }

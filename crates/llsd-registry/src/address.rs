@@ -43,8 +43,9 @@ fn is_forbidden_v6(address: Ipv6Addr) -> bool {
         || address.is_unspecified()
         || address.is_multicast()
         || address.is_unicast_link_local()
-        // The metadata services of AWS and Google.
-        || address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+        // The metadata services of AWS, with its time and name services and the credentials of its pods,
+        // and of Google.
+        || address.segments()[..7] == [0xfd00, 0xec2, 0, 0, 0, 0, 0]
         || address == Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)
 }
 
@@ -140,6 +141,8 @@ mod tests {
             "febf::1",
             "ff02::1",
             "fd00:ec2::254",
+            "fd00:ec2::23",
+            "fd00:ec2::253",
             "fd20:ce::254",
             "::ffff:127.0.0.1",
             "::ffff:169.254.169.254",

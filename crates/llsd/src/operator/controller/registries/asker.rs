@@ -34,14 +34,18 @@ impl Asker {
     pub async fn recall(&self, image: &Reference, age: Duration) -> Option<ImageFound> {
         let recalled = self.registry.recall_with(image, self.wanted, self, age).await?;
         self.count(image, recalled.as_ref().map_or_else(failed, |_| Lookup::Cached));
-        Some(recalled)
+        Some(recalled.map_err(Error::without_telling_ports))
     }
 
     /// What the registry says now.
     pub async fn find(&self, image: &Reference) -> ImageFound {
         let found = self.registry.find_with(image, self.wanted, self).await;
         self.count(image, found.as_ref().map_or_else(failed, |_| Lookup::Fetched));
-        found
+        found.map_err(|error| {
+            // The whole reason is for who reads the operator's log, not for who reads a status.
+            tracing::info!(%image, %error, "an image could not be looked up");
+            error.without_telling_ports()
+        })
     }
 
     fn count(&self, image: &Reference, result: Lookup) {
