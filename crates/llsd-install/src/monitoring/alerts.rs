@@ -161,6 +161,13 @@ pub const ALERTS: &[Alert] = &[
         hold: "5m",
         summary: "{{ $value }} servers run an earlier state than their resources ask for",
     },
+    Alert {
+        name: "LlsdServersUnguarded",
+        severity: Warning,
+        expression: "sum by (namespace) (llsd_conditions{condition=\"Unguarded\",status=\"True\"}) > 0",
+        hold: "15m",
+        summary: "{{ $value }} servers answer everybody, although their resources say who may call",
+    },
 ];
 
 /// As one group of rules; runbooks are below an address.

@@ -160,6 +160,17 @@ const SERIES: &[(&str, Series, Series)] = &[
         &[("llsd_held{cause=\"rolled_back\"}", "1x120")],
         &[("llsd_held{cause=\"rolled_back\"}", "0x120")],
     ),
+    (
+        "LlsdServersUnguarded",
+        &[(
+            "llsd_conditions{condition=\"Unguarded\",status=\"True\",reason=\"ServesOpen\"}",
+            "1x120",
+        )],
+        &[(
+            "llsd_conditions{condition=\"Unguarded\",status=\"True\",reason=\"ServesOpen\"}",
+            "0x120",
+        )],
+    ),
 ];
 
 /// Every series is of the operator in one namespace.
