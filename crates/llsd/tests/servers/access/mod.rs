@@ -9,6 +9,7 @@ mod ogx;
 mod oidc;
 mod probes;
 mod published;
+mod routes;
 
 use std::time::Duration;
 
