@@ -1,5 +1,5 @@
-//! `docs/requirements.md` stays true: every module and every test that it names exists, and no
-//! requirement is lost.
+//! `docs/requirements.md` and the threats of `docs/security.md` stay true: every module and every test that
+//! they name exists, and no requirement is lost.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 use llsd_repo_checks::{Crate, crates, repository};
 
 fn page() -> String {
-    read_to_string(repository().join("docs/requirements.md")).unwrap()
+    page_of("requirements")
+}
+
+fn page_of(name: &str) -> String {
+    read_to_string(repository().join(format!("docs/{name}.md"))).unwrap()
 }
 
 /// The cells of a table row.
@@ -20,7 +24,8 @@ fn cells(line: &str) -> Option<Vec<&str>> {
 
 fn rows(page: &str) -> Vec<Vec<&str>> {
     let rows = page.lines().filter_map(cells);
-    rows.filter(|cells| cells.len() == 4 && cells[0] != "id").collect()
+    let is_heading = |cells: &[&str]| ["id", "attack"].contains(&cells[0]) || cells[0] == "---";
+    rows.filter(|cells| cells.len() == 4 && !is_heading(cells)).collect()
 }
 
 /// The test that reads the golden cases; a row that names a case names it too.
@@ -71,11 +76,10 @@ fn collect(folder: &Path, stem: &str, files: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_test_that_the_requirements_name_exists() {
-    let page = page();
+/// Every test that the last cell of a row names; how many there are.
+fn proven(page: &str) -> usize {
     let mut proven = 0;
-    for row in rows(&page) {
+    for row in rows(page) {
         let (id, proof) = (row[0], row[3]);
         if proof == "open" {
             continue;
@@ -90,7 +94,14 @@ fn every_test_that_the_requirements_name_exists() {
             proven += 1;
         }
     }
-    assert!(proven > 0, "nothing is proven");
+    proven
+}
+
+#[test]
+fn every_test_that_the_requirements_and_the_threats_name_exists() {
+    for name in ["requirements", "security"] {
+        assert!(proven(&page_of(name)) > 0, "nothing is proven in {name}");
+    }
 }
 
 /// Every module of every crate, as `llsd-plan::config::providers`.

@@ -6,11 +6,13 @@
 
 mod api;
 mod floor;
+mod hostile;
 mod readiness;
 mod table;
 mod under_test;
 mod webhooks;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -21,7 +23,7 @@ use llsd_testkit::ControlPlane;
 
 use api::Api;
 use table::Table;
-use under_test::Operator;
+use under_test::{Memory, Operator};
 
 /// Resources that are worked on at the same time, by the operator and by the bare client.
 pub const CONCURRENCY: usize = 16;
@@ -53,91 +55,160 @@ async fn main() -> anyhow::Result<()> {
     table.row("the floor: a bare client", format!("{:.1} s", floor.as_secs_f64()));
 
     let servers = StubServer::of_all_servers().address();
-    let mut operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
+    let operator = Operator::start(program, Vec::new(), &cluster, &user, &servers).await?;
     tokio::time::sleep(Duration::from_secs(5)).await;
     table.row("RSS idle", operator.memory()?.to_string());
 
     let namespace = cluster.namespace("bench").await?;
-    api.secret(&namespace).await?;
-    let mark = cluster.audit().mark().await?;
-    let ready = readiness::start(&cluster, &namespace);
-    let begun = Instant::now();
-    api.create_resources(&namespace, count).await?;
-    let created = begun.elapsed();
-    ready.deployments(count).await;
-    let deployed = begun.elapsed();
-    ready.resources(count).await;
-    table.row("all resources are made after", format!("{:.1} s", created.as_secs_f64()));
-    table.row(
-        "all Deployments exist after",
-        format!(
-            "{:.1} s, {:.2} x the floor",
-            deployed.as_secs_f64(),
-            deployed.as_secs_f64() / floor.as_secs_f64()
-        ),
-    );
-    let settled = begun.elapsed().as_secs_f64();
-    table.row(
-        "all are Ready after",
-        format!("{settled:.1} s, {:.1} s of the operator's CPU", operator.cpu()?.as_secs_f64()),
-    );
-    let requests = cluster.audit().requests_of(&user).await?.since(mark);
-    table.requests(&requests.except_leases().except_watches(), count);
-
-    until_quiet(&cluster, &user).await?;
-    let quiet = begun.elapsed().saturating_sub(QUIET).as_secs_f64();
-    table.row("the last event is sent after", format!("{quiet:.1} s"));
-    table.row("RSS with the resources", operator.memory()?.to_string());
-    let (mark, cpu) = (cluster.audit().mark().await?, operator.cpu()?);
-    tokio::time::sleep(REST).await;
-    let requests = cluster.audit().requests_of(&user).await?.since(mark).except_watches();
-    table.rest(&requests, REST, operator.cpu()?.saturating_sub(cpu));
-    table.row("RSS after that", operator.memory()?.to_string());
-
-    let mark = cluster.audit().mark().await?;
-    let restarted = operator.restart(&cluster, &user, &servers, count).await?;
-    let requests = cluster.audit().requests_of(&user).await?.since(mark).except_leases();
-    table.row(
-        "restart: all looked at after",
-        format!(
-            "{:.1} s, {} writes, {} reads, {:.1} s of CPU",
-            restarted.as_secs_f64(),
-            requests.writes().len(),
-            requests.reads().except_watches().len(),
-            operator.cpu()?.as_secs_f64()
-        ),
-    );
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    table.row("RSS after a restart", operator.memory()?.to_string());
-
-    let other = cluster.namespace("unrelated").await?;
-    api.create_unrelated(&other, UNRELATED).await?;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let while_running = operator.memory()?;
-    operator.restart(&cluster, &user, &servers, count).await?;
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    table.row(
-        "RSS with 2,000 unrelated Secrets and ConfigMaps of 32 KB each",
-        format!("{while_running}; after a restart {}", operator.memory()?),
-    );
-
-    operator.add_arguments(webhooks::install(&cluster).await?);
-    operator.restart(&cluster, &user, &servers, count).await?;
-    webhooks::until_called(&api, &namespace).await;
-    let [admitted, listed] = webhooks::call(&api, &namespace, count).await?;
-    table.row(
-        "webhooks: as many resources tried, all listed as v1alpha1",
-        format!(
-            "{:.1} ms for each, {:.1} s for the list",
-            admitted.as_secs_f64() * 1e3 / count as f64,
-            listed.as_secs_f64()
-        ),
-    );
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    table.row("RSS with webhooks", operator.memory()?.to_string());
-    operator.stop()?;
-    print!("{table}");
+    let mut bench = Bench { cluster, user, api, namespace, servers, count, operator, table };
+    bench.work(floor).await?;
+    bench.rest().await?;
+    bench.unrelated().await?;
+    bench.stored().await?;
+    bench.webhooks().await?;
+    bench.operator.stop()?;
+    print!("{}", bench.table);
     Ok(())
+}
+
+/// What is measured, and the figures so far.
+struct Bench {
+    cluster: ControlPlane,
+    user: String,
+    api: Api,
+    namespace: String,
+    servers: SocketAddr,
+    count: usize,
+    operator: Operator,
+    table: Table,
+}
+
+impl Bench {
+    /// From nothing to servers that are ready.
+    async fn work(&mut self, floor: Duration) -> anyhow::Result<()> {
+        let Self { cluster, user, api, namespace, operator, table, .. } = self;
+        let count = self.count;
+        api.secret(namespace).await?;
+        let mark = cluster.audit().mark().await?;
+        let ready = readiness::start(cluster, namespace);
+        let begun = Instant::now();
+        api.create_resources(namespace, count).await?;
+        let created = begun.elapsed();
+        ready.deployments(count).await;
+        let deployed = begun.elapsed();
+        ready.resources(count).await;
+        table.row("all resources are made after", format!("{:.1} s", created.as_secs_f64()));
+        table.row(
+            "all Deployments exist after",
+            format!(
+                "{:.1} s, {:.2} x the floor",
+                deployed.as_secs_f64(),
+                deployed.as_secs_f64() / floor.as_secs_f64()
+            ),
+        );
+        let settled = begun.elapsed().as_secs_f64();
+        table.row(
+            "all are Ready after",
+            format!("{settled:.1} s, {:.1} s of the operator's CPU", operator.cpu()?.as_secs_f64()),
+        );
+        let requests = cluster.audit().requests_of(user).await?.since(mark);
+        table.requests(&requests.except_leases().except_watches(), count);
+        until_quiet(cluster, user).await?;
+        let quiet = begun.elapsed().saturating_sub(QUIET).as_secs_f64();
+        table.row("the last event is sent after", format!("{quiet:.1} s"));
+        table.row("RSS with the resources", operator.memory()?.to_string());
+        Ok(())
+    }
+
+    /// A minute without a change, and a restart.
+    async fn rest(&mut self) -> anyhow::Result<()> {
+        let (mark, cpu) = (self.cluster.audit().mark().await?, self.operator.cpu()?);
+        tokio::time::sleep(REST).await;
+        let requests = self.cluster.audit().requests_of(&self.user).await?;
+        let requests = requests.since(mark).except_watches();
+        self.table.rest(&requests, REST, self.operator.cpu()?.saturating_sub(cpu));
+        self.table.row("RSS after that", self.operator.memory()?.to_string());
+
+        let mark = self.cluster.audit().mark().await?;
+        let restarted = self.restart().await?;
+        let requests = self.cluster.audit().requests_of(&self.user).await?;
+        let requests = requests.since(mark).except_leases();
+        self.table.row(
+            "restart: all looked at after",
+            format!(
+                "{:.1} s, {} writes, {} reads, {:.1} s of CPU",
+                restarted.as_secs_f64(),
+                requests.writes().len(),
+                requests.reads().except_watches().len(),
+                self.operator.cpu()?.as_secs_f64()
+            ),
+        );
+        let memory = self.later_memory().await?;
+        self.table.row("RSS after a restart", memory.to_string());
+        Ok(())
+    }
+
+    /// Much that is nobody's business.
+    async fn unrelated(&mut self) -> anyhow::Result<()> {
+        let other = self.cluster.namespace("unrelated").await?;
+        self.api.create_unrelated(&other, UNRELATED).await?;
+        self.with_and_after_a_restart(
+            "RSS with 2,000 unrelated Secrets and ConfigMaps of 32 KB each",
+        )
+        .await
+    }
+
+    /// A resource that somebody stored to take the operator down.
+    async fn stored(&mut self) -> anyhow::Result<()> {
+        hostile::store(&self.api, &self.namespace).await?;
+        self.with_and_after_a_restart("RSS with a stored resource of 500,000 values").await?;
+        hostile::remove(&self.api, &self.namespace).await
+    }
+
+    /// Calls as the API server makes them, and as somebody makes them to take the operator down.
+    async fn webhooks(&mut self) -> anyhow::Result<()> {
+        let arguments = webhooks::install(&self.cluster).await?;
+        let url = arguments[1].trim_start_matches("--webhook-url=").to_owned();
+        self.operator.add_arguments(arguments);
+        self.restart().await?;
+        let Self { api, namespace, count, .. } = self;
+        webhooks::until_called(api, namespace).await;
+        let [admitted, listed] = webhooks::call(api, namespace, *count).await?;
+        let figure = format!(
+            "{:.1} ms for each, {:.1} s for the list",
+            admitted.as_secs_f64() * 1e3 / *count as f64,
+            listed.as_secs_f64()
+        );
+        self.table.row("webhooks: as many resources tried, all listed as v1alpha1", figure);
+        let memory = self.later_memory().await?;
+        self.table.row("RSS with webhooks", memory.to_string());
+        let slowest = hostile::flood(&self.api, &self.namespace, &url).await?.as_secs_f64() * 1e3;
+        let memory = self.operator.memory()?;
+        self.table.row(
+            "RSS after 64 calls of 6 MB of zeros to /convert",
+            format!("{memory}; the slowest other call took {slowest:.0} ms"),
+        );
+        Ok(())
+    }
+
+    async fn with_and_after_a_restart(&mut self, what: &str) -> anyhow::Result<()> {
+        let while_running = self.later_memory().await?;
+        self.restart().await?;
+        let restarted = self.later_memory().await?;
+        self.table.row(what, format!("{while_running}; after a restart {restarted}"));
+        Ok(())
+    }
+
+    async fn restart(&mut self) -> anyhow::Result<Duration> {
+        let Self { cluster, user, servers, count, operator, .. } = self;
+        operator.restart(cluster, user, servers, *count).await
+    }
+
+    /// Once what it was given has been worked on.
+    async fn later_memory(&self) -> anyhow::Result<Memory> {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        self.operator.memory()
+    }
 }
 
 /// Waits until the operator writes nothing any more but its lease.
