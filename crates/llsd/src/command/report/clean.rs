@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use regex_lite::{Captures, Regex};
 use serde_json::{Map, Value};
 
-use super::LEFT_OUT;
-use super::telling::{may_be_shown, tells};
+use super::telling::{LEFT_OUT, may_be_shown, tells};
 
 static CREDENTIALS_IN_URL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"([A-Za-z][A-Za-z0-9+.-]*://)[^\s/"'<>@]*(?:@[^\s/"'<>@]*)*@"#).expect("compiles")
@@ -52,8 +51,8 @@ fn clean_items(items: &mut [Value], told: bool) {
 
 /// The text without what was written in clear.
 pub(super) fn without_secrets(text: &str) -> String {
-    let mut lines = Lines::default();
-    let mut cleaned: Vec<String> = text.lines().filter_map(|line| lines.cleaned(line)).collect();
+    let mut reader = LineReader::default();
+    let mut cleaned: Vec<String> = text.lines().filter_map(|line| reader.cleaned(line)).collect();
     if text.ends_with('\n') {
         cleaned.push(String::new());
     }
@@ -71,12 +70,12 @@ enum Below {
 
 /// Reads line by line, and knows what it is within.
 #[derive(Default)]
-struct Lines {
+struct LineReader {
     below: Option<(usize, Below)>,
     private_key: bool,
 }
 
-impl Lines {
+impl LineReader {
     fn cleaned(&mut self, line: &str) -> Option<String> {
         if self.private_key {
             self.private_key = !line.contains("-----END");

@@ -16,9 +16,6 @@ use super::runtime::runtime;
 use super::{Exit, Printout, cluster, version, waiting};
 use gather::{ReportFiles, gather};
 
-/// What stands where a secret stood.
-const LEFT_OUT: &str = "(left out)";
-
 /// Write a zip for a bug report: objects, events and logs of one resource, without secrets
 ///
 /// Reads the cluster of the current kubeconfig as yourself; what you may not read is said in

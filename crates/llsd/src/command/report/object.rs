@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::LEFT_OUT;
 use super::clean::clean;
+use super::telling::LEFT_OUT;
 
 /// The object without secrets, and without what repeats it.
 pub(super) fn shown(mut object: Value) -> Value {

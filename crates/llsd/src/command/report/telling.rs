@@ -1,5 +1,8 @@
 //! Names that tell that a value is a secret, and references that are none.
 
+/// What stands where a secret stood.
+pub(super) const LEFT_OUT: &str = "(left out)";
+
 /// Parts of names whose values are secrets, whoever wrote them.
 const PARTS: [&str; 13] = [
     "password",
