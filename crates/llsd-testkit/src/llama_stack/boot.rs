@@ -34,6 +34,7 @@ pub struct Boot {
     command: Vec<String>,
     home: PathBuf,
     authority: Option<String>,
+    python_before: &'static str,
     private: TempDir,
 }
 
@@ -52,6 +53,7 @@ impl Boot {
             command: Vec::new(),
             home,
             authority: None,
+            python_before: "",
             private,
         })
     }
@@ -101,6 +103,12 @@ impl Boot {
         self
     }
 
+    /// What Python runs before the server's own program.
+    pub fn with_python_before(mut self, text: &'static str) -> Self {
+        self.python_before = text;
+        self
+    }
+
     /// The port on loopback.
     pub fn port(&self) -> u16 {
         self.port
@@ -128,7 +136,8 @@ impl Release {
         fs::write(&config, &boot.config)?;
         let python = boot.private.path().join("python");
         fs::create_dir(&python)?;
-        fs::write(python.join("sitecustomize.py"), include_str!("loopback_only.py"))?;
+        let before_it = [include_str!("loopback_only.py"), boot.python_before].concat();
+        fs::write(python.join("sitecustomize.py"), before_it)?;
 
         let run = || {
             let file = config.display().to_string();

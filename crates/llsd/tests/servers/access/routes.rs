@@ -4,23 +4,31 @@
 
 use std::fs;
 
-use llsd_testkit::{OpenAiStub, Release};
+use llsd_testkit::OpenAiStub;
 use serde_json::json;
 
 use super::{PATIENCE, releases, status};
 use crate::pod::{Pod, Secrets};
 
-/// Python reads it before the server's own program: each application writes down its routes.
+/// Each application writes down its routes before it serves.
 const LISTING: &str = r#"
 import os
 import fastapi
+from starlette.routing import Route
 
 build = fastapi.FastAPI.build_middleware_stack
 
+def leaves(routes):
+    for route in routes:
+        # What newer releases of FastAPI keep for an included router.
+        included = getattr(route, "original_router", None)
+        yield from leaves(included.routes) if included else [route]
+
 def listed(application):
     with open(os.environ["ROUTES"], "a") as file:
-        for route in application.routes:
-            print(type(route).__name__, getattr(route, "path", "?"), file=file)
+        for route in leaves(application.routes):
+            kind = "http" if isinstance(route, Route) else type(route).__name__
+            print(kind, getattr(route, "path", "?"), file=file)
         print("--", file=file)
     return build(application)
 
@@ -29,11 +37,7 @@ fastapi.FastAPI.build_middleware_stack = listed
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_websocket_and_no_mounted_application_escapes_the_middleware() {
-    let mut releases = releases();
-    if Release::is_thorough_test() {
-        releases.push(Release::newest_ogx());
-    }
-    for release in releases {
+    for release in releases() {
         if !release.install_or_skip() {
             return;
         }
@@ -44,11 +48,10 @@ async fn no_websocket_and_no_mounted_application_escapes_the_middleware() {
         });
         let pod = Pod::planned(release, spec, &Secrets::new());
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("sitecustomize.py"), LISTING).unwrap();
         let file = folder.path().join("routes");
         let boot = pod
             .boot(pod.config().to_owned())
-            .with_env("PYTHONPATH", folder.path().display().to_string())
+            .with_python_before(LISTING)
             .with_env("ROUTES", file.display().to_string());
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
@@ -57,10 +60,9 @@ async fn no_websocket_and_no_mounted_application_escapes_the_middleware() {
         let listed = fs::read_to_string(&file).unwrap();
         let (routes, others) = listed.split_once("--\n").unwrap();
         assert_eq!(others, "", "{release} serves one application");
-        assert!(routes.contains("APIRoute /v1/models\n"), "{release}: {routes}");
+        assert!(routes.contains("/models\n"), "{release}: {routes}");
         for route in routes.lines() {
-            let kind = route.split(' ').next().unwrap();
-            assert!(matches!(kind, "Route" | "APIRoute"), "{release}: {route}");
+            assert!(route.starts_with("http "), "{release}: {route}");
         }
     }
 }
