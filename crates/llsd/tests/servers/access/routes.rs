@@ -10,13 +10,13 @@ use serde_json::json;
 use super::{PATIENCE, releases, status};
 use crate::pod::{Pod, Secrets};
 
-/// Each application writes down its routes before it serves.
+/// With each request, the application that serves it writes down its routes.
 const LISTING: &str = r#"
 import os
 import fastapi
 from starlette.routing import Route
 
-build = fastapi.FastAPI.build_middleware_stack
+serve = fastapi.FastAPI.__call__
 
 def leaves(routes):
     for route in routes:
@@ -24,15 +24,15 @@ def leaves(routes):
         included = getattr(route, "original_router", None)
         yield from leaves(included.routes) if included else [route]
 
-def listed(application):
-    with open(os.environ["ROUTES"], "a") as file:
-        for route in leaves(application.routes):
-            kind = "http" if isinstance(route, Route) else type(route).__name__
-            print(kind, getattr(route, "path", "?"), file=file)
-        print("--", file=file)
-    return build(application)
+async def listed(application, scope, receive, send):
+    if scope["type"] == "http":
+        with open(os.path.join(os.environ["ROUTES"], str(id(application))), "w") as file:
+            for route in leaves(application.routes):
+                kind = "http" if isinstance(route, Route) else type(route).__name__
+                print(kind, getattr(route, "path", "?"), file=file)
+    await serve(application, scope, receive, send)
 
-fastapi.FastAPI.build_middleware_stack = listed
+fastapi.FastAPI.__call__ = listed
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,18 +48,18 @@ async fn no_websocket_and_no_mounted_application_escapes_the_middleware() {
         });
         let pod = Pod::planned(release, spec, &Secrets::new());
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("routes");
         let boot = pod
             .boot(pod.config().to_owned())
             .with_python_before(LISTING)
-            .with_env("ROUTES", file.display().to_string());
+            .with_env("ROUTES", folder.path().display().to_string());
         let mut server = release.boot(boot).unwrap();
         server.wait_healthy(PATIENCE).await.unwrap();
         assert_eq!(status(&server, "/v1/models", None).await, 401, "{release}");
 
-        let listed = fs::read_to_string(&file).unwrap();
-        let (routes, others) = listed.split_once("--\n").unwrap();
-        assert_eq!(others, "", "{release} serves one application");
+        let files: Vec<_> =
+            fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{release} serves one application");
+        let routes = fs::read_to_string(&files[0]).unwrap();
         assert!(routes.contains("/models\n"), "{release}: {routes}");
         for route in routes.lines() {
             assert!(route.starts_with("http "), "{release}: {route}");
