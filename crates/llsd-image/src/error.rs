@@ -76,8 +76,9 @@ impl Error {
         )
     }
 
-    /// As a tenant may read it: whoever can name a host and a port must not learn from the answer which
-    /// ports are open. What is wrong with a name or a certificate is told, because they can mend it.
+    /// The error as a status shows it. A tenant who names a host and a port must not learn from the status
+    /// whether that port is open. The status still reports problems with the name and the certificate, which
+    /// the tenant can fix.
     #[must_use]
     pub fn without_telling_ports(self) -> Self {
         let told = |reason: &str| reason.contains("name") || reason.contains("certificate");

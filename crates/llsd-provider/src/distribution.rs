@@ -15,8 +15,9 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// From the name of a folder and the texts of `METADATA` and `RECORD` in it. A name that is none of a
-    /// distribution gives nothing; of one that says nothing else, the name says what it is.
+    /// Reads a distribution from the name of its `.dist-info` folder and the texts of `METADATA` and `RECORD`
+    /// in it; `None` for a folder of another kind. Without a valid `METADATA`, the folder's name gives name
+    /// and version.
     pub fn read(folder: &str, metadata: &str, record: &str) -> Option<Self> {
         let Package { name, version, .. } = Package::of_folder(folder, "")?;
         let metadata = Metadata::parse(metadata).unwrap_or_else(|_| Metadata::named(name, version));

@@ -6,8 +6,8 @@ use super::watcher::Watcher;
 use crate::world::World;
 
 /// A pod that serves is reached: Service, NetworkPolicy and Ingress lead to its port. When pods of two
-/// templates serve, one of them is enough. For a resource that is paused nothing is written. Of a template that was replaced before its rollout was over nobody
-/// can tell from the Deployment whether its pods serve.
+/// templates serve, one of them is enough. For a paused resource, the operator writes nothing. If a template was
+/// replaced before its rollout was complete, the Deployment does not tell whether its pods serve.
 pub(super) fn served_pods_are_reached(watcher: &mut Watcher, world: &World) -> Result<(), String> {
     let mut ports = world.serving().map(|set| set.template.port);
     let spec = |kind| world.object(kind).map(|stored| &stored.json["spec"]);

@@ -72,7 +72,7 @@ pub fn stall(world: &mut World) {
         && let Some(Decided { held, .. }) = decide(world, &[])
     {
         world.stalled = Some(Rc::new(held));
-        // What it saw and did not act on is news to the others.
+        // The operator read the resource, but did not act on it: another one has to.
         world.volume_seen = seen;
     }
 }

@@ -12,7 +12,7 @@ use crate::releases::Releases;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OperatorFacts {
     pub namespace: Option<String>,
-    /// The operator's own accounts there, which no resource may name. Offline they are nobody's to know.
+    /// The operator's own accounts there, which no resource may name. The command line does not know them.
     #[serde(skip)]
     pub own_accounts: BTreeSet<String>,
     /// The same of Secrets.

@@ -1,5 +1,5 @@
-//! What somebody would send to take the operator down: one stored resource with half a million values, and
-//! calls of the conversion webhook with six megabytes of zeros each.
+//! Denial of service: one stored resource with half a million values, and calls of the conversion webhook with
+//! six megabytes of zeros each.
 
 use std::time::{Duration, Instant};
 
@@ -36,11 +36,11 @@ pub async fn flood(api: &Api, namespace: &str, url: &str) -> anyhow::Result<Dura
             "apiVersion":"llamastack.io/v1alpha1","kind":"LlamaStackDistribution",
             "metadata":{{"name":"a"}},"spec":{{"server":[{zeros}]}}}}]}}}}"#
     );
-    // The certificate is the operator's own, and who attacks does not mind whose it is.
+    // An attacker does not verify the operator's own certificate.
     let client = Client::builder().tls_danger_accept_invalid_certs(true).no_proxy().build()?;
     let url = format!("{url}/convert");
     let calls = stream::iter(0..CALLS).for_each_concurrent(16, async |_| {
-        // Also a call that is turned away did what it was sent for.
+        // A call that the operator rejects has cost it memory, too.
         let _ = client.post(&url).body(review.clone()).send().await;
     });
     let one = format!("{}?limit=1", resources("v1alpha1", namespace));

@@ -148,7 +148,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Much that is nobody's business.
+    /// Objects that the operator does not own.
     async fn unrelated(&mut self) -> anyhow::Result<()> {
         let other = self.cluster.namespace("unrelated").await?;
         self.api.create_unrelated(&other, UNRELATED).await?;
@@ -158,18 +158,21 @@ impl Bench {
         .await
     }
 
-    /// A resource that somebody stored to take the operator down.
+    /// A stored resource that is meant to exhaust the operator's memory.
     async fn stored(&mut self) -> anyhow::Result<()> {
         hostile::store(&self.api, &self.namespace).await?;
         self.with_and_after_a_restart("RSS with a stored resource of 500,000 values").await?;
         hostile::remove(&self.api, &self.namespace).await
     }
 
-    /// Calls as the API server makes them, and as somebody makes them to take the operator down.
+    /// Calls of the API server, then calls that are meant to exhaust the operator's memory.
     async fn webhooks(&mut self) -> anyhow::Result<()> {
-        let arguments = webhooks::install(&self.cluster).await?;
-        let url = arguments[1].trim_start_matches("--webhook-url=").to_owned();
-        self.operator.add_arguments(arguments);
+        let address = webhooks::install(&self.cluster).await?;
+        let url = format!("https://{address}");
+        self.operator.add_arguments([
+            format!("--webhook-bind-address={address}"),
+            format!("--webhook-url={url}"),
+        ]);
         self.restart().await?;
         let Self { api, namespace, count, .. } = self;
         webhooks::until_called(api, namespace).await;

@@ -9,11 +9,10 @@ use crate::api::{Api, resources};
 use llsd_testbed::access::eventually;
 use llsd_testbed::install::{apply, file};
 
-/// Installs their files; the arguments with which an operator serves them here.
-pub async fn install(cluster: &ControlPlane) -> anyhow::Result<[String; 2]> {
+/// Installs their files; the address at which an operator is to serve them here.
+pub async fn install(cluster: &ControlPlane) -> anyhow::Result<String> {
     apply(cluster, file(&cluster_wide(), "webhook.yaml")).await;
-    let address = format!("127.0.0.1:{}", free_port()?);
-    Ok([format!("--webhook-bind-address={address}"), format!("--webhook-url=https://{address}")])
+    Ok(format!("127.0.0.1:{}", free_port()?))
 }
 
 /// Waits until the API server calls them.

@@ -47,7 +47,7 @@ impl Unpacked {
         self.distributions.iter().map(|one| one.candidate(module)).collect()
     }
 
-    /// Those that are there in another version, and whose files nobody knows.
+    /// Distributions that are installed in another version and have no `RECORD` that lists their files.
     pub(super) fn cannot_be_left_out(&self, decisions: &[Decision]) -> Vec<Fault> {
         let unknown = |(own, decision): (&Distribution, &Decision)| {
             let Decision::There { version: has, whose } = decision else { return None };
@@ -91,7 +91,7 @@ impl Unpacked {
     }
 }
 
-/// A text of a distribution; empty where there is none that can be read.
+/// Reads a text of a distribution; empty if it is missing, too long or not UTF-8.
 fn text(path: &Path) -> String {
     let fits = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LONGEST);
     if fits { fs::read_to_string(path).unwrap_or_default() } else { String::new() }

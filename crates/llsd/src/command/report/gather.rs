@@ -42,8 +42,8 @@ impl ReportFiles {
     }
 }
 
-/// The resource and everything around it. Logs hold what a server prints: without the Secrets that it
-/// reads, nobody can tell what of it is secret, and they are taken in only if asked for, `even_unread`.
+/// The resource and everything around it. If a Secret that the server
+/// reads cannot be read, its value cannot be removed from the logs; they are included only with `even_unread`.
 pub(super) async fn gather(
     client: &Client,
     namespace: &str,
