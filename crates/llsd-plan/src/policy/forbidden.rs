@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn what_stays_open_under_its_other_name_is_told() {
         let left = "/v1alpha/admin/providers leads to the same as /v1/providers, and stays open";
-        let expected = format!("{FIRST} {left}");
-        assert_eq!(warnings("0.7.3", &json!(["/v1/pro*"]), "*"), [expected.clone()]);
-        assert_eq!(warnings("0.7.3", &json!(["regex:/v1/providers"]), "*"), [expected]);
+        let expected = [format!("{FIRST} {left}")];
+        assert_eq!(warnings("0.7.3", &json!(["/v1/pro*"]), "*"), expected);
+        assert_eq!(warnings("0.7.3", &json!(["regex:/v1/providers"]), "*"), expected);
         let nothing = Vec::<String>::new();
         assert_eq!(
             warnings("0.7.3", &json!(["/v1/pro*"]), "/v1/models*"),
