@@ -3,6 +3,7 @@
 
 mod collision;
 mod config_source;
+mod guarded;
 mod listening;
 mod monitoring;
 mod moved;
