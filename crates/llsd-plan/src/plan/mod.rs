@@ -3,6 +3,7 @@
 
 mod collision;
 mod config_source;
+mod forbidden_overrides;
 mod listening;
 mod monitoring;
 mod moved;
