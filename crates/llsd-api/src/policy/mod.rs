@@ -1,6 +1,8 @@
-//! The `ValidatingAdmissionPolicy` that judges what the CRD's schema and CEL cannot see: the
-//! insides of fields that take two shapes. It works while the operator does not run.
+//! The `ValidatingAdmissionPolicies` on the resource: one judges what the CRD's schema and CEL cannot see,
+//! the insides of fields that take two shapes, and two what its author may do. They work while the
+//! operator does not run.
 
+mod rights;
 mod validations;
 
 use serde_json::{Value, json};
@@ -8,47 +10,74 @@ use serde_json::{Value, json};
 use crate::v1alpha2::PROVIDER_APIS;
 use crate::{GROUP, PLURAL};
 
-/// The name of the policy and of its binding.
+/// The name of the policy on the resource's form, and of its binding.
 pub const NAME: &str = "llamastackdistributions.llamastack.io";
+/// The same of the policy on what takes the right to create pods.
+pub const PODS: &str = "pods.llamastackdistributions.llamastack.io";
+/// The same of the policy on Secrets that are named.
+pub const SECRETS: &str = "secrets.llamastackdistributions.llamastack.io";
 
-/// The policy and its binding.
-pub fn manifests() -> [Value; 2] {
-    [policy(), binding()]
+/// The policies, each with its binding.
+pub fn manifests() -> Vec<Value> {
+    let policies = [of_form(), rights::of_pods(), rights::of_secrets()];
+    policies.iter().flat_map(|policy| [policy.to_json(), policy.binding()]).collect()
 }
 
-fn binding() -> Value {
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": NAME},
-        "spec": {"policyName": NAME, "validationActions": ["Deny"]},
-    })
+/// What differs from policy to policy.
+struct ResourcePolicy {
+    name: &'static str,
+    actions: &'static [&'static str],
+    match_conditions: Value,
+    variables: Value,
+    validations: Value,
 }
 
-fn policy() -> Value {
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": NAME},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [{
-                "apiGroups": [GROUP],
-                "apiVersions": ["v1alpha2"],
-                "operations": ["CREATE", "UPDATE"],
-                "resources": [PLURAL],
-            }]},
-            // A policy does not ratchet: without this an object that was stored invalid could not
-            // even lose a finalizer.
-            "matchConditions": [{
-                "name": "spec-changed",
-                "expression": "request.operation == 'CREATE' || (!has(object.metadata.deletionTimestamp) && \
-                               (!has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec))",
-            }],
-            "variables": variables(),
-            "validations": validations::all(),
-        },
-    })
+impl ResourcePolicy {
+    fn binding(&self) -> Value {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": self.name},
+            "spec": {"policyName": self.name, "validationActions": self.actions},
+        })
+    }
+
+    /// Requests in v1alpha1 are judged as well, after conversion.
+    fn to_json(&self) -> Value {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": self.name},
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [{
+                    "apiGroups": [GROUP],
+                    "apiVersions": ["v1alpha2"],
+                    "operations": ["CREATE", "UPDATE"],
+                    "resources": [PLURAL],
+                }]},
+                "matchConditions": self.match_conditions,
+                "variables": self.variables,
+                "validations": self.validations,
+            },
+        })
+    }
+}
+
+fn of_form() -> ResourcePolicy {
+    ResourcePolicy {
+        name: NAME,
+        actions: &["Deny"],
+        // A policy does not ratchet: without this an object that was stored invalid could not
+        // even lose a finalizer.
+        match_conditions: json!([{
+            "name": "spec-changed",
+            "expression": "request.operation == 'CREATE' || (!has(object.metadata.deletionTimestamp) && \
+                           (!has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec))",
+        }]),
+        variables: variables(),
+        validations: validations::all(),
+    }
 }
 
 fn variables() -> Value {
