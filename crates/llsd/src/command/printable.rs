@@ -16,7 +16,10 @@ pub(super) fn printable(text: &str, kept: &[&str]) -> String {
             while characters.next_if(|(next, _)| *next < at + sequence.len()).is_some() {}
         } else if matches!(c, '\x1b' | '\u{9b}') {
             skip_sequence(c, &mut characters);
-        } else if matches!(c, '\n' | '\t') || !(c.is_control() || turns_direction(c)) {
+        } else if matches!(c, '\n' | '\t')
+            || text[at..].starts_with("\r\n")
+            || !(c.is_control() || turns_direction(c))
+        {
             plain.push(c);
         }
     }
@@ -48,7 +51,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_taken_out() {
         for (text, shown) in [
-            ("a\tb\nc ü", "a\tb\nc ü"),
+            ("a\tb\nc ü\r\n", "a\tb\nc ü\r\n"),
             ("\x1b[2J\x1b[31mred\x1b[0m", "red"),
             ("\x1b]0;a title\x07after", "after"),
             ("\x1b]8;;http://evil\x1b\\link", "link"),
