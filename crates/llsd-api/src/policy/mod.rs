@@ -2,66 +2,21 @@
 //! the insides of fields that take two shapes, and two what its author may do. They work while the
 //! operator does not run.
 
+mod resource_policy;
 mod rights;
 mod validations;
 
 use serde_json::{Value, json};
 
 use crate::v1alpha2::PROVIDER_APIS;
-use crate::{GROUP, PLURAL};
+use resource_policy::{ResourcePolicy, variable};
 
-/// The name of the policy on the resource's form, and of its binding.
-pub const NAME: &str = "llamastackdistributions.llamastack.io";
-/// The same of the policy on what takes the right to create pods.
-pub const PODS: &str = "pods.llamastackdistributions.llamastack.io";
-/// The same of the policy on Secrets that are named.
-pub const SECRETS: &str = "secrets.llamastackdistributions.llamastack.io";
+pub use resource_policy::{NAME, PODS, SECRETS};
 
 /// The policies, each with its binding.
 pub fn manifests() -> Vec<Value> {
     let policies = [of_form(), rights::of_pods(), rights::of_secrets()];
     policies.iter().flat_map(|policy| [policy.to_json(), policy.binding()]).collect()
-}
-
-/// What differs from policy to policy.
-struct ResourcePolicy {
-    name: &'static str,
-    actions: &'static [&'static str],
-    match_conditions: Value,
-    variables: Value,
-    validations: Value,
-}
-
-impl ResourcePolicy {
-    fn binding(&self) -> Value {
-        json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": self.name},
-            "spec": {"policyName": self.name, "validationActions": self.actions},
-        })
-    }
-
-    /// Requests in v1alpha1 are judged as well, after conversion.
-    fn to_json(&self) -> Value {
-        json!({
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": self.name},
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": [{
-                    "apiGroups": [GROUP],
-                    "apiVersions": ["v1alpha2"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": [PLURAL],
-                }]},
-                "matchConditions": self.match_conditions,
-                "variables": self.variables,
-                "validations": self.validations,
-            },
-        })
-    }
 }
 
 fn of_form() -> ResourcePolicy {
@@ -125,8 +80,4 @@ fn variables() -> Value {
         "variables.ids.filter(i, variables.ids.indexOf(i) != variables.ids.lastIndexOf(i))",
     ));
     Value::Array(variables)
-}
-
-fn variable(name: &str, expression: &str) -> Value {
-    json!({"name": name, "expression": expression})
 }

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ResourcePolicy, variable};
+use super::resource_policy::{PODS, ResourcePolicy, SECRETS, variable};
 use crate::v1alpha2::PROVIDER_APIS;
 
 /// The overrides that make of the server's pod whatever a pod can be.
@@ -44,7 +44,7 @@ pub(super) fn of_pods() -> ResourcePolicy {
     let says = "takes the right to create pods in this namespace, which you do not have";
     let remedy = "let somebody set it who has that right, or leave it out";
     ResourcePolicy {
-        name: super::PODS,
+        name: PODS,
         actions: &["Deny"],
         match_conditions: json!([]),
         variables: json!(variables),
@@ -64,7 +64,7 @@ pub(super) fn of_secrets() -> ResourcePolicy {
     variables.push(variable("named", &named_in("variables.spec")));
     variables.push(variable("named_before", &named_in("variables.spec_before")));
     ResourcePolicy {
-        name: super::SECRETS,
+        name: SECRETS,
         actions: &["Warn", "Audit"],
         match_conditions: json!([]),
         variables: json!(variables),

@@ -348,7 +348,7 @@ async fn what_a_platform_forbids_is_refused_and_what_runs_goes_on() {
     for path in [
         "spec.workload.overrides.podAnnotations",
         "spec.networking.expose.hostname",
-        "spec.networking.expose.annotations[a/b]",
+        "spec.networking.expose.annotations.a/b",
     ] {
         assert!(said.contains(path), "{path}: {said}");
     }

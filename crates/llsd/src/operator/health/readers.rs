@@ -34,9 +34,9 @@ const LONGEST: usize = 16 * 1024;
 
 /// Those who may read the figures. Clones share what is known of them.
 #[derive(Clone, Default)]
-pub struct Readers(Arc<Known>);
+pub struct Readers(Arc<Interviews>);
 
-struct Known {
+struct Interviews {
     client: OnceLock<Client>,
     /// By the hash of a token: the answer, and until when it holds.
     answers: Mutex<HashMap<String, (StatusCode, Instant)>>,
@@ -45,7 +45,7 @@ struct Known {
     told: AtomicBool,
 }
 
-impl Default for Known {
+impl Default for Interviews {
     fn default() -> Self {
         let (client, answers) = (OnceLock::new(), Mutex::default());
         Self { client, answers, room: Semaphore::new(AT_ONCE), told: AtomicBool::default() }
