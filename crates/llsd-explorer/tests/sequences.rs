@@ -118,6 +118,10 @@ fn a_claim_that_is_to_be_kept_survives_its_resource_and_another_goes_with_it() {
     ];
     assert_eq!(run(&meanwhile), Ok(()));
     assert_eq!(run(&[Step::EditVolume(Volume::Delete), Step::Settle, Step::Delete]), Ok(()));
+    // Nobody acted on what the resource said last.
+    let stalled = [Step::EditVolume(Volume::Retain), Step::StallLeader, Step::Delete];
+    let before = [Step::EditVolume(Volume::Delete), Step::Settle];
+    assert_eq!(run(&[&before[..], &stalled].concat()), Ok(()));
 }
 
 #[test]

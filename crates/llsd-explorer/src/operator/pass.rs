@@ -67,10 +67,13 @@ fn pass(world: &mut World) {
 
 /// As [`reconcile`], but the operator stops before it writes anything.
 pub fn stall(world: &mut World) {
+    let seen = world.volume_seen;
     if world.given.exists
         && let Some(Decided { held, .. }) = decide(world, &[])
     {
         world.stalled = Some(Rc::new(held));
+        // What it saw and did not act on is news to the others.
+        world.volume_seen = seen;
     }
 }
 
