@@ -91,6 +91,13 @@ pub const ACCESS_EXCLUDES_COMMAND: Rule = Rule {
     message: "a command of your own and access are mutually exclusive",
     remedy: "remove command: with access the server is started by a program that sees that it asks for tokens",
 };
+/// At the spec.
+pub const ACCESS_EXCLUDES_ARGS: Rule = Rule {
+    cel: "!has(self.access) || !has(self.workload) || !has(self.workload.overrides) || \
+          !has(self.workload.overrides.args) || self.workload.overrides.args.size() == 0",
+    message: "arguments of your own and access are mutually exclusive",
+    remedy: "remove args: they could serve paths under other names, or take a caller's word for its address",
+};
 /// At the spec: each process would take the port for itself, and only the first gets it.
 pub const METRICS_ONE_WORKER: Rule = Rule {
     cel: "!has(self.monitoring) || !has(self.monitoring.metrics) || !self.monitoring.metrics.enabled || \

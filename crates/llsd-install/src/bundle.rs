@@ -13,7 +13,7 @@ use crate::names::{
     WEBHOOK_PORT, WEBHOOK_SERVICE_PORT,
 };
 use crate::roles::Scope;
-use crate::{manager, network_policy, rules, secret_policy};
+use crate::{manager, network_policy, operator_policy, rules};
 
 const PACKAGE: &str = "llsd";
 const CHANNEL: &str = "alpha";
@@ -29,7 +29,7 @@ pub fn bundle(image: &str) -> Vec<NamedText> {
     }
     let beside: Vec<String> = policy::manifests()
         .iter()
-        .chain(&secret_policy::manifests(NAMESPACE))
+        .chain(&operator_policy::manifests())
         .chain(&network_policy::all(NAMESPACE))
         .map(yaml)
         .collect();
@@ -98,7 +98,10 @@ fn service_version(image: &str) -> Value {
                 "description": "One Llama Stack server and its configuration.",
             }]},
             "install": {"strategy": "deployment", "spec": {
-                "clusterPermissions": [granted(&[rules::of_resources(), rules::of_the_cluster()].concat())],
+                "clusterPermissions": [
+                    granted(&[rules::of_resources(), rules::of_the_cluster()].concat()),
+                    granted(&rules::of_metrics()),
+                ],
                 "permissions": [granted(&[rules::of_the_operator(), rules::of_certificates()].concat())],
                 "deployments": [deployment(image)],
             }},

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::file::File;
 use crate::names::NAMESPACE;
 use crate::roles::{self, Scope};
-use crate::{manager, monitoring, network_policy, secret_policy, variants, webhook};
+use crate::{manager, monitoring, network_policy, operator_policy, variants, webhook};
 
 const POLICY_PURPOSE: &str = "Who may connect to the operator.";
 
@@ -64,7 +64,12 @@ fn of_the_cluster(image: &str) -> Vec<File> {
         File::new(
             "policy.yaml",
             "Admission rules that the resource definition cannot hold.",
-            policy::manifests().into(),
+            policy::manifests(),
+        ),
+        File::new(
+            "operator-policy.yaml",
+            "Keeps operators from writing what is not their own.",
+            operator_policy::manifests(),
         ),
         File::new(
             "namespace.yaml",
@@ -75,11 +80,6 @@ fn of_the_cluster(image: &str) -> Vec<File> {
             "rbac.yaml",
             "What the operator may do, in all namespaces and in its own.",
             roles::all(NAMESPACE, Scope::Cluster),
-        ),
-        File::new(
-            "secret-policy.yaml",
-            "Keeps the operator from writing Secrets that are not its own.",
-            secret_policy::manifests(NAMESPACE).into(),
         ),
         File::new(
             "webhook.yaml",

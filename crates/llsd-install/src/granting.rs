@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::names::{OWN_ROLE, ROLE, SECRET_WATCH, STORAGE_MIGRATION, WEBHOOK_ROLE};
+use crate::names::{METRICS_ROLE, OWN_ROLE, ROLE, SECRET_WATCH, STORAGE_MIGRATION, WEBHOOK_ROLE};
 use crate::rules;
 
 /// A role of the operator.
@@ -21,6 +21,7 @@ pub fn granting_role(verb: &str, group: &str, resource: &str) -> GrantingRole {
         (SECRET_WATCH, rules::of_secret_watch(), false),
         (WEBHOOK_ROLE, rules::of_registration(), false),
         (STORAGE_MIGRATION, rules::of_storage_migration(), false),
+        (METRICS_ROLE, rules::of_metrics(), false),
     ];
     let granting = of_roles.into_iter().find(|(_, rules, _)| {
         rules.iter().any(|rule| {

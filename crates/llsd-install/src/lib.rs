@@ -11,9 +11,9 @@ pub mod monitoring;
 mod named_text;
 pub mod names;
 mod network_policy;
+mod operator_policy;
 mod roles;
 mod rules;
-mod secret_policy;
 mod variants;
 mod webhook;
 

@@ -4,17 +4,19 @@
 use serde_json::{Value, json};
 
 use crate::names::{
-    DISRUPTION_BUDGET, HEALTH_PORT, METRICS_PORT, METRICS_SERVICE, OPERATOR, WEBHOOK_PORT, selector,
+    DISRUPTION_BUDGET, HEALTH_PORT, METRICS_AUTHENTICATION, METRICS_PORT, METRICS_SERVICE,
+    OPERATOR, WEBHOOK_PORT, selector,
 };
 use crate::roles::Scope;
 
 const REPLICAS: u32 = 2;
 
-/// The namespace of the operator. It only warns of pods that are not `restricted`: pods of servers
-/// that v0.9 left in it must still be allowed to start.
+/// The namespace of the operator, in which only pods that are `restricted` start.
 pub(crate) fn namespace(name: &str) -> Value {
     let mut labels = selector();
-    labels["pod-security.kubernetes.io/warn"] = json!("restricted");
+    for mode in ["enforce", "warn"] {
+        labels[format!("pod-security.kubernetes.io/{mode}")] = json!("restricted");
+    }
     json!({
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -65,7 +67,7 @@ fn container(scope: Scope, image: &str) -> Value {
         "image": image,
         // The image starts it by itself, but v0.9's Deployment names another program here.
         "command": ["llsd"],
-        "args": ["run", "--leader-elect"],
+        "args": arguments(scope),
         "env": environment(scope, image),
         "ports": ports(scope),
         "livenessProbe": {
@@ -92,6 +94,13 @@ fn container(scope: Scope, image: &str) -> Value {
         container["lifecycle"] = json!({"preStop": {"sleep": {"seconds": 5}}});
     }
     container
+}
+
+/// Only with rights of the cluster can the operator ask who reads its figures.
+fn arguments(scope: Scope) -> Vec<&'static str> {
+    let mut arguments = vec!["run", "--leader-elect"];
+    arguments.extend((scope == Scope::Cluster).then_some(METRICS_AUTHENTICATION));
+    arguments
 }
 
 fn ports(scope: Scope) -> Vec<Value> {

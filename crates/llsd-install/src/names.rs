@@ -42,6 +42,11 @@ pub const VALIDATE_CONFIGURATION_PATH: &str = "/validate-configuration";
 /// install files again owns the rest, and neither takes the other's away.
 pub const WEBHOOK_FIELD_MANAGER: &str = "llama-stack-operator-webhooks";
 
+/// Where figures are served.
+pub const METRICS_PATH: &str = "/metrics";
+/// The flag by which they are only for those who may `get` that path.
+pub const METRICS_AUTHENTICATION: &str = "--metrics-authentication";
+
 /// The ports of the operator's pod.
 pub const METRICS_PORT: u16 = 8080;
 pub const HEALTH_PORT: u16 = 8081;
@@ -68,6 +73,13 @@ pub(crate) const STORAGE_MIGRATION: [&str; 2] = [
 /// The role for registering the webhooks, and its binding.
 pub(crate) const WEBHOOK_ROLE: [&str; 2] =
     ["llama-stack-k8s-operator-webhook-role", "llama-stack-k8s-operator-webhook-rolebinding"];
+/// The role for asking the API server who reads figures, and its binding.
+pub(crate) const METRICS_ROLE: [&str; 2] = [
+    "llama-stack-k8s-operator-metrics-auth-role",
+    "llama-stack-k8s-operator-metrics-auth-rolebinding",
+];
+/// The role of those who read figures; also an account that has it, its token and its binding.
+pub const METRICS_READER: &str = "llama-stack-k8s-operator-metrics-reader";
 pub(crate) const EDITOR: &str = "llama-stack-k8s-operator-llsd-editor-role";
 pub(crate) const VIEWER: &str = "llama-stack-k8s-operator-llsd-viewer-role";
 pub(crate) const METRICS_SERVICE: &str =
@@ -79,7 +91,9 @@ pub(crate) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-
 pub(crate) const MONITORING: &str = "llama-stack-k8s-operator";
 /// The Secret with certificates of the webhooks that somebody else makes.
 pub(crate) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
-pub(crate) const SECRET_POLICY: &str = "llama-stack-k8s-operator-secrets";
+/// The policies on what operators write: Secrets, and all other objects.
+pub const SECRET_POLICY: &str = "operator-secrets.llamastack.io";
+pub const OBJECT_POLICY: &str = "operator-objects.llamastack.io";
 
 /// The name under which the API server knows an operator that runs in `namespace`.
 pub fn user(namespace: &str) -> String {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::names::{
-    EDITOR, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH, STORAGE_MIGRATION, VIEWER, WEBHOOK_ROLE, labels,
+    EDITOR, METRICS_READER, METRICS_ROLE, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH,
+    STORAGE_MIGRATION, VIEWER, WEBHOOK_ROLE, labels,
 };
 use crate::rules;
 
@@ -26,11 +27,13 @@ pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
         of_resources.extend(rules::of_the_cluster());
         of_the_operator.extend(rules::of_certificates());
     }
-    let mut objects = vec![account(namespace)];
+    let mut objects = vec![account(OPERATOR, namespace)];
     objects.extend(granted(ROLE, &of_resources, namespace, scope));
     objects.extend(granted(OWN_ROLE, &of_the_operator, namespace, Scope::Namespace));
     if scope == Scope::Cluster {
         objects.extend(granted(WEBHOOK_ROLE, &rules::of_registration(), namespace, scope));
+        objects.extend(granted(METRICS_ROLE, &rules::of_metrics(), namespace, scope));
+        objects.push(role(METRICS_READER, &rules::of_metrics_readers(), namespace, scope));
     }
     objects.extend(for_users(namespace, scope));
     objects
@@ -47,11 +50,27 @@ pub(crate) fn storage_migration(namespace: &str) -> Vec<Value> {
     granted(STORAGE_MIGRATION, &rules, namespace, Scope::Cluster).into()
 }
 
-fn account(namespace: &str) -> Value {
+/// An account that may read figures and nothing else, with a token that stays: what Prometheus shows.
+pub(crate) fn metrics_reader(namespace: &str) -> Vec<Value> {
+    let mut token_metadata = Scope::Namespace.metadata(METRICS_READER, namespace);
+    token_metadata["annotations"] = json!({"kubernetes.io/service-account.name": METRICS_READER});
+    vec![
+        account(METRICS_READER, namespace),
+        json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": token_metadata,
+            "type": "kubernetes.io/service-account-token",
+        }),
+        bound([METRICS_READER; 2], METRICS_READER, namespace, Scope::Cluster),
+    ]
+}
+
+fn account(name: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": {"name": OPERATOR, "namespace": namespace, "labels": labels()},
+        "metadata": Scope::Namespace.metadata(name, namespace),
     })
 }
 
@@ -62,17 +81,19 @@ fn granted(
     namespace: &str,
     scope: Scope,
 ) -> [Value; 2] {
+    [role(name, rules, namespace, scope), bound([name, binding], OPERATOR, namespace, scope)]
+}
+
+/// A binding, by its name, that gives a role to an account.
+fn bound([role, name]: [&str; 2], account: &str, namespace: &str, scope: Scope) -> Value {
     let kind = scope.role();
-    [
-        role(name, rules, namespace, scope),
-        json!({
-            "apiVersion": API,
-            "kind": format!("{kind}Binding"),
-            "metadata": scope.metadata(binding, namespace),
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": OPERATOR, "namespace": namespace}],
-        }),
-    ]
+    json!({
+        "apiVersion": API,
+        "kind": format!("{kind}Binding"),
+        "metadata": scope.metadata(name, namespace),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    })
 }
 
 /// In a cluster these become part of its own roles `edit`, `admin` and `view`. A role of one

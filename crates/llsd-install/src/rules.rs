@@ -6,7 +6,8 @@ use llsd_plan::objects::{ObjectKind, Role};
 use serde_json::{Value, json};
 
 use crate::names::{
-    CONFIG_MAP, DEFINITION, KEPT_CONFIG_MAP, KEY_SECRET, LEASE, VALIDATING_WEBHOOK, WEBHOOK_SECRET,
+    CONFIG_MAP, DEFINITION, KEPT_CONFIG_MAP, KEY_SECRET, LEASE, METRICS_PATH, VALIDATING_WEBHOOK,
+    WEBHOOK_SECRET,
 };
 
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -102,6 +103,19 @@ pub(crate) fn of_storage_migration() -> Vec<Value> {
         rule_for_name(group, &format!("{definitions}/status"), DEFINITION, &["patch"]),
         rule("llamastack.io", &["llamastackdistributions"], &["get", "list", "update"]),
     ]
+}
+
+/// Asking whose a token is, and whether they may read figures.
+pub(crate) fn of_metrics() -> Vec<Value> {
+    vec![
+        rule("authentication.k8s.io", &["tokenreviews"], &["create"]),
+        rule("authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
+    ]
+}
+
+/// For those who read figures.
+pub(crate) fn of_metrics_readers() -> Vec<Value> {
+    vec![json!({"nonResourceURLs": [METRICS_PATH], "verbs": ["get"]})]
 }
 
 /// The opt-in watch. RBAC knows no right to the metadata alone.

@@ -210,6 +210,11 @@ impl Evaluator<'_> {
             DecidedBy::OpenPaths => {
                 " by the operator's own rule for the paths of probes".to_owned()
             }
+            DecidedBy::Audience => {
+                let audience = FieldPath::spec().key("access").key("authentication").key("oidc");
+                let own = self.examined.own_path(&audience.key("audience")).to_string();
+                format!(" by {}: the token is for somebody else", field.insert(own))
+            }
             DecidedBy::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
             DecidedBy::NoRule if list == "rules" && self.spec.rules.is_empty() => {
                 ": none of the server's own rules matches".to_owned()

@@ -25,6 +25,7 @@ ANSWER_SECONDS = 5
 DISCOVERY_SECONDS = 60
 LARGEST_ANSWER = 1 << 20
 SECTIONS = ("auth", "tenancy")
+PATTERN = "regex:"
 
 
 def prepare(config: dict, release: installed.Release) -> dict:
@@ -32,7 +33,7 @@ def prepare(config: dict, release: installed.Release) -> dict:
     server = config.get("server") or {}
     if not server.get("auth"):
         installed.fail("the resource has access, but the configuration has no server.auth")
-    pattern = unreadable_pattern(server["auth"])
+    pattern = next(filter(cannot_be_compiled, patterns(server["auth"])), None)
     if pattern:
         installed.fail(f"the server would pass over the pattern {pattern}, which its Python does not read: correct it")
     uri = os.environ.get("LLS_JWKS_URI") or ""
@@ -55,17 +56,20 @@ def is_known(release: installed.Release) -> bool:
     return first <= release <= last
 
 
-def unreadable_pattern(auth: dict) -> str | None:
-    """The first pattern that cannot be compiled. To a server nothing matches it, also where it forbids."""
+def patterns(auth: dict) -> list[str]:
     rules = [*(auth.get("route_policy") or []), *(auth.get("access_policy") or [])]
     scopes = [rule.get(effect) or {} for rule in rules for effect in ("permit", "forbid")]
-    for text in (text for scope in scopes for text in [*listed(scope.get("paths")), *listed(scope.get("resource"))]):
-        if text.startswith("regex:"):
-            try:
-                re.compile(text.removeprefix("regex:"))
-            except (re.error, OverflowError, RecursionError):
-                return text
-    return None
+    texts = [text for scope in scopes for text in [*listed(scope.get("paths")), *listed(scope.get("resource"))]]
+    return [text for text in texts if text.startswith(PATTERN)]
+
+
+def cannot_be_compiled(pattern: str) -> bool:
+    """To a server nothing matches such a pattern, also where it forbids."""
+    try:
+        re.compile(pattern.removeprefix(PATTERN))
+    except (re.error, OverflowError, RecursionError):
+        return True
+    return False
 
 
 def listed(texts: str | list[str] | None) -> list[str]:
@@ -90,8 +94,11 @@ def what_it_lacks(server: dict, release: installed.Release) -> str | None:
         lost = dropped(asked.get(name), kept.get(name), f"server.{name}")
         if lost:
             return lost
+    # Before 0.6 a pattern is taken for a name, which nothing has.
+    if patterns(server["auth"]) and not says(f"{package}.core.access_control.access_control", PATTERN):
+        return f"what {PATTERN} means"
     # Before 0.3 nothing is open to the probes.
-    return None if asks_no_token_of_probes(package) else "that /v1/health is open"
+    return None if says(f"{package}.core.server.auth", "require_authentication") else "that /v1/health is open"
 
 
 def dropped(asked, kept, path: str) -> str | None:
@@ -108,11 +115,12 @@ def dropped(asked, kept, path: str) -> str | None:
     return path if asked is not None and kept is None else None
 
 
-def asks_no_token_of_probes(package: str) -> bool:
+def says(name: str, word: str) -> bool:
+    """Whether a module of the server has a word in it."""
     try:
-        module = __import__(f"{package}.core.server.auth", fromlist=["auth"])
+        module = __import__(name, fromlist=["module"])
         with open(module.__file__, encoding="utf-8") as source:
-            return "require_authentication" in source.read()
+            return word in source.read()
     except (ImportError, OSError):
         return False
 
@@ -135,13 +143,23 @@ def keys_of(address: str, provider: dict) -> str:
         pause = min(pause * 2, 5)
 
 
+class NeverInClear(urllib.request.HTTPRedirectHandler):
+    """From https no redirect leads to plain http, where somebody else could answer."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if req.type == "https" and urlsplit(newurl).scheme != "https":
+            raise urllib.error.HTTPError(req.full_url, code, "leads to plain http", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def ask(address: str, trust: str | None) -> tuple[str, dict | None]:
     try:
         context = ssl.create_default_context(cafile=trust) if address.startswith("https:") else None
-        with urllib.request.urlopen(address, timeout=ANSWER_SECONDS, context=context) as answer:
+        opener = urllib.request.build_opener(NeverInClear, urllib.request.HTTPSHandler(context=context))
+        with opener.open(address, timeout=ANSWER_SECONDS) as answer:
             document = json.loads(answer.read(LARGEST_ANSWER))
     except urllib.error.HTTPError as error:
-        return f"answers {error.code}", None
+        return f"answers {error.code}" + (f", which {error.reason}" if error.code < 400 else ""), None
     except urllib.error.URLError as error:
         return f"cannot be reached: {type(error.reason).__name__}", None
     except (OSError, ValueError) as error:

@@ -149,6 +149,8 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
     if certificate:
         command += ["--ssl-certfile", certificate, "--ssl-keyfile", key]
         command += ["--ssl-ca-certs", authority, "--ssl-cert-reqs", "2"] if authority else []
+    if os.environ.get("LLS_ACCESS"):
+        command += ["--no-proxy-headers"]  # a caller's word for its address would be taken from loopback
     if workers > 1:
         import uvicorn
 

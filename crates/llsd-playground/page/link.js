@@ -1,7 +1,18 @@
 // The state of the page in its address: compressed, behind the `#`, which browsers send to nobody.
 
+// A link is somebody else's: what it unpacks to is bounded.
+const LONGEST = 1 << 20;
+
 async function through(stream, bytes) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  const parts = [];
+  let length = 0;
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    length += part.value.length;
+    if (length > LONGEST) throw new RangeError('longer than a state of ours');
+    parts.push(part.value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 export async function toFragment(state) {

@@ -18,7 +18,7 @@ pub(super) fn domain(
     if domain.is_empty() {
         return None;
     }
-    if domain.len() > LONGEST_NAME || !domain.split('.').all(is_label) {
+    if !is_domain(domain) {
         remarks.at(
             key,
             format!(
@@ -29,6 +29,10 @@ pub(super) fn domain(
         return None;
     }
     Some(domain.to_owned())
+}
+
+pub(super) fn is_domain(text: &str) -> bool {
+    text.len() <= LONGEST_NAME && text.split('.').all(is_label)
 }
 
 pub(super) fn is_label(label: &str) -> bool {

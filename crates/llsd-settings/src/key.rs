@@ -15,10 +15,12 @@ pub enum ConfigKey {
     CaBundleNamespaces,
     Rollback,
     Preflight,
+    Overrides,
+    Exposure,
 }
 
 impl ConfigKey {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::FeatureFlags,
         Self::ImageOverrides,
         Self::Registries,
@@ -27,6 +29,8 @@ impl ConfigKey {
         Self::CaBundleNamespaces,
         Self::Rollback,
         Self::Preflight,
+        Self::Overrides,
+        Self::Exposure,
     ];
 
     /// As the ConfigMap spells it.
@@ -40,6 +44,8 @@ impl ConfigKey {
             Self::CaBundleNamespaces => "caBundleNamespaces",
             Self::Rollback => "rollback",
             Self::Preflight => "preflight",
+            Self::Overrides => "overrides",
+            Self::Exposure => "exposure",
         }
     }
 

@@ -5,6 +5,7 @@
 pub mod admission;
 mod domain;
 mod events;
+mod exposure;
 mod flags;
 mod images;
 mod in_use;

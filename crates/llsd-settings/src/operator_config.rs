@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use llsd_image::mirrors::Registries;
 use llsd_image::settings::{ConfigProblem, Problems};
-use llsd_plan::facts::OperatorFacts;
+use llsd_plan::facts::{ExposureLimits, OperatorFacts, OverridesPolicy};
 use llsd_plan::releases::Distribution;
 
 use super::key::ConfigKey;
 use super::remarks::{below, mapping};
-use super::{domain, flags, images, namespaces};
+use super::{domain, exposure, flags, images, namespaces};
 
 /// No ConfigMap holds more, but whoever makes up a review can send it.
 const LONGEST_TEXT: usize = 1024 * 1024;
@@ -34,6 +34,10 @@ pub struct OperatorConfig {
     pub rollback: RollbackPolicy,
     /// Whether changes are checked before they are rolled out, where the resource does not say it.
     pub preflight: PreflightPolicy,
+    /// Whether resources may set `workload.overrides`.
+    pub overrides: OverridesPolicy,
+    /// How servers may be exposed.
+    pub exposure: ExposureLimits,
     /// Mirrors, certificate authorities and what else is special about registries.
     pub registries: Registries,
 }
@@ -87,12 +91,21 @@ impl OperatorConfig {
                 self.ca_bundle_namespaces = namespaces::namespaces(text, &mut remarks);
             }
             ConfigKey::Rollback => {
-                let is_on = switch(key, text, &mut remarks);
-                self.rollback = if is_on { RollbackPolicy::Auto } else { RollbackPolicy::Off };
+                let choices = [("Auto", RollbackPolicy::Auto), ("Off", RollbackPolicy::Off)];
+                self.rollback = choice(name, text, choices, &mut remarks);
             }
             ConfigKey::Preflight => {
-                let is_on = switch(key, text, &mut remarks);
-                self.preflight = if is_on { PreflightPolicy::Auto } else { PreflightPolicy::Off };
+                let choices = [("Auto", PreflightPolicy::Auto), ("Off", PreflightPolicy::Off)];
+                self.preflight = choice(name, text, choices, &mut remarks);
+            }
+            ConfigKey::Overrides => {
+                let choices =
+                    [("Allow", OverridesPolicy::Allow), ("Forbid", OverridesPolicy::Forbid)];
+                self.overrides = choice(name, text, choices, &mut remarks);
+            }
+            ConfigKey::Exposure => {
+                let fields = mapping(name, text, &mut remarks);
+                self.exposure = exposure::limits(&fields, &mut remarks);
             }
         }
         remarks.0
@@ -121,18 +134,22 @@ impl OperatorConfig {
             ca_bundle_namespaces: Some(self.ca_bundle_namespaces.clone()),
             rollback: self.rollback,
             preflight: self.preflight,
+            overrides: self.overrides,
+            exposure: self.exposure.clone(),
             ..OperatorFacts::default()
         }
     }
 }
 
-/// Whether a key that is `Auto` or `Off` leaves something on; `Auto` is what all have by default.
-fn switch(key: ConfigKey, text: &str, remarks: &mut Problems) -> bool {
-    let text = text.trim();
-    if !matches!(text, "" | "Auto" | "Off") {
-        remarks.at(key.name(), "must be Auto or Off");
+/// One of two words; the first is what all have by default.
+fn choice<T: Copy>(key: &str, text: &str, choices: [(&str, T); 2], remarks: &mut Problems) -> T {
+    let [(default, first), (other, second)] = choices;
+    match text.trim() {
+        text if text == other => return second,
+        text if text.is_empty() || text == default => {}
+        _ => remarks.at(key, format!("must be {default} or {other}")),
     }
-    text != "Off"
+    first
 }
 
 fn registries(text: &str, remarks: &mut Problems) -> Registries {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use llsd_plan::facts::OverridesPolicy;
+
 use super::*;
 
 fn parse(data: &[(&str, &str)], environment: &[(&str, &str)]) -> (OperatorConfig, Vec<String>) {
@@ -218,4 +220,34 @@ fn namespaces_are_a_list_in_either_form_or_all() {
         assert_eq!(config.ca_bundle_namespaces, expected, "{text}");
         assert_eq!(found.len(), remarks, "{text}: {found:?}");
     }
+}
+
+#[test]
+fn overrides_are_allowed_or_forbidden_and_a_typo_says_so() {
+    for (text, forbidden, remark) in [
+        ("", false, None),
+        ("Allow", false, None),
+        ("Forbid\n", true, None),
+        ("forbid", false, Some("overrides: must be Allow or Forbid")),
+    ] {
+        let (config, remarks) = parse(&[("overrides", text)], &[]);
+        let facts = config.facts(None, None);
+        assert_eq!(facts.overrides == OverridesPolicy::Forbid, forbidden, "{text}");
+        assert_eq!(remarks, Vec::from_iter(remark), "{text}");
+    }
+}
+
+#[test]
+fn exposure_names_domains_and_annotations() {
+    let text = "{allowedDomains: [apps.example.com], allowedAnnotations: ['cert-manager.io/*']}";
+    let (config, remarks) = parse(&[("exposure", text)], &[]);
+    assert_eq!(remarks, [""; 0]);
+    let limits = config.facts(None, None).exposure;
+    assert!(limits.allows_host("a.apps.example.com") && !limits.allows_host("example.com"));
+    assert!(limits.allows_annotation("cert-manager.io/issuer") && !limits.allows_annotation("a"));
+    let wrong = "{allowedDomains: ['*.example.com', 7], allowedAnnotations: all, domains: []}";
+    let (_, remarks) = parse(&[("exposure", wrong)], &[]);
+    let paths: Vec<&str> = remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
+    let expected = ["domains", "allowedDomains[0]", "allowedDomains[1]", "allowedAnnotations"];
+    assert_eq!(paths, expected.map(|path| format!("exposure.{path}")));
 }

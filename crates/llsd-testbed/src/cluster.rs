@@ -26,7 +26,7 @@ pub async fn installed() -> Option<&'static ControlPlane> {
 
 /// Applies the committed install files and waits until they are at work.
 pub async fn install(cluster: &ControlPlane) {
-    for file in ["deploy/crd.yaml", "deploy/policy.yaml"] {
+    for file in ["deploy/crd.yaml", "deploy/policy.yaml", "deploy/operator-policy.yaml"] {
         let path = repository(file);
         let args = ["apply", "--server-side", "-f", path.to_str().unwrap()];
         cluster.kubectl(&args, None).await.unwrap().expect_success();

@@ -1,7 +1,7 @@
 //! Installs the operator's files on a control plane, all but the Deployment, and says as whom the
 //! operator then acts: a client certificate for that user is as good as the account's token.
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use llsd_install::{File, cluster_wide, names, namespaced};
@@ -12,13 +12,13 @@ use crate::access::{eventually, may};
 /// For an operator of all namespaces; returns its user name.
 pub async fn install(cluster: &ControlPlane) -> String {
     crate::cluster::install(cluster).await;
-    for name in ["namespace.yaml", "rbac.yaml", "secret-policy.yaml"] {
+    for name in ["namespace.yaml", "rbac.yaml"] {
         apply(cluster, file(&cluster_wide(), name)).await;
     }
     let user = names::user(names::NAMESPACE);
     let client = cluster.client_for(&user, &[]);
     wait_until_granted(&client, names::NAMESPACE).await;
-    wait_until_secrets_are_guarded(&client).await;
+    wait_until_guarded(&client, names::NAMESPACE).await;
     user
 }
 
@@ -27,7 +27,9 @@ pub async fn install_namespaced(cluster: &ControlPlane, namespace: &str) -> Stri
     crate::cluster::install(cluster).await;
     apply(cluster, file(&namespaced(namespace), "namespaced/rbac.yaml")).await;
     let user = names::user(namespace);
-    wait_until_granted(&cluster.client_for(&user, &[]), namespace).await;
+    let client = cluster.client_for(&user, &[]);
+    wait_until_granted(&client, namespace).await;
+    wait_until_guarded(&client, namespace).await;
     user
 }
 
@@ -50,15 +52,17 @@ async fn wait_until_granted(client: &Client, namespace: &str) {
     .await;
 }
 
-async fn wait_until_secrets_are_guarded(client: &Client) {
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), names::NAMESPACE);
+/// The API server compiles policies some time after they were created; until then everything passes.
+async fn wait_until_guarded(client: &Client, namespace: &str) {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let dry_run = PostParams { dry_run: true, ..Default::default() };
-    let foreign = Secret {
-        metadata: ObjectMeta { name: Some("foreign".into()), ..Default::default() },
-        ..Default::default()
-    };
-    eventually("the policy on Secrets is at work", async || {
-        secrets.create(&dry_run, &foreign).await.is_err()
+    let metadata = ObjectMeta { name: Some("foreign".into()), ..Default::default() };
+    let secret = Secret { metadata: metadata.clone(), ..Default::default() };
+    let map = ConfigMap { metadata, ..Default::default() };
+    eventually("the policies on the operator are at work", async || {
+        secrets.create(&dry_run, &secret).await.is_err()
+            && maps.create(&dry_run, &map).await.is_err()
     })
     .await;
 }

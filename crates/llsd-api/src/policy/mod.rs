@@ -1,54 +1,38 @@
-//! The `ValidatingAdmissionPolicy` that judges what the CRD's schema and CEL cannot see: the
-//! insides of fields that take two shapes. It works while the operator does not run.
+//! The `ValidatingAdmissionPolicies` on the resource: one judges what the CRD's schema and CEL cannot see,
+//! the insides of fields that take two shapes, and two what its author may do. They work while the
+//! operator does not run.
 
+mod resource_policy;
+mod rights;
 mod validations;
 
 use serde_json::{Value, json};
 
 use crate::v1alpha2::PROVIDER_APIS;
-use crate::{GROUP, PLURAL};
+use resource_policy::{ResourcePolicy, variable};
 
-/// The name of the policy and of its binding.
-pub const NAME: &str = "llamastackdistributions.llamastack.io";
+pub use resource_policy::{NAME, PODS, SECRETS};
 
-/// The policy and its binding.
-pub fn manifests() -> [Value; 2] {
-    [policy(), binding()]
+/// The policies, each with its binding.
+pub fn manifests() -> Vec<Value> {
+    let policies = [of_form(), rights::of_pods(), rights::of_secrets()];
+    policies.iter().flat_map(|policy| [policy.to_json(), policy.binding()]).collect()
 }
 
-fn binding() -> Value {
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": NAME},
-        "spec": {"policyName": NAME, "validationActions": ["Deny"]},
-    })
-}
-
-fn policy() -> Value {
-    json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": NAME},
-        "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [{
-                "apiGroups": [GROUP],
-                "apiVersions": ["v1alpha2"],
-                "operations": ["CREATE", "UPDATE"],
-                "resources": [PLURAL],
-            }]},
-            // A policy does not ratchet: without this an object that was stored invalid could not
-            // even lose a finalizer.
-            "matchConditions": [{
-                "name": "spec-changed",
-                "expression": "request.operation == 'CREATE' || (!has(object.metadata.deletionTimestamp) && \
-                               (!has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec))",
-            }],
-            "variables": variables(),
-            "validations": validations::all(),
-        },
-    })
+fn of_form() -> ResourcePolicy {
+    ResourcePolicy {
+        name: NAME,
+        actions: &["Deny"],
+        // A policy does not ratchet: without this an object that was stored invalid could not
+        // even lose a finalizer.
+        match_conditions: json!([{
+            "name": "spec-changed",
+            "expression": "request.operation == 'CREATE' || (!has(object.metadata.deletionTimestamp) && \
+                           (!has(oldObject.spec) || !has(object.spec) || object.spec != oldObject.spec))",
+        }]),
+        variables: variables(),
+        validations: validations::all(),
+    }
 }
 
 fn variables() -> Value {
@@ -96,8 +80,4 @@ fn variables() -> Value {
         "variables.ids.filter(i, variables.ids.indexOf(i) != variables.ids.lastIndexOf(i))",
     ));
     Value::Array(variables)
-}
-
-fn variable(name: &str, expression: &str) -> Value {
-    json!({"name": name, "expression": expression})
 }

@@ -30,7 +30,7 @@ pub use authentication::{
 pub use distribution::DistributionSpec;
 pub use external_providers::{ExternalProvider, ExternalProvidersSpec, PullPolicy};
 pub use monitoring::{MetricsSpec, MonitoringSpec, OtlpSpec, ServiceMonitorSpec};
-pub use networking::{AllowedFromSpec, CaBundleSpec, NetworkingSpec, TlsSpec};
+pub use networking::{AllowedFromSpec, AllowedPods, CaBundleSpec, NetworkingSpec, TlsSpec};
 pub use overrides::{OverridesSpec, ProbesSpec, StrategyType};
 pub use provider_apis::PROVIDER_APIS;
 pub use providers::{ProviderEntry, ProvidersSpec};
@@ -47,8 +47,8 @@ pub use workload::{
 };
 
 use crate::rules::{
-    self, ACCESS_EXCLUDES_COMMAND, METRICS_ONE_WORKER, METRICS_PORT_OF_ITS_OWN, OVERRIDE_EXCLUDES,
-    Rule,
+    self, ACCESS_EXCLUDES_ARGS, ACCESS_EXCLUDES_COMMAND, METRICS_ONE_WORKER,
+    METRICS_PORT_OF_ITS_OWN, OVERRIDE_EXCLUDES, Rule,
 };
 
 /// What the server should be: which distribution, with which providers, models and storage, and
@@ -99,7 +99,12 @@ pub struct LlamaStackDistributionSpec {
 
 fn spec_rules() -> serde_json::Value {
     let excluded = OVERRIDE_EXCLUDES.iter().map(|(_, rule)| *rule);
-    let others = [ACCESS_EXCLUDES_COMMAND, METRICS_ONE_WORKER, METRICS_PORT_OF_ITS_OWN];
+    let others = [
+        ACCESS_EXCLUDES_COMMAND,
+        ACCESS_EXCLUDES_ARGS,
+        METRICS_ONE_WORKER,
+        METRICS_PORT_OF_ITS_OWN,
+    ];
     let rules: Vec<Rule> = excluded.chain(others).collect();
     rules::validations(&rules)
 }

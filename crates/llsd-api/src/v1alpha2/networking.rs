@@ -1,5 +1,7 @@
 //! `spec.networking`: how the server is reached.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
@@ -76,4 +78,23 @@ pub struct AllowedFromSpec {
     /// Namespaces by a label key that they carry.
     #[schemars(length(max = 256), inner(length(min = 1, max = 317)))]
     pub labels: Option<Vec<String>>,
+    /// Pods, such as those of a gateway. Where `access` trusts a gateway, nobody gets in but the operator and
+    /// those who are named here: not the other pods of the namespace either.
+    #[schemars(length(max = 64))]
+    pub pods: Option<Vec<AllowedPods>>,
+}
+
+/// Pods that the NetworkPolicy lets in.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AllowedPods {
+    /// Their namespace by name; `*` stands for all of them. Default: the resource's own.
+    #[schemars(length(min = 1, max = 63))]
+    pub namespace: Option<String>,
+    /// Labels that they carry, all of them. Default: every pod of the namespace.
+    pub labels: Option<BTreeMap<String, String>>,
+    /// The ports of the server's pod that they may connect to, such as that of a sidecar. Default: the
+    /// server's.
+    #[schemars(length(min = 1, max = 16), inner(range(min = 1, max = 65535)))]
+    pub ports: Option<Vec<i32>>,
 }

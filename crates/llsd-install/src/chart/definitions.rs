@@ -10,6 +10,7 @@ use super::operator_values::certificates;
 use super::template::{Places, fields, file};
 use super::value::Value;
 use crate::names::NAMESPACE;
+use crate::operator_policy;
 use crate::variants::{CERT_MANAGER_INJECTION, OPENSHIFT_INJECTION, certificate};
 
 const ABOUT: &str = "The resource `LlamaStackDistribution` and its admission rules, which a cluster has \
@@ -29,6 +30,12 @@ pub(super) fn chart() -> Chart {
                 "The namespace of the operator, which converts between the versions of the resource.",
             ),
             certificates(),
+            Value::choice(
+                "namedSecrets",
+                &["Warn", "Deny"],
+                "What becomes of a resource that names Secrets, written by somebody who may neither get Secrets nor \
+                 create pods in its namespace.",
+            ),
         ],
         templates: vec![
             (
@@ -39,7 +46,14 @@ pub(super) fn chart() -> Chart {
                 "policy.yaml",
                 file(
                     "Admission rules that the resource definition cannot hold.",
-                    &policy::manifests().map(|object| kept(object, "")),
+                    &policy::manifests().into_iter().map(judging).collect::<Vec<_>>(),
+                ),
+            ),
+            (
+                "operator-policy.yaml",
+                file(
+                    "Keeps operators from writing what is not their own.",
+                    &operator_policy::manifests().into_iter().map(judging).collect::<Vec<_>>(),
                 ),
             ),
         ],
@@ -62,8 +76,15 @@ fn definition() -> String {
     kept_with(definition, &injected, places)
 }
 
-fn kept(object: Json, more: &str) -> String {
-    kept_with(object, more, Places::default())
+/// A policy, or its binding: what becomes of Secrets that are named is a choice.
+fn judging(mut object: Json) -> String {
+    let mut places = Places::default();
+    if object["spec"]["policyName"] == policy::SECRETS {
+        let denied =
+            "{{ if eq .Values.namedSecrets \"Deny\" }}[Deny]{{ else }}[Warn, Audit]{{ end }}";
+        object["spec"]["validationActions"] = places.inline(denied);
+    }
+    kept_with(object, "", places)
 }
 
 /// With the annotation by which Helm leaves it where it is, and more of them.

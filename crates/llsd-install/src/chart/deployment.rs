@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::template::{Places, fields};
+use super::template::{ASKS_FOR_TOKENS, Places, fields, when};
 use crate::file::yaml;
+use crate::names::METRICS_AUTHENTICATION;
 use crate::variants;
 
 /// What stands for the image while the object is made.
@@ -38,6 +39,12 @@ fn container(container: &mut Json, places: &mut Places) {
     let list = |container: &mut Json, field: &str, item: Json| {
         container[field].as_array_mut().expect("a list").push(item);
     };
+    for argument in container["args"].as_array_mut().expect("a list") {
+        if argument == METRICS_AUTHENTICATION {
+            let flag = when(ASKS_FOR_TOKENS, &format!("        - {METRICS_AUTHENTICATION}\n"));
+            *argument = places.item(flag.trim_end());
+        }
+    }
     let cert_dir = format!("- {}", variants::flag());
     for text in [
         with_files(&cert_dir, 8),
@@ -110,7 +117,7 @@ fn with_files(text: &str, indent: usize) -> String {
     format!("{{{{- if {condition} }}}}\n{}\n{{{{- end }}}}", indented(text, indent).trim_end())
 }
 
-fn indented(text: &str, by: usize) -> String {
+pub(super) fn indented(text: &str, by: usize) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| format!("{}{line}\n", " ".repeat(by))).collect();
     lines.concat()

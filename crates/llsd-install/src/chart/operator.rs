@@ -3,13 +3,14 @@
 use serde_json::{Value as Json, json};
 
 use super::contents::Chart;
-use super::deployment::{IMAGE, deployment};
+use super::deployment::{IMAGE, deployment, indented};
 use super::operator_values::rows;
-use super::template::{Places, file, when};
-use crate::names::{ROLE, WEBHOOK_ROLE};
+use super::template::{ASKS_FOR_TOKENS, Places, file, when};
+use crate::file::yaml;
+use crate::names::{METRICS_READER, METRICS_ROLE, ROLE, WEBHOOK_ROLE};
 use crate::roles::{self, Scope};
 use crate::variants::{self, CERT_MANAGER_INJECTION, OPENSHIFT_INJECTION, OPENSHIFT_SERVING};
-use crate::{manager, monitoring, network_policy, secret_policy, webhook};
+use crate::{manager, monitoring, network_policy, webhook};
 
 const ABOUT: &str = "The operator for Llama Stack servers. Its resource is in the chart `llsd-crds`, which \
 is installed first.\n\n```sh\nhelm install llsd-crds charts/llsd-crds\nhelm install llsd charts/llsd \
@@ -30,13 +31,6 @@ pub(super) fn chart() -> Chart {
             ("_helpers.tpl", include_str!("templates/_helpers.tpl").to_owned()),
             ("NOTES.txt", include_str!("templates/NOTES.txt").to_owned()),
             ("rbac.yaml", file("What the operator may do.", &rbac())),
-            (
-                "secret-policy.yaml",
-                file(
-                    "Keeps the operator from writing Secrets that are not its own.",
-                    &all(&secret_policy::manifests(HERE), "not .Values.namespaced"),
-                ),
-            ),
             ("webhook.yaml", file("The operator's webhooks.", &webhooks())),
             (
                 "certificate.yaml",
@@ -92,6 +86,8 @@ fn rbac() -> Vec<String> {
             documents.push(bound_in_each(&object));
         } else if WEBHOOK_ROLE.contains(&name) {
             documents.push(when("include \"llsd.ownCertificates\" .", &text));
+        } else if METRICS_ROLE.contains(&name) || name == METRICS_READER {
+            documents.push(when(ASKS_FOR_TOKENS, &text));
         } else {
             documents.push(when("not .Values.namespaced", &text));
         }
@@ -149,15 +145,23 @@ fn monitored() -> Vec<String> {
     let labelled = |mut object: Json, switch: &str| {
         let mut places = Places::default();
         places.field(&mut object["metadata"]["labels"], labels);
+        if object["kind"] == "PodMonitor" {
+            let shown = yaml(&json!({"authorization": monitoring::authorization()}));
+            let shown = when(ASKS_FOR_TOKENS, &indented(&shown, 4)).trim_end().to_owned();
+            places.field(&mut object["spec"]["podMetricsEndpoints"][0], &shown);
+        }
         let text = here(&places.document(&object));
         let text = text.replace(address, "{{ $.Values.monitoring.runbooks }}");
         when(&format!(".Values.monitoring.{switch}"), &text)
     };
-    vec![
-        labelled(monitoring::pod_monitor(HERE), "podMonitor"),
+    let mut documents = vec![
+        labelled(monitoring::pod_monitor(HERE, false), "podMonitor"),
         labelled(monitoring::rule(HERE, address), "alerts"),
         labelled(monitoring::dashboard_map(HERE), "dashboard"),
-    ]
+    ];
+    let condition = format!("and .Values.monitoring.podMonitor ({ASKS_FOR_TOKENS})");
+    documents.extend(all(&roles::metrics_reader(HERE), &condition));
+    documents
 }
 
 fn manager() -> Vec<String> {

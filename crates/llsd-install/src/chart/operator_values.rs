@@ -112,6 +112,11 @@ fn features() -> Vec<Value> {
         Value::switch("networkPolicy", true, "A NetworkPolicy for the operator's pods."),
         Value::switch("disruptionBudget", true, "A PodDisruptionBudget for the operator's pods."),
         Value::switch(
+            "metricsAuthentication",
+            true,
+            "Figures are only for those whose token may `get` the path `/metrics`. Without effect with `namespaced`.",
+        ),
+        Value::switch(
             "secretWatch",
             false,
             "See changed Secrets at once. Takes the right to list all Secrets.",

@@ -9,6 +9,9 @@ const TOKEN: &str = "LLSDPLACE";
 /// What stands in a block's text for its indentation.
 const INDENT: &str = "INDENT";
 
+/// The condition that figures are only for those who may read them.
+pub(super) const ASKS_FOR_TOKENS: &str = "include \"llsd.metricsAuthentication\" .";
+
 /// The places of one file.
 #[derive(Debug, Default)]
 pub(super) struct Places {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::file::File;
 use crate::manager::metadata;
-use crate::names::{MONITORING, labels, selector};
+use crate::names::{METRICS_READER, MONITORING, labels, selector};
+use crate::roles;
 
 pub use alerts::{ALERTS, Alert};
 pub use dashboard::dashboard;
@@ -17,13 +18,18 @@ pub use dashboard::dashboard;
 /// Where runbooks stand unless somebody says otherwise: in this repository.
 pub(crate) const RUNBOOKS: &str = "docs/runbooks";
 
-/// As objects of one namespace, in the order in which they are applied.
-pub fn monitoring(namespace: &str) -> Vec<File> {
+/// As objects of one namespace, in the order in which they are applied, for an operator of all namespaces
+/// or of that one.
+pub fn monitoring(namespace: &str, is_cluster_wide: bool) -> Vec<File> {
+    let mut scraping = vec![pod_monitor(namespace, is_cluster_wide)];
+    if is_cluster_wide {
+        scraping.extend(roles::metrics_reader(namespace));
+    }
     vec![
         File::new(
             "monitoring/pod-monitor.yaml",
             "Has Prometheus read the figures of every replica.",
-            vec![pod_monitor(namespace)],
+            scraping,
         ),
         File::new(
             "monitoring/prometheus-rule.yaml",
@@ -39,7 +45,7 @@ pub fn monitoring(namespace: &str) -> Vec<File> {
 }
 
 pub(crate) fn files(namespace: &str) -> Vec<File> {
-    let mut files = monitoring(namespace);
+    let mut files = monitoring(namespace, true);
     let name = |file: &File| file.name.rsplit('/').next().unwrap_or(file.name);
     let resources: Vec<&str> = files.iter().map(name).collect();
     let component = json!({
@@ -53,16 +59,25 @@ pub(crate) fn files(namespace: &str) -> Vec<File> {
 }
 
 /// Pods and not the Service: every replica has figures of its own.
-pub(crate) fn pod_monitor(namespace: &str) -> Value {
+pub(crate) fn pod_monitor(namespace: &str, shows_token: bool) -> Value {
+    let mut endpoint = json!({"port": "metrics"});
+    if shows_token {
+        endpoint["authorization"] = authorization();
+    }
     json!({
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PodMonitor",
         "metadata": metadata(MONITORING, namespace),
         "spec": {
             "selector": {"matchLabels": selector()},
-            "podMetricsEndpoints": [{"port": "metrics"}],
+            "podMetricsEndpoints": [endpoint],
         },
     })
+}
+
+/// The token that is shown to the operator.
+pub(crate) fn authorization() -> Value {
+    json!({"credentials": {"name": METRICS_READER, "key": "token"}})
 }
 
 /// The alerts; their runbooks are below an address.

@@ -33,10 +33,6 @@ pub enum VariableValue {
 /// The variable that says which backends must have the models of the file before the server starts.
 pub const AWAITED_MODELS: &str = "LLS_AWAITED_MODELS";
 
-/// The variable with the address of a token provider's keys. The pod has where the provider says it, and
-/// the start program puts the address itself there.
-pub const JWKS_URI: &str = "LLS_JWKS_URI";
-
 /// The database that a connection string names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {

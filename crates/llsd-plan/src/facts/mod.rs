@@ -21,7 +21,10 @@ pub use external_provider::ExternalProviderFacts;
 pub use image::{BaseFacts, BaseSource, ImageFacts};
 pub use named::{ClaimFacts, ConfigMapFacts, SecretFacts, SecretKeyFacts};
 
-pub use operator::{ANY_NAMESPACE, CLUSTER_DOMAIN, DEFAULT_OPERATOR_IMAGE, OperatorFacts};
+pub use operator::{
+    ANY_NAMESPACE, CLUSTER_DOMAIN, DEFAULT_OPERATOR_IMAGE, ExposureLimits, OperatorFacts,
+    OverridesPolicy,
+};
 
 /// What is known of the world around one resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -33,6 +33,12 @@ pub struct OperatorFacts {
     /// The other namespaces in which `caBundle` may name a ConfigMap. Offline that is not known, and
     /// then it is no reason to refuse one.
     pub ca_bundle_namespaces: Option<BTreeSet<String>>,
+    /// Whether resources may change the pods that the operator would make.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overrides: OverridesPolicy,
+    /// How servers may be exposed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub exposure: ExposureLimits,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
     /// Whether changes are checked before they are rolled out, where the resource does not say it.
@@ -40,6 +46,48 @@ pub struct OperatorFacts {
     /// What is known of server releases: the shipped table, unless a test has another.
     #[serde(skip)]
     pub releases: &'static Releases,
+}
+
+/// Whether resources may set `workload.overrides`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OverridesPolicy {
+    #[default]
+    Allow,
+    Forbid,
+}
+
+/// Under which names servers may be exposed, and with which annotations. What is not set allows all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ExposureLimits {
+    /// Domains, each with all that lies below it.
+    pub allowed_domains: Option<BTreeSet<String>>,
+    /// Names of annotations; one that ends in `*` stands for all that begin so.
+    pub allowed_annotations: Option<BTreeSet<String>>,
+}
+
+impl ExposureLimits {
+    /// Whether a host name, with an asterisk as its first label or not, lies in an allowed domain.
+    pub fn allows_host(&self, host: &str) -> bool {
+        let host = host.strip_prefix("*.").unwrap_or(host);
+        let is_in = |domain: &String| {
+            let above = host.strip_suffix(domain.as_str());
+            above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        };
+        self.allowed_domains.as_ref().is_none_or(|domains| domains.iter().any(is_in))
+    }
+
+    pub fn allows_annotation(&self, name: &str) -> bool {
+        let is_meant = |allowed: &String| match allowed.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => name == allowed,
+        };
+        self.allowed_annotations.as_ref().is_none_or(|allowed| allowed.iter().any(is_meant))
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The operator's own image, where the operator does not know it: the release's.
@@ -66,5 +114,43 @@ impl OperatorFacts {
     pub fn allows_ca_bundle_of(&self, namespace: &str) -> bool {
         let Some(allowed) = &self.ca_bundle_namespaces else { return true };
         allowed.contains(namespace) || allowed.contains(ANY_NAMESPACE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_lie_in_allowed_domains_and_annotations_begin_as_allowed() {
+        let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let limits = ExposureLimits {
+            allowed_domains: set(&["apps.example.com", "ai.example.org"]),
+            allowed_annotations: set(&["example.com/team", "cert-manager.io/*"]),
+        };
+        for (host, allowed) in [
+            ("apps.example.com", true),
+            ("llama.apps.example.com", true),
+            ("a.b.ai.example.org", true),
+            ("*.apps.example.com", true),
+            ("*.example.com", false),
+            ("example.com", false),
+            ("otherapps.example.com", false),
+            ("apps.example.com.evil.org", false),
+        ] {
+            assert_eq!(limits.allows_host(host), allowed, "{host}");
+            assert!(ExposureLimits::default().allows_host(host));
+        }
+        for (name, allowed) in [
+            ("example.com/team", true),
+            ("example.com/team-b", false),
+            ("cert-manager.io/issuer", true),
+            ("nginx.ingress.kubernetes.io/server-snippet", false),
+        ] {
+            assert_eq!(limits.allows_annotation(name), allowed, "{name}");
+            assert!(ExposureLimits::default().allows_annotation(name));
+        }
+        let none = ExposureLimits { allowed_annotations: set(&[]), ..ExposureLimits::default() };
+        assert!(!none.allows_annotation("example.com/team"), "an empty list allows none");
     }
 }

@@ -9,6 +9,7 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use llsd_api::v1alpha2::AllowedPods;
 use regex_lite::Regex;
 
 use super::blueprint::Blueprint;
@@ -19,6 +20,8 @@ use crate::problems::{FieldPath, Findings, Reason};
 
 /// Where v0.9 is installed, for an operator that does not know its own namespace.
 const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
+/// What its pods carry, in v0.9 too.
+const OPERATOR_PODS: [(&str, &str); 1] = [("control-plane", "controller-manager")];
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// Labels of namespaces that may read figures: the one that people set, and OpenShift's own.
 const MONITORS: [(&str, &str); 2] = [("metrics", "enabled"), (ROUTERS, "monitoring")];
@@ -67,6 +70,7 @@ pub(super) fn network_policy(
         check_allowed(blueprint, findings);
         warn_of_locked_out_controller(blueprint, findings);
         ingress.push(rule(Some(peers(blueprint)), vec![port("TCP", blueprint.port(), None)]));
+        ingress.extend(to_other_ports(blueprint));
     } else if let Some(metrics) = guards {
         ingress.push(rule(None, all_but(metrics)));
     }
@@ -117,16 +121,21 @@ fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {
         return vec![namespaces(LabelSelector::default())];
     }
     let operator = blueprint.facts.operator.namespace.as_deref();
-    let mut peers = vec![
-        NetworkPolicyPeer { pod_selector: Some(LabelSelector::default()), ..Default::default() },
-        labelled(NAMESPACE_NAME, operator.unwrap_or(DEFAULT_OPERATOR_NAMESPACE)),
-    ];
+    let operator = labelled(NAMESPACE_NAME, operator.unwrap_or(DEFAULT_OPERATOR_NAMESPACE));
+    let admits_named = admits_named_alone(blueprint);
+    let mut peers = if admits_named {
+        vec![NetworkPolicyPeer { pod_selector: Some(selecting(&OPERATOR_PODS)), ..operator }]
+    } else {
+        vec![pods(&AllowedPods::default()), operator]
+    };
     peers.extend(listed.iter().map(|namespace| labelled(NAMESPACE_NAME, namespace)));
     peers.extend(allowed.labels.iter().flatten().map(|label| match label.split_once('=') {
         Some((key, value)) => labelled(key, value),
         None => labelled_somehow(label),
     }));
-    if blueprint.spec.networking.is_some() {
+    let to_server = allowed.pods.iter().flatten().filter(|pods| pods.ports.is_none());
+    peers.extend(to_server.map(pods));
+    if blueprint.spec.networking.is_some() && !admits_named {
         peers.push(labelled(ROUTERS, "ingress"));
     }
     let mut seen = Vec::new();
@@ -138,12 +147,47 @@ fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {
     peers
 }
 
+/// Who reaches a server that believes what a gateway says of its callers could say it, too.
+fn admits_named_alone(blueprint: &Blueprint) -> bool {
+    let access = blueprint.spec.access.as_ref();
+    access.is_some_and(|access| access.authentication.gateway.is_some())
+        && blueprint.networking().allowed_from.is_some()
+}
+
+/// Pods that may connect to other ports than the server's.
+fn to_other_ports(blueprint: &Blueprint) -> Vec<NetworkPolicyIngressRule> {
+    let allowed = blueprint.networking().allowed_from.iter();
+    let named = allowed.flat_map(|allowed| allowed.pods.iter().flatten());
+    let rules = named.filter_map(|given| {
+        let ports = given.ports.as_ref()?.iter().map(|number| port("TCP", *number, None));
+        Some(rule(Some(vec![pods(given)]), ports.collect()))
+    });
+    rules.collect()
+}
+
+/// Pods that carry labels, in a namespace by its name, or in the resource's own.
+fn pods(given: &AllowedPods) -> NetworkPolicyPeer {
+    let AllowedPods { namespace, labels, ports: _ } = given;
+    let elsewhere = namespace.as_deref().map(|name| match name {
+        "*" => LabelSelector::default(),
+        name => selecting(&[(NAMESPACE_NAME, name)]),
+    });
+    let labels = labels.as_ref().filter(|labels| !labels.is_empty()).cloned();
+    NetworkPolicyPeer {
+        namespace_selector: elsewhere,
+        pod_selector: Some(LabelSelector { match_labels: labels, ..Default::default() }),
+        ..Default::default()
+    }
+}
+
 /// Pods of another namespace that has this label with this value.
 fn labelled(key: &str, value: &str) -> NetworkPolicyPeer {
-    namespaces(LabelSelector {
-        match_labels: Some([(key.into(), value.into())].into()),
-        ..Default::default()
-    })
+    namespaces(selecting(&[(key, value)]))
+}
+
+fn selecting(labels: &[(&str, &str)]) -> LabelSelector {
+    let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    LabelSelector { match_labels: Some(labels.collect()), ..Default::default() }
 }
 
 /// Pods of another namespace that has this label, whatever its value.
@@ -167,14 +211,10 @@ fn check_allowed(blueprint: &Blueprint, findings: &mut Findings) {
     let Some(allowed) = &blueprint.networking().allowed_from else { return };
     let path = FieldPath::spec().key("networking").key("allowedFrom");
     for (index, namespace) in allowed.namespaces.iter().flatten().enumerate() {
-        if namespace != "*" && !LABEL_VALUE.is_match(namespace) {
-            findings.problem(
-                &path.key("namespaces").index(index),
-                Reason::Invalid,
-                format!("`{namespace}` is not the name of a namespace"),
-                "write the name of one namespace, or *",
-            );
-        }
+        check_namespace(namespace, &path.key("namespaces").index(index), findings);
+    }
+    for (index, pods) in allowed.pods.iter().flatten().enumerate() {
+        check_pods(pods, &path.key("pods").index(index), findings);
     }
     for (index, label) in allowed.labels.iter().flatten().enumerate() {
         let (key, value) = label.split_once('=').unwrap_or((label, ""));
@@ -189,12 +229,40 @@ fn check_allowed(blueprint: &Blueprint, findings: &mut Findings) {
     }
 }
 
+fn check_namespace(name: &str, path: &FieldPath, findings: &mut Findings) {
+    if name != "*" && !LABEL_VALUE.is_match(name) {
+        findings.problem(
+            path,
+            Reason::Invalid,
+            format!("`{name}` is not the name of a namespace"),
+            "write the name of one namespace, or *",
+        );
+    }
+}
+
+fn check_pods(given: &AllowedPods, path: &FieldPath, findings: &mut Findings) {
+    if let Some(namespace) = &given.namespace {
+        check_namespace(namespace, &path.key("namespace"), findings);
+    }
+    for (key, value) in given.labels.iter().flatten() {
+        if !LABEL_KEY.is_match(key) || !(value.is_empty() || LABEL_VALUE.is_match(value)) {
+            findings.problem(
+                &path.key("labels").key(key),
+                Reason::Invalid,
+                format!("`{key}: {value}` is not a label"),
+                "write a label's key and its value",
+            );
+        }
+    }
+}
+
 /// Where traffic from outside comes from cannot be known here, except for OpenShift's routers. With
 /// nobody let in beyond the namespace itself, it certainly does not get through.
 fn warn_of_locked_out_controller(blueprint: &Blueprint, findings: &mut Findings) {
     let allowed = blueprint.networking().allowed_from.clone().unwrap_or_default();
     let nobody = allowed.namespaces.is_none_or(|namespaces| namespaces.is_empty())
-        && allowed.labels.is_none_or(|labels| labels.is_empty());
+        && allowed.labels.is_none_or(|labels| labels.is_empty())
+        && allowed.pods.is_none_or(|pods| pods.is_empty());
     // On OpenShift the routers, which were let in, also serve Ingresses.
     let elsewhere = exposure::exposure(blueprint).is_some_and(|exposure| match exposure.via {
         Via::Ingress => !blueprint.serves(ObjectKind::Route.api()),

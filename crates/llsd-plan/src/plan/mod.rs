@@ -3,6 +3,8 @@
 
 mod collision;
 mod config_source;
+mod forbidden_overrides;
+mod guarded;
 mod listening;
 mod monitoring;
 mod moved;

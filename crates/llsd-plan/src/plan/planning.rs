@@ -9,7 +9,10 @@ use serde_json::Value;
 use super::config_source::{Configured, configure};
 use super::secret_check::{self, SecretUse};
 use super::server::{KnownServer, server_profile};
-use super::{monitoring, moved, own_inputs, reserved, secret_references, user_variables};
+use super::{
+    forbidden_overrides, guarded, monitoring, moved, own_inputs, reserved, secret_references,
+    user_variables,
+};
 use crate::config::wiring::{Database, ExternalInstall, Variable};
 use crate::config::{Bound, Generated, Merged};
 use crate::facts::{Api, BaseFacts, Facts, Served};
@@ -114,6 +117,8 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let mut findings = resource.findings.clone();
     let Some(spec) = &resource.spec else { return refuse(findings) };
     reserved::check(spec, &resource.key.namespace, &facts.operator, &mut findings);
+    guarded::check(spec, facts, &mut findings);
+    forbidden_overrides::check(spec, facts.operator.overrides, &mut findings);
     let mut unavailable: Vec<Problem> = unknown_security(facts).into_iter().collect();
     let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);

@@ -1,8 +1,11 @@
 //! What each kind of authentication makes of what it is told about a caller.
 
+use std::collections::BTreeMap;
+
 use llsd_api::v1alpha2::{Authentication, GitHubSpec, KubernetesSpec, OidcSpec};
 use serde_json::{Map, Value};
 
+use super::audience::RequiredAudience;
 use super::caller::{Attributes, Caller, Stranger};
 use super::claims::{self, OF_GITHUB, OF_KUBERNETES, OF_TOKENS};
 use super::gateway;
@@ -20,9 +23,10 @@ pub fn caller(
     release: &Release,
     told: &Told,
 ) -> Result<Caller, Stranger> {
-    let Authentication { oidc, kubernetes, github, custom, gateway, api_keys: _ } = authentication;
+    let Authentication { oidc, kubernetes, github, custom, gateway, .. } = authentication;
     if let Some(oidc) = oidc {
-        by_token(oidc, release, told)
+        let required = RequiredAudience::of(authentication).map(|audience| audience.claims());
+        by_token(oidc, required.as_ref().or(oidc.claims.as_ref()), release, told)
     } else if let Some(kubernetes) = kubernetes {
         by_cluster(kubernetes, release, told)
     } else if let Some(github) = github {
@@ -42,12 +46,17 @@ pub fn caller(
     }
 }
 
-fn by_token(oidc: &OidcSpec, release: &Release, told: &Told) -> Result<Caller, Stranger> {
+fn by_token(
+    oidc: &OidcSpec,
+    claims: Option<&BTreeMap<String, String>>,
+    release: &Release,
+    told: &Told,
+) -> Result<Caller, Stranger> {
     let principal = match &oidc.introspection {
         Some(_) => introspected(told)?,
         None => text(told, "sub")?,
     };
-    let attributes = claims::attributes(told, oidc.claims.as_ref(), &OF_TOKENS, release)?;
+    let attributes = claims::attributes(told, claims, &OF_TOKENS, release)?;
     let tenant = of_field(told, oidc.tenant_claim.as_deref())?;
     Ok(Caller { principal, attributes, tenant })
 }

@@ -3,6 +3,9 @@
 
 use regex_lite::Regex;
 
+/// What a pattern begins with where a path or a resource could stand.
+pub(super) const PREFIX: &str = "regex:";
+
 /// Parentheses inside each other; more are not evaluated.
 const DEEPEST: usize = 24;
 const LONGEST: usize = 512;

@@ -3,9 +3,11 @@
 use llsd_api::one_or_many::OneOrMany;
 use llsd_api::v1alpha2::{AccessRule, AccessSpec, Action, RouteRule, Scope};
 
+use super::audience::RequiredAudience;
 use super::condition::{Condition, Mistake, parse};
-use super::pattern::Fault;
-use super::rule::{Effect, Guard, Rule};
+use super::pattern::{Fault, PREFIX};
+use super::route_policy::{ServerRule, route_policy};
+use super::rule::{DecidedBy, Effect, Guard, Rule};
 use super::scope::{Paths, ResourceScope, Resources, without_end_slash};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Release;
@@ -14,8 +16,9 @@ use crate::releases::Release;
 #[derive(Clone, Debug)]
 pub struct Policies {
     pub(super) release: &'static Release,
-    pub(super) routes: Vec<Rule<Vec<Paths>>>,
-    pub(super) rules: Vec<Rule<ResourceScope>>,
+    /// As the server gets them, each with the name of its decisions.
+    pub(super) routes: Vec<(DecidedBy, Rule<Vec<Paths>>)>,
+    pub(super) rules: Vec<(DecidedBy, Rule<ResourceScope>)>,
 }
 
 /// Reads `spec.access` as a release does. Problems are of rules that the server would refuse, or would pass
@@ -26,19 +29,30 @@ pub fn parse_policies(
 ) -> Result<Policies, Vec<Problem>> {
     let access = FieldPath::spec().key("access");
     let mut reader = PolicyReader { release, findings: Findings::default() };
-    let routes = spec.routes.iter().enumerate();
-    let routes = routes
-        .filter_map(|(index, rule)| reader.route(rule, &access.key("routes").index(index)))
-        .collect();
+    for (index, rule) in spec.routes.iter().enumerate() {
+        reader.route(rule, &access.key("routes").index(index));
+    }
+    if let Some(mistake) = RequiredAudience::of(&spec.authentication).and_then(|it| it.mistake()) {
+        let path = access.key("authentication").key("oidc").key("audience");
+        reader.sound::<()>(Err(mistake), &path);
+    }
     let rules = spec.rules.iter().enumerate();
     let rules = rules
-        .filter_map(|(index, rule)| reader.rule(rule, &access.key("rules").index(index)))
+        .filter_map(|(index, rule)| {
+            let read = reader.rule(rule, &access.key("rules").index(index))?;
+            Some((DecidedBy::Rule(index), read))
+        })
         .collect();
-    if reader.findings.problems.is_empty() {
-        Ok(Policies { release, routes, rules })
-    } else {
-        Err(reader.findings.problems)
+    if !reader.findings.problems.is_empty() {
+        return Err(reader.findings.problems);
     }
+    let routes = route_policy(spec).into_iter();
+    let routes = routes
+        .filter_map(|ServerRule { by, rule }| {
+            Some((by, reader.route(&rule, &access.key("routes"))?))
+        })
+        .collect();
+    Ok(Policies { release, routes, rules })
 }
 
 impl Policies {
@@ -47,11 +61,12 @@ impl Policies {
         let permits = |rule: &&Rule<ResourceScope>| {
             rule.effect == Effect::Permit && rule.scope.actions.contains(&Action::Create)
         };
-        let mut meant = self.rules.iter().filter(permits);
+        let rules = || self.rules.iter().map(|(_, rule)| rule);
+        let mut meant = rules().filter(permits);
         if meant.any(|rule| rule.guard.can_hold_before_it_is_made(self.release)) {
             return None;
         }
-        self.rules.iter().position(|rule| permits(&rule))
+        rules().position(|rule| permits(&rule))
     }
 }
 
@@ -66,16 +81,24 @@ impl PolicyReader {
         let (effect, key, scope) = one_of(rule.permit.as_ref(), rule.forbid.as_ref())?;
         let at = at.key(key).key("paths");
         let scope = scope.paths.iter().enumerate();
-        let scope = scope.filter_map(|(index, text)| self.paths(text, &at.index(index))).collect();
+        let scope =
+            scope.filter_map(|(index, text)| self.paths(text, effect, &at.index(index))).collect();
         Some(Rule { effect, scope, guard: guard? })
     }
 
-    fn paths(&mut self, text: &str, at: &FieldPath) -> Option<Paths> {
+    fn paths(&mut self, text: &str, effect: Effect, at: &FieldPath) -> Option<Paths> {
         let read = self
             .pattern(text)
             .and_then(|()| Paths::parse(text, self.release).map_err(pattern_mistake));
-        let slash = matches!(&read, Ok(Paths::Exactly(path)) if without_end_slash(path) != path);
-        self.sound(if slash { Err(end_slash(text)) } else { read }, at)
+        let is_forbidden = effect == Effect::Forbid;
+        let mistake = match &read {
+            Ok(Paths::Exactly(path)) if without_end_slash(path) != path => Some(end_slash(text)),
+            Ok(Paths::Like(_) | Paths::Unknown) if is_forbidden && text.contains(r"\Z") => {
+                Some(line_end())
+            }
+            _ => None,
+        };
+        self.sound(mistake.map_or(read, Err), at)
     }
 
     fn rule(&mut self, rule: &AccessRule, at: &FieldPath) -> Option<Rule<ResourceScope>> {
@@ -93,7 +116,7 @@ impl PolicyReader {
                 let read = self
                     .pattern(text)
                     .and_then(|()| Resources::parse(text, self.release).map_err(pattern_mistake));
-                let names_one = text.contains("::") || text.starts_with("regex:");
+                let names_one = text.contains("::") || text.starts_with(PREFIX);
                 let read = if names_one { read } else { Err(no_resource(text)) };
                 Some(self.sound(read, &at.key("resource"))?)
             }
@@ -131,7 +154,7 @@ impl PolicyReader {
 
     /// A release without patterns takes one for a name, which nothing has.
     fn pattern(&self, text: &str) -> Result<(), Mistake> {
-        if text.starts_with("regex:") && !self.release.knows_regex {
+        if text.starts_with(PREFIX) && !self.release.knows_regex {
             return Err(no_patterns(self.release));
         }
         Ok(())
@@ -164,6 +187,12 @@ fn pattern_mistake(fault: Fault) -> Mistake {
         message: format!("the pattern has {what}, and the server would pass over it"),
         remedy: "correct the pattern".to_owned(),
     }
+}
+
+/// A router takes a line break behind a path for its end, and so does `$`.
+fn line_end() -> Mistake {
+    let message = r"`\Z` leaves out the path with a line break behind it, which leads to the same";
+    Mistake { message: message.to_owned(), remedy: "write `$`".to_owned() }
 }
 
 fn end_slash(path: &str) -> Mistake {
@@ -210,6 +239,7 @@ mod tests {
         let routes = json!([
             {"permit": {"paths": ["/v1/models", "/v1/files/"]}, "when": "user in owner teams"},
             {"forbid": {"paths": ["regex:/v1/(files"]}, "unless": ["user is owner", "never"]},
+            {"forbid": {"paths": ["/v1/files", r"regex:/v1/files\Z"]}},
         ]);
         let rules = json!([
             {"permit": {"actions": ["read"], "resource": "*"}},
@@ -220,6 +250,7 @@ mod tests {
             "spec.access.routes[0].permit.paths[1]",
             "spec.access.routes[1].unless[1]",
             "spec.access.routes[1].forbid.paths[0]",
+            "spec.access.routes[2].forbid.paths[1]",
             "spec.access.rules[0].permit.resource",
             "spec.access.rules[1].when",
             "spec.access.rules[1].forbid.resource",

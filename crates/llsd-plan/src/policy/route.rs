@@ -1,10 +1,9 @@
-//! Which paths a caller may call, by the rules of `spec.access.routes`.
+//! Which paths a caller may call, by the rules of `spec.access.routes` and those of the operator.
 
 use super::caller::Caller;
 use super::policies::Policies;
 use super::rule::{DecidedBy, Match, Outcome, RuleDecision, first};
 use super::scope::without_end_slash;
-use crate::server::paths::OPEN_PATHS;
 
 /// Whether a caller may call a path. Nobody is who comes without being known, as on open paths. The method
 /// is no matter.
@@ -13,9 +12,6 @@ pub fn decide_route(policies: &Policies, caller: Option<&Caller>, path: &str) ->
         return RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::NoPolicy };
     }
     let path = without_end_slash(path);
-    if OPEN_PATHS.contains(&path) {
-        return RuleDecision { outcome: Outcome::Allowed, by: DecidedBy::OpenPaths };
-    }
     first(&policies.routes, |rule| {
         if !rule.guard.holds_for_route(caller, policies.release) {
             return Match::No;

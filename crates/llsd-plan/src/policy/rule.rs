@@ -58,6 +58,8 @@ pub enum DecidedBy {
     Rule(usize),
     /// The operator's own rule in front of those of the resource.
     OpenPaths,
+    /// The operator's own rule for the audience of tokens.
+    Audience,
     /// A rule that the server has by itself where a resource has none, by its condition.
     Default(&'static str),
     /// Rules that are there, of which none holds.
@@ -121,16 +123,19 @@ impl Guard {
     }
 }
 
-/// The decision of rules in their order; each is asked whether it holds.
-pub(super) fn first<S>(rules: &[Rule<S>], holds: impl Fn(&Rule<S>) -> Match) -> RuleDecision {
-    for (index, rule) in rules.iter().enumerate() {
+/// The decision of rules in their order, each with the name of its decisions; each is asked whether it holds.
+pub(super) fn first<S>(
+    rules: &[(DecidedBy, Rule<S>)],
+    holds: impl Fn(&Rule<S>) -> Match,
+) -> RuleDecision {
+    for (by, rule) in rules {
         let outcome = match (holds(rule), rule.effect) {
             (Match::No, _) => continue,
             (Match::Unsure, _) => Outcome::Unsure,
             (Match::Yes, Effect::Permit) => Outcome::Allowed,
             (Match::Yes, Effect::Forbid) => Outcome::Denied,
         };
-        return RuleDecision { outcome, by: DecidedBy::Rule(index) };
+        return RuleDecision { outcome, by: *by };
     }
     RuleDecision { outcome: Outcome::Denied, by: DecidedBy::NoRule }
 }

@@ -2,7 +2,7 @@
 
 use llsd_api::v1alpha2::Action;
 
-use super::pattern::{Fault, Pattern};
+use super::pattern::{Fault, PREFIX, Pattern};
 use super::rule::Match;
 use crate::releases::Release;
 
@@ -18,7 +18,7 @@ pub(super) enum Paths {
 
 impl Paths {
     pub(super) fn parse(text: &str, release: &Release) -> Result<Self, Fault> {
-        let pattern = text.strip_prefix("regex:").filter(|_| release.knows_regex);
+        let pattern = text.strip_prefix(PREFIX).filter(|_| release.knows_regex);
         Ok(match (text, pattern) {
             ("*", _) => Self::All,
             (_, Some(pattern)) => match Pattern::parse(pattern) {
@@ -67,7 +67,7 @@ pub(super) struct Resources {
 
 impl Resources {
     pub(super) fn parse(text: &str, release: &Release) -> Result<Self, Fault> {
-        let pattern = text.strip_prefix("regex:").filter(|_| release.knows_regex);
+        let pattern = text.strip_prefix(PREFIX).filter(|_| release.knows_regex);
         let pattern = pattern.map(Pattern::parse);
         if let Some(Err(broken @ Fault::Broken(_))) = pattern {
             return Err(broken);

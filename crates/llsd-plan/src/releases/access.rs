@@ -35,15 +35,20 @@ impl ServerProfile {
         self.releases.has_access(part, self.catalogue.release.number)
     }
 
-    /// The first and the last release of this server that are known to have all of these parts: what
-    /// another one has must be looked for.
-    pub fn known_with_access(&self, parts: &[&str]) -> Option<(Number, Number)> {
-        let has_all =
-            |row: &&&Release| parts.iter().all(|part| self.releases.has_access(part, row.number));
-        let of_server: Vec<&Release> =
-            self.releases.all().iter().filter(|row| row.server == self.server()).collect();
-        let first = of_server.iter().find(has_all)?;
-        let last = of_server.iter().rev().find(has_all)?;
+    /// The first and the last release of this server that are known to have all of these parts, and to read
+    /// the rules: what another one does must be looked for.
+    pub fn known_with_access(
+        &self,
+        parts: &[&str],
+        reads: impl Fn(&'static Release) -> bool,
+    ) -> Option<(Number, Number)> {
+        let has_all = |row: &&'static Release| {
+            row.server == self.server()
+                && parts.iter().all(|part| self.releases.has_access(part, row.number))
+                && reads(row)
+        };
+        let first = self.releases.all().iter().find(has_all)?;
+        let last = self.releases.all().iter().rfind(has_all)?;
         Some((first.number, last.number))
     }
 }

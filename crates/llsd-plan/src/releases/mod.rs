@@ -1,6 +1,7 @@
 //! What is known of server releases, and nowhere else: `releases.yaml` has each release with its
 //! traits, `providers/` a row for each provider type with the releases that have it, `images.yaml` and
-//! `bases/` the distributions that a resource can name, `access.yaml` the parts of access. `README.md` says how to add one of each.
+//! `bases/` the distributions that a resource can name, `access.yaml` the parts of access,
+//! `routes.yaml` the paths that are served. `README.md` says how to add one of each.
 
 mod access;
 mod access_parts;
@@ -11,6 +12,8 @@ mod document;
 mod marks;
 mod number;
 mod provider_type;
+mod route_table;
+mod routes;
 mod set;
 mod stated;
 mod table;

@@ -12,6 +12,7 @@ use super::access_parts::{self, AccessParts};
 use super::distributions::{self, Distribution};
 use super::number::{ServerFamily, Span};
 use super::provider_type::Row;
+use super::route_table::{self, RouteTable};
 use super::table::{self, Release};
 use llsd_yaml::document::{self, Node};
 
@@ -24,6 +25,8 @@ pub struct Texts {
     pub providers: BTreeMap<&'static str, Cow<'static, str>>,
     /// `access.yaml`.
     pub access: Cow<'static, str>,
+    /// `routes.yaml`.
+    pub routes: Cow<'static, str>,
     /// `images.yaml`.
     pub images: Cow<'static, str>,
     /// `bases/…`, by the names that `images.yaml` has for them.
@@ -45,6 +48,7 @@ impl Texts {
                 "interactions" "messages" "post_training" "responses" "safety" "scoring" "skills"
                 "telemetry" "tool_runtime" "vector_io"),
             access: include_str!("access.yaml").into(),
+            routes: include_str!("routes.yaml").into(),
             images: include_str!("images.yaml").into(),
             bases: files!("bases":
                 "meta-reference-gpu/0.4.7" "ogx-nvidia/1.5.0" "ogx-postgres-demo/1.5.0"
@@ -62,6 +66,8 @@ pub struct Releases {
     pub(super) apis: BTreeMap<&'static str, ApiProviders>,
     /// The parts of `spec.access`, with the releases that have them.
     pub(super) access: AccessParts,
+    /// The paths that are served, with the releases that serve them.
+    pub(super) routes: RouteTable,
     /// The distributions that a resource can name.
     pub distributions: BTreeMap<String, Distribution>,
 }
@@ -98,6 +104,7 @@ impl Releases {
             rows,
             apis: texts.providers.into_iter().map(|(name, text)| (name, api(text))).collect(),
             access: access_parts::parse(&texts.access)?,
+            routes: route_table::parse(&texts.routes)?,
             distributions: distributions::parse(&texts.images, texts.bases)?,
         })
     }

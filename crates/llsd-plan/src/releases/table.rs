@@ -50,6 +50,7 @@ pub struct Release {
     pub escapes_dots: bool,
     pub takes_bare_callers: bool,
     pub guards_ids: bool,
+    pub keeps_signing_keys: bool,
     pub keeps_vector_stores_in_sql: bool,
     pub reads_otlp_variables: bool,
     pub serves_metrics: bool,

@@ -39,9 +39,14 @@ fn of_access(access: &AccessSpec) -> String {
 }
 
 fn of_authentication(given: &Authentication) -> String {
-    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = given;
+    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway, allow_plain_http: _ } =
+        given;
     if let Some(oidc) = oidc {
-        let audience = oidc.audience.as_deref().unwrap_or("the server's default audience");
+        let audience = match (&oidc.audience, &oidc.introspection) {
+            (Some(audience), _) => audience.as_str(),
+            (None, Some(_)) => "anybody",
+            (None, None) => "the server's default audience",
+        };
         format!("who has a token of {} for {audience}", oidc.issuer)
     } else if kubernetes.is_some() {
         "who has a token of this cluster".to_owned()

@@ -2,6 +2,7 @@
 //! becomes of a value from the environment.
 
 pub mod coercion;
+pub mod guarded;
 pub mod listening;
 pub mod paths;
 pub(crate) mod substitution;

@@ -88,12 +88,16 @@ fn tenancy(access: &Value, path: &FieldPath, findings: &mut Findings) {
     }
 }
 
-/// The start program sees to it that the server knows what it is asked to keep.
+/// The start program sees to it that the server knows what it is asked to keep, and starts it.
 fn command(spec: &Value, findings: &mut Findings) {
-    let command = spec.pointer("/workload/overrides/command").and_then(Value::as_array);
-    if command.is_some_and(|words| !words.is_empty()) {
-        let path = FieldPath::spec().key("workload").key("overrides").key("command");
-        broken(&rules::ACCESS_EXCLUDES_COMMAND, &path, Reason::Conflict, findings);
+    let path = FieldPath::spec().key("workload").key("overrides");
+    for (field, rule) in
+        [("command", rules::ACCESS_EXCLUDES_COMMAND), ("args", rules::ACCESS_EXCLUDES_ARGS)]
+    {
+        let words = spec.pointer(&format!("/workload/overrides/{field}")).and_then(Value::as_array);
+        if words.is_some_and(|words| !words.is_empty()) {
+            broken(&rule, &path.key(field), Reason::Conflict, findings);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
 import { Chromium } from './chromium.mjs';
 
 const [program, file, pictures] = process.argv.slice(2);
@@ -122,6 +123,25 @@ await check('a link restores text, release and tab', async (page) => {
   must('no complaint', other.complaints.length === 0);
   const broken = await fresh('#1notastate');
   must('a broken link shows the first sample', (await broken.look(value)).includes('LlamaStackDistribution') && broken.complaints.length === 0);
+});
+
+await check('a link that unpacks to more than a state is none', async () => {
+  const bomb = deflateRawSync(JSON.stringify({ text: 'a'.repeat(50_000_000) })).toString('base64url');
+  const other = await fresh(`#1${bomb}`);
+  must('it shows the first sample', (await other.look(value)).includes('LlamaStackDistribution') && other.complaints.length === 0);
+});
+
+await check('the page runs nothing but its own script, and asks nobody', async (page) => {
+  const violated = (act) => `new Promise((done) => {
+    document.addEventListener('securitypolicyviolation', (violation) => done(violation.effectiveDirective), { once: true });
+    ${act}
+  })`;
+  must('no request', (await page.look(violated("fetch('https://example.org').catch(() => {});"))) === 'connect-src');
+  const script = "const script = document.createElement('script'); script.textContent = 'window.ran = true'; document.body.append(script);";
+  must('no other script', (await page.look(violated(script))).startsWith('script-src'));
+  must('it did not run', await page.look('window.ran === undefined'));
+  // What the browser says of the two attempts.
+  page.complaints.length = 0;
 });
 
 await check('an older version becomes v1alpha2, and its text can be taken', async (page) => {

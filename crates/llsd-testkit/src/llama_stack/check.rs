@@ -17,12 +17,13 @@ use serde_json::Value;
 use super::Release;
 
 /// In Python, because only there are the release's own models.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("check.py", include_str!("check.py")),
     // The rules are those of the operator's own preflight, so that every test of a configuration tests it.
     ("preflight_checks.py", PREFLIGHT_CHECKS),
     ("policies.py", include_str!("policies.py")),
     ("read_yaml.py", include_str!("read_yaml.py")),
+    ("routes.py", include_str!("routes.py")),
 ];
 
 /// A configuration to be checked, and the environment that it is read in.

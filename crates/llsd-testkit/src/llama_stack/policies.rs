@@ -42,4 +42,9 @@ impl Release {
         ensure!(decisions.cases.len() == cases.len(), "not all cases were decided");
         Ok(decisions)
     }
+
+    /// The paths that the release serves, in their order, whatever is configured.
+    pub fn served_paths(self) -> anyhow::Result<Vec<String>> {
+        self.ask("routes.py", &())
+    }
 }

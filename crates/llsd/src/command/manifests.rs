@@ -53,7 +53,10 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
     let install = Install { image: &image, namespace: arguments.namespaced.as_deref() };
     let mut files = install.files();
     if arguments.monitoring {
-        files.extend(monitoring(install.namespace.unwrap_or(NAMESPACE)));
+        files.extend(monitoring(
+            install.namespace.unwrap_or(NAMESPACE),
+            install.namespace.is_none(),
+        ));
     }
     let texts: Vec<String> = files.iter().map(File::text).collect();
     Printout::fine(texts.join("---\n"))

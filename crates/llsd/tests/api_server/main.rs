@@ -3,8 +3,9 @@
 mod fingerprints;
 mod install_files;
 mod objects_are_admitted;
+mod operator_policy;
 mod planned;
+mod rights_of_authors;
 mod roles;
 mod samples_apply;
-mod secret_policy;
 mod verdicts_agree;

@@ -64,6 +64,8 @@ route.openshift.io/routes/custom-host: create update";
 
 /// Every right to what belongs to no namespace.
 const OF_THE_CLUSTER: &str = "
+authentication.k8s.io/tokenreviews: create
+authorization.k8s.io/subjectaccessreviews: create
 config.openshift.io/imagedigestmirrorsets: get list watch
 config.openshift.io/imagetagmirrorsets: get list watch
 operator.openshift.io/imagecontentsourcepolicies: get list watch";

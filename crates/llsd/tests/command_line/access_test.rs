@@ -44,6 +44,45 @@ fn a_path_is_allowed_or_denied_by_a_field_of_the_resource() {
     assert!(admin.stdout.contains("allowed by spec.access.routes[1] (admins may call all)"));
 }
 
+const FORBIDDING: &str = r#"  access:
+    authentication:
+      oidc:
+        issuer: https://login.example.com
+        audience: stack
+        introspection: {url: "https://login.example.com/ask", clientId: a, clientSecret: {name: s, key: k}}
+    routes:
+    - forbid: {paths: [/v1/providers]}
+    - permit: {paths: ["*"]}
+"#;
+
+#[test]
+fn a_path_is_forbidden_under_all_its_spellings_and_a_token_is_for_one_audience() {
+    let stack = with_vllm("a", FORBIDDING);
+    for (path, audience, expected) in [
+        ("/v1/models", "stack", "200  GET /v1/models: allowed by spec.access.routes[1]\n"),
+        (
+            "/v1/providers%0A",
+            "stack",
+            "403  GET /v1/providers%0A: denied by spec.access.routes[0]\n",
+        ),
+        (
+            "/v1alpha/admin/providers",
+            "stack",
+            "403  GET /v1alpha/admin/providers: denied by spec.access.routes[0]\n",
+        ),
+        (
+            "/v1/models",
+            "another",
+            "403  GET /v1/models: denied by spec.access.authentication.oidc.audience: the token is for \
+             somebody else\n",
+        ),
+    ] {
+        let told = format!(r#"{{"sub": "ann", "aud": "{audience}"}}"#);
+        let done = run(&["access", "test", "-f", "-", "--path", path, "--as", &told], &stack);
+        assert!(done.stdout.starts_with(expected), "{}{}", done.stdout, done.stderr);
+    }
+}
+
 #[test]
 fn probes_need_no_token_and_no_rule() {
     let health = test(&["--path", "/v1/health"]);

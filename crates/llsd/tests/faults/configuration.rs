@@ -321,3 +321,38 @@ async fn what_was_kept_and_may_not_be_read_is_not_written_over() {
     assert!(is_kept(&kept), "{kept}");
     assert_eq!(newcomer(&operator).await, mirrored("1"));
 }
+
+#[tokio::test]
+async fn what_a_platform_forbids_is_refused_and_what_runs_goes_on() {
+    let Some(operator) = TestOperator::start(&ARGUMENTS).await else { return };
+    let namespace = operator.namespace("tenant").await;
+    let mut spec = starter();
+    spec["workload"] = json!({"overrides": {"podAnnotations": {"a": "b"}}});
+    spec["networking"] =
+        json!({"expose": {"hostname": "bank.example.com", "annotations": {"a/b": "c"}}});
+    namespace.distribution("demo", spec).await;
+    namespace.until_ready("demo").await;
+    let before = namespace.running("demo").await;
+    operator
+        .configure(json!({
+            "overrides": "Forbid",
+            "exposure": "{allowedDomains: [apps.example.com], allowedAnnotations: []}",
+        }))
+        .await;
+    let refused = namespace
+        .until(DISTRIBUTION, "demo", "is refused", |object| {
+            condition(object, "Stalled")["status"] == "True"
+        })
+        .await;
+    let said = condition(&refused, "Ready")["message"].to_string();
+    for path in [
+        "spec.workload.overrides.podAnnotations",
+        "spec.networking.expose.hostname",
+        "spec.networking.expose.annotations.a/b",
+    ] {
+        assert!(said.contains(path), "{path}: {said}");
+    }
+    assert_eq!(namespace.running("demo").await, before);
+    operator.configure(json!({"overrides": "Allow"})).await;
+    namespace.until_ready("demo").await;
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The rules as Prometheus reads them from a file.
 pub fn groups() -> Value {
-    let files = monitoring("operators");
+    let files = monitoring("operators", true);
     let rule = files.iter().find(|file| file.name.ends_with("prometheus-rule.yaml")).unwrap();
     let rule: Value = serde_saphyr::from_str(&rule.text()).unwrap();
     rule["spec"]["groups"].clone()

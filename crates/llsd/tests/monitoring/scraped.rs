@@ -138,7 +138,7 @@ async fn prometheus_reads_the_operator_and_every_query_finds_its_figures() {
     // The objects that have it watched are taken by an API server that knows their kinds.
     match definitions::prometheus(&operator.cluster.client()).await {
         Ok(()) => {
-            for file in monitoring(names::NAMESPACE) {
+            for file in monitoring(names::NAMESPACE, true) {
                 operator.operator_namespace().apply(&file.text()).await;
             }
         }

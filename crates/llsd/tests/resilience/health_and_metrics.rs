@@ -24,6 +24,7 @@ async fn operator() -> Operator {
         ready: Ready::default(),
         shutdown,
         metrics: Metrics::new("1.2.3"),
+        readers: None,
     };
     let anywhere = BindAddress::At("127.0.0.1:0".to_owned());
     let listeners = Listeners::bind(&anywhere, &anywhere).await.unwrap();

@@ -10,6 +10,7 @@ mod guarded_watch;
 mod health_and_metrics;
 mod leadership;
 mod leadership_with_client_go;
+mod metrics_readers;
 mod namespaced_mode;
 mod operator_at_rest;
 mod operator_high_availability;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use futures::AsyncBufReadExt;
 use http::{Method, Request};
+use llsd_testbed::access::eventually;
 use llsd_testkit::{ControlPlane, SharedControlPlane};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -154,6 +155,57 @@ async fn a_watch_of_either_version_tells_of_writes_through_the_other() {
             assert_eq!(*replicas, 3);
         }
     }
+}
+
+/// What an author may write is judged after conversion, whichever way it came in.
+#[tokio::test]
+async fn what_takes_the_right_to_create_pods_takes_it_in_either_version() {
+    let Some((cluster, _)) = resources().await else { return };
+    for object in llsd_api::policy::manifests() {
+        if object["metadata"]["name"] == llsd_api::policy::PODS {
+            let args = ["apply", "--server-side", "-f", "-"];
+            let applied = cluster.kubectl(&args, Some(&object.to_string())).await.unwrap();
+            applied.expect_success();
+        }
+    }
+    let namespace = cluster.namespace("author").await.unwrap();
+    let resource = "--resource=llamastackdistributions.llamastack.io";
+    for args in [
+        ["create", "role", "author", "--verb=*", resource],
+        ["create", "rolebinding", "author", "--role=author", "--user=author"],
+    ] {
+        let args = [&args[..], &["-n", &namespace]].concat();
+        cluster.kubectl(&args, None).await.unwrap().expect_success();
+    }
+    let author = Versioned::new(cluster.client_for("author", &[]), &namespace);
+    let old = |name: &str, pod: Value| {
+        let server = json!({"distribution": {"name": "starter"}, "podOverrides": pod});
+        json!({
+            "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
+            "metadata": {"name": name}, "spec": {"server": server},
+        })
+    };
+    let is_denied = async |version: &str, object: &Value| {
+        let answer = author.send(Method::POST, version, "", object).await;
+        let said = answer.body["message"].as_str().unwrap_or_default();
+        answer.code == 403 && said.contains("takes the right to create pods")
+    };
+    let written = old("account", json!({"serviceAccountName": "admin"}));
+    eventually("it is denied", async || is_denied("v1alpha1", &written).await).await;
+    let mut carried = old("carried", json!({}));
+    let mut spec = starter();
+    spec["workload"] = json!({"overrides": {"podLabels": {"a": "b"}}});
+    let own = self::resource("own", &spec);
+    assert!(is_denied("v1alpha2", &own).await);
+    // As the other version carries it: read from one that an administrator wrote.
+    let admin = Versioned::new(cluster.client(), &namespace);
+    admin.create("v1alpha2", &own).await;
+    let seen = admin.get("v1alpha1", "own").await;
+    carried["metadata"]["annotations"] = seen["metadata"]["annotations"].clone();
+    assert!(is_denied("v1alpha1", &carried).await);
+    let replicas = json!({"spec": {"replicas": 2}});
+    author.merge("v1alpha1", "own", &replicas).await.expect("an edit elsewhere");
+    author.create("v1alpha1", &old("plain", json!({}))).await;
 }
 
 fn starter() -> Value {

@@ -83,7 +83,7 @@ pub(crate) const V1ALPHA2_SPEC: Shape = Fields(&[
             ("port", Count),
             ("tls", Fields(&[("enabled", Flag), ("secretName", Text), ("caBundle", CA_BUNDLE)])),
             ("expose", Exposure),
-            ("allowedFrom", ALLOWED_FROM),
+            ("allowedFrom", Fields(&[("namespaces", Whole), ("labels", Whole), ("pods", Whole)])),
         ]),
     ),
     (
@@ -213,7 +213,7 @@ pub(crate) const HOLDERS: [&[&str]; 2] = [
 
 /// The migration guide's tables: a field's place in v1alpha1 and in v1alpha2.
 #[rustfmt::skip]
-pub(crate) const PAIRS: [Pair; 28] = [
+pub(crate) const PAIRS: [Pair; 30] = [
     ("/spec/replicas", "/spec/workload/replicas"),
     ("/spec/server/distribution", "/spec/distribution"),
     ("/spec/server/containerSpec/port", "/spec/networking/port"),
@@ -236,6 +236,8 @@ pub(crate) const PAIRS: [Pair; 28] = [
     ("/spec/server/topologySpreadConstraints", "/spec/workload/topologySpreadConstraints"),
     ("/spec/network/exposeRoute", "/spec/networking/expose"),
     ("/spec/network/allowedFrom", "/spec/networking/allowedFrom"),
+    ("/spec/network/allowedFrom/namespaces", "/spec/networking/allowedFrom/namespaces"),
+    ("/spec/network/allowedFrom/labels", "/spec/networking/allowedFrom/labels"),
     ("/spec/server/tlsConfig/caBundle", "/spec/networking/tls/caBundle"),
     ("/spec/server/userConfig", "/spec/overrideConfig"),
     ("/status/phase", "/status/phase"),

@@ -13,6 +13,11 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* Whether figures are only for those who may read them: to ask takes rights of the cluster. */}}
+{{- define "llsd.metricsAuthentication" -}}
+{{- if and .Values.metricsAuthentication (not .Values.namespaced) -}}true{{- end -}}
+{{- end -}}
+
 {{/* Whether the operator makes the certificates of its webhooks. */}}
 {{- define "llsd.ownCertificates" -}}
 {{- if and (include "llsd.webhooks" .) (eq .Values.certificates "operator") -}}true{{- end -}}

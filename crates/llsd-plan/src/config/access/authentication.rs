@@ -10,14 +10,17 @@ use llsd_api::v1alpha2::{
 use serde_json::json;
 
 use crate::config::draft::Draft;
-use crate::config::wiring::{JWKS_URI, Variable};
+use crate::config::wiring::Variable;
+use crate::policy::audience::{self, RequiredAudience};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ServerFamily;
+use crate::server::guarded::JWKS_URI;
 use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
 use llsd_yaml::document::{Node, Origin};
 
 /// Where every cluster has its API server.
 const API_SERVER: &str = "https://kubernetes.default.svc";
+const DEFAULT: &str = "the server's own default, written out";
 /// What comes after the issuer, where a provider says where its keys are.
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
@@ -26,9 +29,10 @@ pub(super) fn provider_config(
     given: &Authentication,
     path: &FieldPath,
 ) -> Node {
-    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = given;
+    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway, allow_plain_http: _ } =
+        given;
     if let Some(oidc) = oidc {
-        self::oidc(draft, oidc, &path.key("oidc"))
+        self::oidc(draft, oidc, RequiredAudience::of(given), &path.key("oidc"))
     } else if let Some(kubernetes) = kubernetes {
         self::kubernetes(kubernetes, &path.key("kubernetes"))
     } else if let Some(github) = github {
@@ -38,7 +42,7 @@ pub(super) fn provider_config(
     } else if let Some(keys) = api_keys {
         self::api_keys(draft, keys, &path.key("apiKeys"))
     } else if let Some(gateway) = gateway {
-        self::gateway(draft, gateway, &path.key("gateway"))
+        self::gateway(gateway, &path.key("gateway"))
     } else {
         // Validation has refused the resource.
         Node::map(Origin::Field(path.clone()))
@@ -75,7 +79,12 @@ impl Section {
     }
 }
 
-fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
+fn oidc(
+    draft: &mut Draft<'_>,
+    given: &OidcSpec,
+    audience: Option<RequiredAudience<'_>>,
+    path: &FieldPath,
+) -> Node {
     let mut out = section("oauth2_token", path);
     out.field("issuer", Some(&given.issuer), "issuer");
     let default = match draft.profile.server() {
@@ -84,11 +93,14 @@ fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
     };
     match &given.audience {
         Some(audience) => out.field("audience", Some(audience), "audience"),
-        None => out.rule("audience", default, "the server's own default, written out"),
+        None => out.rule("audience", default, DEFAULT),
     }
     // Without it some releases ask for introspection without checking who answers.
     out.rule("tls_cafile", TRUST_FILE, "who the server trusts");
-    out.attributes("claims_mapping", given.claims.as_ref(), "claims");
+    match audience {
+        Some(audience) => out.node.set("claims_mapping", claims_with(audience, given, path)),
+        None => out.attributes("claims_mapping", given.claims.as_ref(), "claims"),
+    }
     out.field("tenant_claim", given.tenant_claim.as_deref(), "tenantClaim");
     if let Some(introspection) = &given.introspection {
         let path = path.key("introspection");
@@ -121,6 +133,17 @@ fn oidc(draft: &mut Draft<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
     keys.set("uri", Node::scalar(uri, Origin::Field(origin)));
     out.node.set("jwks", keys);
     out.node
+}
+
+/// What the rules for paths ask for must be an attribute of the caller.
+fn claims_with(audience: RequiredAudience<'_>, given: &OidcSpec, path: &FieldPath) -> Node {
+    let mut claims = match &given.claims {
+        Some(claims) => Node::from_field(&json!(claims), &path.key("claims")),
+        None => Node::from_value(json!(audience.claims()), &Origin::Rule(DEFAULT)),
+    };
+    let own = Origin::Field(path.key("audience"));
+    claims.set(audience::CLAIM, Node::scalar(audience.attribute, own));
+    claims
 }
 
 fn kubernetes(given: &KubernetesSpec, path: &FieldPath) -> Node {
@@ -166,27 +189,15 @@ fn api_keys(draft: &mut Draft<'_>, keys: &[Lenient<SecretRef>], path: &FieldPath
     out.node
 }
 
-fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) -> Node {
+fn gateway(given: &GatewayHeadersSpec, path: &FieldPath) -> Node {
     let mut out = section("upstream_header", path);
     out.field("principal_header", Some(&given.principal_header), "principalHeader");
     out.field("tenant_header", given.tenant_header.as_deref(), "tenantHeader");
     out.field("attributes_header", given.attributes_header.as_deref(), "attributesHeader");
     out.attributes("attribute_headers", given.attribute_headers.as_ref(), "attributeHeaders");
-    match &given.trusted_cidrs {
-        Some(cidrs) => {
-            let cidrs = Node::from_field(&json!(cidrs), &path.key("trustedCidrs"));
-            out.node.set("trusted_proxy_cidrs", cidrs);
-        }
-        None => draft.findings.warning(
-            path,
-            Reason::Conflict,
-            "everybody who reaches the server without the gateway can say to be anybody",
-            if draft.profile.has_access("trustedCidrs") {
-                "set trustedCidrs to the addresses of the gateway"
-            } else {
-                "let networking.allowedFrom admit the gateway alone"
-            },
-        ),
+    if let Some(cidrs) = &given.trusted_cidrs {
+        let cidrs = Node::from_field(&json!(cidrs), &path.key("trustedCidrs"));
+        out.node.set("trusted_proxy_cidrs", cidrs);
     }
     out.node
 }

@@ -3,13 +3,16 @@
 
 mod authentication;
 mod policy;
+mod risks;
 
 use llsd_api::v1alpha2::{AccessSpec, Authentication, TenancyMode, TenancySpec};
 use serde_json::json;
 
 use super::draft::Draft;
 use super::storage::{companion, ensure_section};
-use crate::config::wiring::{JWKS_URI, Variable};
+use crate::config::wiring::Variable;
+use crate::policy::audience::RequiredAudience;
+use crate::policy::{parse_policies, warn_of_gaps};
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::server::listening::ACCESS_KNOWN;
 use llsd_yaml::document::{Node, Origin};
@@ -28,7 +31,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         "provider_config",
         authentication::provider_config(draft, &access.authentication, &way),
     );
-    if let Some(routes) = policy::routes(&access.routes, &path.key("routes")) {
+    if let Some(routes) = policy::routes(access, &path) {
         auth.set("route_policy", routes);
     }
     if let Some(rules) = policy::rules(&access.rules, &path.key("rules")) {
@@ -48,8 +51,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         server.set("tenancy", tenancy_section(tenancy, &path.key("tenancy")));
     }
     keep_vector_stores(draft, access);
-    know(draft, &parts);
-    keep_variables(draft);
+    know(draft, access, &parts);
 }
 
 /// Whether the server has every part; one that it lacks is a problem.
@@ -74,9 +76,15 @@ fn has_all(draft: &mut Draft<'_>, parts: &[Part]) -> bool {
 /// What the server would refuse or not do as it is written.
 fn check(draft: &mut Draft<'_>, access: &AccessSpec, path: &FieldPath) {
     tenants(access, path, &mut draft.findings);
-    for candidate in draft.profile.candidates() {
-        match crate::policy::parse_policies(access, candidate.release) {
-            Ok(policies) => vain(policies.vain_create(), path, &mut draft.findings),
+    risks::check(draft, &access.authentication, &path.key("authentication"));
+    for (index, candidate) in draft.profile.candidates().enumerate() {
+        match parse_policies(access, candidate.release) {
+            Ok(policies) => {
+                vain(policies.vain_create(), path, &mut draft.findings);
+                if index == 0 {
+                    warn_of_gaps(access, &policies, draft.profile.releases, &mut draft.findings);
+                }
+            }
             Err(problems) => draft.findings.problems.extend(problems),
         }
     }
@@ -119,32 +127,13 @@ fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
     );
 }
 
-/// Variables by which the server finds its file, and the start program what it must see to.
-const KEPT: [&str; 4] = [ACCESS_KNOWN, JWKS_URI, "LLAMA_STACK_CONFIG", "OGX_CONFIG"];
-
-/// One of the user's own in their place could open the server.
-fn keep_variables(draft: &mut Draft<'_>) {
-    let overrides = draft.spec.workload.as_ref().and_then(|it| it.overrides.as_ref());
-    let own = overrides.and_then(|overrides| overrides.env.as_ref()).into_iter().flatten();
-    let path = FieldPath::spec().key("workload").key("overrides").key("env");
-    for (index, variable) in own.enumerate() {
-        let name = variable.name.as_str();
-        if KEPT.contains(&name) || name.starts_with("LLSD_AUTH_") {
-            draft.findings.problem(
-                &path.index(index),
-                Reason::Conflict,
-                format!("with access, {name} is the operator's to set"),
-                "remove the variable",
-            );
-        }
-    }
-}
-
-/// What the start program must find in the server: the releases that are known to have it all.
-fn know(draft: &mut Draft<'_>, parts: &[Part]) {
+/// What the start program must find in the server: the releases that are known to have it all, and to read the
+/// rules as this one does.
+fn know(draft: &mut Draft<'_>, access: &AccessSpec, parts: &[Part]) {
     let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
+    let reads = |release| parse_policies(access, release).is_ok();
     // In no release that is not known to have it all does the start program take it for granted.
-    let (first, last) = draft.profile.known_with_access(&names).unwrap_or_default();
+    let (first, last) = draft.profile.known_with_access(&names, reads).unwrap_or_default();
     let [first, last] = [first, last].map(|n| format!("{}.{}.{}", n.major, n.minor, n.patch));
     draft.plain_variables.push(Variable::literal(ACCESS_KNOWN, format!("{first} {last}")));
 }
@@ -172,7 +161,7 @@ fn tenants(access: &AccessSpec, path: &FieldPath, findings: &mut Findings) {
 
 /// Whether each field that names the tenant of a caller is given, and where.
 fn tenant_fields(given: &Authentication) -> [(bool, &'static str, &'static str); 4] {
-    let Authentication { oidc, kubernetes, github: _, custom, api_keys: _, gateway } = given;
+    let Authentication { oidc, kubernetes, custom, gateway, .. } = given;
     let of_cluster = kubernetes.as_ref().is_some_and(|it| it.tenant_claim.is_some());
     [
         (oidc.as_ref().is_some_and(|it| it.tenant_claim.is_some()), "oidc", "tenantClaim"),
@@ -192,7 +181,15 @@ struct Part {
 impl Part {
     fn parts_of(access: &AccessSpec, path: &FieldPath) -> Vec<Self> {
         let AccessSpec { authentication, routes, rules, tenancy } = access;
-        let Authentication { oidc, kubernetes, github, custom, api_keys, gateway } = authentication;
+        let Authentication {
+            oidc,
+            kubernetes,
+            github,
+            custom,
+            api_keys,
+            gateway,
+            allow_plain_http: _,
+        } = authentication;
         let way = path.key("authentication");
         let cidrs = gateway.as_ref().is_some_and(|it| it.trusted_cidrs.is_some());
         let given = [
@@ -204,6 +201,11 @@ impl Part {
             (gateway.is_some(), "gateway", way.key("gateway")),
             (cidrs, "trustedCidrs", way.key("gateway").key("trustedCidrs")),
             (!routes.is_empty(), "routes", path.key("routes")),
+            (
+                RequiredAudience::of(authentication).is_some(),
+                "routes",
+                way.key("oidc").key("audience"),
+            ),
             (!rules.is_empty(), "rules", path.key("rules")),
             (tenancy.is_some(), "tenancy", path.key("tenancy")),
         ];

@@ -1,34 +1,54 @@
-//! The two policies of the server, as the resource writes them. The first rule that matches decides, so
-//! the paths of the probes come first.
+//! The two policies of the server. Rules for paths are those of the resource, with what the operator adds to
+//! them; rules for resources are as the resource writes them.
 
-use llsd_api::v1alpha2::{AccessRule, RouteRule};
+use llsd_api::v1alpha2::{AccessRule, AccessSpec, RouteRule};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::policy::{DecidedBy, ServerRule, route_policy};
 use crate::problems::FieldPath;
-use crate::server::paths::OPEN_PATHS;
 use llsd_yaml::document::{Node, Origin};
 
 const OPEN: Origin = Origin::Rule("without these the kubelet would restart the server for ever");
+const SPELLING: Origin = Origin::Rule("leads to the same");
 
-/// `route_policy`, where the resource has routes at all.
-pub(super) fn routes(given: &[RouteRule], path: &FieldPath) -> Option<Node> {
-    let open = json!({
-        "permit": {"paths": OPEN_PATHS},
-        "description": "probes, and everybody who asks which release this is",
-    });
-    list(vec![Node::from_value(open, &OPEN)], given, path)
+/// `route_policy`, where there is one.
+pub(super) fn routes(access: &AccessSpec, path: &FieldPath) -> Option<Node> {
+    let audience = path.key("authentication").key("oidc").key("audience");
+    let path = path.key("routes");
+    let rules: Vec<Node> = route_policy(access)
+        .into_iter()
+        .map(|ServerRule { by, rule }| match by {
+            DecidedBy::Rule(index) => {
+                written(&rule, &access.routes[index], &path.index(index), &audience)
+            }
+            DecidedBy::OpenPaths => Node::from_value(json!(rule), &OPEN),
+            _ => Node::from_value(json!(rule), &Origin::Field(audience.clone())),
+        })
+        .collect();
+    (!rules.is_empty()).then(|| Node::list(rules, Origin::Field(path)))
 }
 
 /// `access_policy`, where the resource has rules.
 pub(super) fn rules(given: &[AccessRule], path: &FieldPath) -> Option<Node> {
-    list(Vec::new(), given, path)
+    let rules = given.iter().enumerate().map(|(index, rule)| entry(rule, &path.index(index)));
+    (!given.is_empty()).then(|| Node::list(rules.collect(), Origin::Field(path.clone())))
 }
 
-/// The rules of the resource behind others of the operator.
-fn list(mut rules: Vec<Node>, given: &[impl Serialize], path: &FieldPath) -> Option<Node> {
-    rules.extend(given.iter().enumerate().map(|(index, rule)| entry(rule, &path.index(index))));
-    (!given.is_empty()).then(|| Node::list(rules, Origin::Field(path.clone())))
+/// A rule of the resource, with the origin of what was added to it.
+fn written(rule: &RouteRule, own: &RouteRule, path: &FieldPath, audience: &FieldPath) -> Node {
+    let mut node = entry(rule, path);
+    if own.when.is_none()
+        && let Some(when) = node.get_mut("when")
+    {
+        when.origin = Origin::Field(audience.clone());
+    }
+    let named = own.forbid.as_ref().map_or(0, |forbid| forbid.paths.len());
+    if let Some(paths) = node.get_mut("forbid").and_then(|forbid| forbid.get_mut("paths")) {
+        let added = paths.list_items().iter_mut().skip(named);
+        added.for_each(|path| path.origin = SPELLING);
+    }
+    node
 }
 
 /// A rule as the resource has it, in the order of its fields; what it leaves out is left out.

@@ -1,5 +1,7 @@
 //! What the chosen way out of the cluster cannot do.
 
+use std::collections::BTreeSet;
+
 use super::decision::{Exposure, Via, exposure, host_label};
 use super::withheld::withheld;
 use crate::objects::blueprint::Blueprint;
@@ -32,6 +34,7 @@ pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) 
             );
         }
     }
+    within_limits(blueprint, &exposure, &path, findings);
     let is_made = withheld(blueprint).is_none();
     if exposure.via == Via::Ingress && exposure.host.is_none() && is_made {
         findings.warning(
@@ -42,6 +45,57 @@ pub(in crate::objects) fn check(blueprint: &Blueprint, findings: &mut Findings) 
         );
     }
     backend_speaks_https(blueprint, &exposure, &path, findings);
+}
+
+/// Whether the operator's configuration allows the host name and the annotations. A name that the operator
+/// makes, or OpenShift, is an administrator's choice.
+fn within_limits(
+    blueprint: &Blueprint,
+    exposure: &Exposure,
+    path: &FieldPath,
+    findings: &mut Findings,
+) {
+    let limits = &blueprint.facts.operator.exposure;
+    let listed = |names: &Option<BTreeSet<String>>| {
+        names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    match &exposure.how.hostname {
+        Some(host) if !limits.allows_host(host) => findings.problem(
+            &path.key("hostname"),
+            Reason::Invalid,
+            format!("{host} is in no domain that the operator's configuration allows"),
+            format!("choose a name in one of: {}", listed(&limits.allowed_domains)),
+        ),
+        None if limits.allowed_domains.is_some()
+            && exposure.host.is_none()
+            && exposure.via != Via::Route =>
+        {
+            findings.problem(
+                path,
+                Reason::Required,
+                "without a host name it would take requests for every name, which the operator's \
+                 configuration does not allow",
+                format!(
+                    "set expose.hostname to a name in one of: {}",
+                    listed(&limits.allowed_domains)
+                ),
+            );
+        }
+        _ => {}
+    }
+    let annotations = exposure.how.annotations.iter().flat_map(|annotations| annotations.keys());
+    for name in annotations.filter(|name| !limits.allows_annotation(name)) {
+        let allowed = listed(&limits.allowed_annotations);
+        findings.problem(
+            &path.key("annotations").key(name),
+            Reason::Invalid,
+            "the operator's configuration does not allow this annotation",
+            match allowed.as_str() {
+                "" => "remove it; none is allowed".to_owned(),
+                allowed => format!("remove it; allowed are {allowed}"),
+            },
+        );
+    }
 }
 
 /// What an Ingress without a host name does.

@@ -53,9 +53,8 @@ pub(in crate::command) struct Arguments {
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pod_name: Option<String>,
 
-    /// Where metrics are served; 0 switches them off
-    #[arg(long, default_value_t = BindAddress::Everywhere(METRICS_PORT), value_name = "ADDRESS")]
-    pub(super) metrics_bind_address: BindAddress,
+    #[command(flatten)]
+    pub(super) metrics: MetricsFlags,
 
     /// Where /healthz and /readyz are served; 0 switches them off
     #[arg(long, default_value_t = BindAddress::Everywhere(HEALTH_PORT), value_name = "ADDRESS")]
@@ -123,6 +122,19 @@ pub(in crate::command) struct Arguments {
     /// What is logged: error, warn, info, debug or trace
     #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     pub(super) log_level: String,
+}
+
+// How metrics are served. No documentation: it would become the command's.
+#[derive(Debug, Args)]
+pub(super) struct MetricsFlags {
+    /// Where metrics are served; 0 switches them off
+    #[arg(long, default_value_t = BindAddress::Everywhere(METRICS_PORT), value_name = "ADDRESS")]
+    pub(super) metrics_bind_address: BindAddress,
+
+    /// Let only those read metrics whose token may get the path /metrics; needs the role
+    /// llama-stack-k8s-operator-metrics-auth-role
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(super) metrics_authentication: bool,
 }
 
 impl Arguments {

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::{Exit, Printout};
 use crate::operator::api_clock::{ApiClock, ApiServer};
 use crate::operator::controller::{self, Context, Settings};
-use crate::operator::health::{Alive, Health, Listeners, Ready};
+use crate::operator::health::{Alive, Health, Listeners, Readers, Ready};
 use crate::operator::leadership::{self, Leadership};
 use crate::operator::shutdown::Shutdown;
 use crate::operator::storage_migration;
@@ -78,7 +78,7 @@ async fn operate(
         background.spawn(exporter.run());
     }
     let ready = Ready::default();
-    serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
+    let readers = serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
     let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;
     let namespace = arguments.operator_namespace(&config);
     let clock = ApiClock::default();
@@ -87,6 +87,7 @@ async fn operate(
             .map_err(|error| StartFailure::NoCluster(Box::new(error)))
     };
     let client = connect()?;
+    readers.ask(client.clone());
     let settings = arguments.settings(&namespace);
     let worker = Worker {
         api: ApiServer { client, clock: clock.clone() },
@@ -125,23 +126,26 @@ async fn operate(
     Ok(())
 }
 
-/// Health and metrics, from the first moment.
+/// Health and metrics, from the first moment. Who reads metrics can be asked for only once there is a client.
 async fn serve(
     arguments: &Arguments,
     metrics: &Metrics,
     ready: &Ready,
     shutdown: &Shutdown,
     background: &mut JoinSet<()>,
-) -> Result<(), StartFailure> {
+) -> Result<Readers, StartFailure> {
     let probes = &arguments.health_probe_bind_address;
-    let listeners = Listeners::bind(probes, &arguments.metrics_bind_address).await?;
+    let listeners = Listeners::bind(probes, &arguments.metrics.metrics_bind_address).await?;
     tracing::info!(probes = ?listeners.probes(), metrics = ?listeners.metrics(), "serving");
     let alive = Alive::new(STUCK);
+    let readers = Readers::default();
+    let asks = arguments.metrics.metrics_authentication;
     let health = Health {
         alive: alive.clone(),
         ready: ready.clone(),
         shutdown: shutdown.clone(),
         metrics: metrics.clone(),
+        readers: asks.then(|| readers.clone()),
     };
     background.spawn(async move { alive.keep_beating().await });
     background.spawn(async move {
@@ -149,7 +153,7 @@ async fn serve(
             tracing::error!(%error, "health and metrics are no longer served");
         }
     });
-    Ok(())
+    Ok(readers)
 }
 
 /// The part of the operator that only the leader does.

@@ -3,15 +3,18 @@
 
 mod alive;
 mod listeners;
+mod readers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+
+use llsd_install::names::METRICS_PATH;
 
 use crate::operator::shutdown::Shutdown;
 use crate::operator::telemetry::Metrics;
@@ -19,6 +22,7 @@ use crate::operator::telemetry::metrics;
 
 pub use alive::Alive;
 pub use listeners::{BindAddress, BindError, Listeners, bind};
+pub use readers::Readers;
 
 /// Whether this replica can serve: its webhooks, from its start on, and while it leads, whether it sees
 /// any resource at all. What else it cannot do is told by figures and conditions, so that one missing
@@ -55,6 +59,8 @@ pub struct Health {
     pub ready: Ready,
     pub shutdown: Shutdown,
     pub metrics: Metrics,
+    /// Those who may read the figures; everybody, where they are not named.
+    pub readers: Option<Readers>,
 }
 
 impl Health {
@@ -66,9 +72,23 @@ impl Health {
     }
 
     fn figures(&self) -> Router {
-        let figures = self.metrics.clone();
-        let answer = async move || ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], figures.text());
-        Router::new().route("/metrics", get(answer))
+        let health = self.clone();
+        let answer = async move |headers: HeaderMap| health.metrics(&headers).await;
+        Router::new().route(METRICS_PATH, get(answer))
+    }
+
+    async fn metrics(&self, headers: &HeaderMap) -> Response {
+        let judged = match &self.readers {
+            Some(readers) => readers.judge(headers).await,
+            None => StatusCode::OK,
+        };
+        match judged {
+            StatusCode::OK => {
+                ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], self.metrics.text()).into_response()
+            }
+            StatusCode::UNAUTHORIZED => (judged, [(WWW_AUTHENTICATE, "Bearer")]).into_response(),
+            other => other.into_response(),
+        }
     }
 
     fn readyz(&self) -> impl IntoResponse + use<> {

@@ -2,6 +2,7 @@
 
 Arguments: a folder, a port, the certificate, its key, and the issuer's name. Reads `claims.json` of the folder, a list of
 claims to sign, and writes `tokens.json` once it listens. Claims with `forged` are signed by a key of somebody else.
+What is below `/in-clear/` has moved to plain http. Where the folder has `keys.json`, these are its keys.
 """
 
 import base64
@@ -28,6 +29,9 @@ def signed(claims: dict) -> str:
 
 
 def keys() -> dict:
+    if os.path.exists(f"{folder}/keys.json"):
+        with open(f"{folder}/keys.json") as file:
+            return json.load(file)
     jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(own.public_key()))
     return {"keys": [jwk | {"kid": "one", "use": "sig", "alg": "RS256"}]}
 
@@ -46,6 +50,10 @@ class Provider(http.server.BaseHTTPRequestHandler):
             "/.well-known/openid-configuration": {"issuer": issuer, "jwks_uri": f"{issuer}/keys"},
             "/keys": keys(),
         }
+        if self.path.startswith("/in-clear/"):
+            self.send_response(302)
+            self.send_header("location", issuer.replace("https:", "http:"))
+            return self.end_headers()
         found = documents.get(self.path)
         self.answer(found or {}, 200 if found else 404)
 

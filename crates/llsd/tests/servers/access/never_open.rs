@@ -1,9 +1,11 @@
 //! A server that would not ask its callers who they are does not start.
 
+use llsd_plan::server::paths::TRUST_FILE;
 use llsd_testkit::{OpenAiStub, Release};
 use serde_json::json;
 
 use super::PATIENCE;
+use super::issuer::Issuer;
 use crate::pod::{Pod, Secrets};
 
 /// What the start program says of a file that the installed server does not wholly know.
@@ -42,6 +44,45 @@ async fn what_the_installed_server_would_drop_stops_its_start() {
     })
     .await;
     assert!(said.contains("would pass over the pattern regex:/v1/files(?<id>.*)"), "{said}");
+}
+
+/// Somebody on the way could name keys of their own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_leads_to_plain_http_is_not_followed() {
+    let release = Release::newest();
+    if !release.install_or_skip() {
+        return;
+    }
+    let issuer = Issuer::start(release, |_| json!([])).await;
+    let stub = OpenAiStub::start(&["llama"]).await.unwrap();
+    let oidc = json!({"issuer": format!("{}/in-clear", issuer.url), "audience": "stack"});
+    let spec = json!({
+        "providers": {"inference": {"provider": "vllm", "endpoint": stub.url()}},
+        "access": {"authentication": {"oidc": oidc}},
+    });
+    let pod = Pod::planned(release, spec, &Secrets::new());
+    let trust = issuer.authority().display().to_string();
+    let boot = pod.boot(pod.config().replace(TRUST_FILE, &trust));
+    let mut server = release.boot(boot.with_env("LLS_DISCOVERY_SECONDS", "1")).unwrap();
+    let ended = server.wait_exit(PATIENCE).await.unwrap();
+    assert!(!ended.success(), "{}", server.log());
+    assert!(server.log().contains("answers 302, which leads to plain http"), "{}", server.log());
+}
+
+/// Its image said another release than it holds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_that_takes_patterns_for_names_does_not_start() {
+    let release: Release = "0.5.4".parse().unwrap();
+    if !Release::is_thorough_or_left_out() || !release.install_or_skip() {
+        return;
+    }
+    let said = last_words(release, |config| {
+        let forbids =
+            "route_policy:\n    - forbid: {paths: ['regex:/v1/files']}\n    provider_config:";
+        config.replace("provider_config:", forbids)
+    })
+    .await;
+    assert!(said.contains("would ignore what regex: means"), "{said}");
 }
 
 /// Its image said another release than it holds.

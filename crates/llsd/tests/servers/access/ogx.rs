@@ -118,5 +118,10 @@ async fn a_server_believes_its_gateway_alone_and_keeps_tenants_apart() {
     let server = &strict.server;
     let (refused, body) = with_headers(server, Method::GET, &red, None).await;
     assert_eq!(refused, 403, "{body}: {}", server.log());
+    // Nor somebody who says to come from there.
+    let [user, tenant] = red;
+    let headers = [user, tenant, ("x-forwarded-for", "10.1.2.3")];
+    let (refused, body) = with_headers(server, Method::GET, &headers, None).await;
+    assert_eq!(refused, 403, "{body}: {}", server.log());
     assert_eq!(status(server, "/v1/health", None).await, 200);
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
     self, Answer, Caller, DecidedBy, Outcome, Policies, Request, RuleDecision, decide_resource,
+    route_policy,
 };
 use llsd_plan::releases::{Release as Row, Releases};
 use llsd_testkit::{Decided, Release};
@@ -89,12 +90,7 @@ fn foreseen(case: &Case, row: &'static Row) -> Option<Decided> {
         Answer::Failed(_) => return Some(stopped(500)),
         Answer::Decided { caller, decision } => (caller, decision),
     };
-    // The operator's own rule stands before all others.
-    let route = match decision.by {
-        DecidedBy::OpenPaths => Some(0),
-        DecidedBy::Rule(index) => Some(index + 1),
-        _ => None,
-    };
+    let route = route_policy(&spec).iter().position(|server_rule| server_rule.by == decision.by);
     let status = match decision.outcome {
         Outcome::Allowed => 200,
         Outcome::Denied => 403,

@@ -2,8 +2,10 @@
 //! configuration does.
 
 use fastrand::Rng;
+use llsd_api::v1alpha2::{AccessSpec, Authentication, RouteRule};
+use llsd_plan::policy::audience::RequiredAudience;
+use llsd_plan::policy::route_policy;
 use llsd_plan::releases::Release as Row;
-use llsd_plan::server::paths::OPEN_PATHS;
 use llsd_testkit::Release;
 use serde_json::{Map, Value, json};
 
@@ -21,8 +23,10 @@ pub(super) struct Case {
 const NAMES: [&str; 4] = ["ann", "bob", "admin", "system"];
 const ATTRIBUTES: [&str; 4] = ["roles", "teams", "projects", "namespaces"];
 const VALUES: [&str; 5] = ["ann", "bob", "admin", "ml", "web"];
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 10] = [
     "/v1/models",
+    "/v1/providers",
+    "/v1alpha/admin/providers*",
     "/v1/models*",
     "/v1/files*",
     "/v1/files/*",
@@ -43,8 +47,14 @@ const PATTERNS: [&str; 9] = [
     // Only the server reads it.
     "regex:/v1/(?!models)",
 ];
-const CALLED: [&str; 14] = [
+const CALLED: [&str; 19] = [
     "/v1/models",
+    // A router takes the line break for the end of the path, and some paths have two names.
+    "/v1/models\n",
+    "/v1/providers",
+    "/v1/providers\n",
+    "/v1alpha/admin/providers",
+    "/v1alpha/admin/providers/a",
     "/v1/models/",
     "/v1/models/llama",
     "/v1/modelsx",
@@ -101,10 +111,6 @@ impl Case {
             Vec::new()
         };
         let rules: Vec<Value> = (0..count(random)).map(|_| rule(row, random)).collect();
-        let mut route_policy = routes.clone();
-        if !routes.is_empty() {
-            route_policy.insert(0, json!({"permit": {"paths": OPEN_PATHS}}));
-        }
         let (tenancy, its_tenancy) = tenancy(release, random);
         let (method, path) = (one(&["GET", "GET", "POST", "HEAD"], random), one(&CALLED, random));
         let mut access =
@@ -112,6 +118,9 @@ impl Case {
         if !tenancy.is_null() {
             access["tenancy"] = tenancy;
         }
+        let spec: AccessSpec = serde_json::from_value(access.clone()).unwrap();
+        let route_policy: Vec<RouteRule> =
+            route_policy(&spec).into_iter().map(|server_rule| server_rule.rule).collect();
         let for_server = json!({
             "auth": {
                 "provider_config": provider_config,
@@ -146,9 +155,12 @@ fn authentication(release: Release, random: &mut Rng) -> (Value, Value, Map<Stri
             let url = "http://127.0.0.1/introspect";
             let secret = json!({"name": "n", "key": "k"});
             let introspection = json!({"url": url, "clientId": "c", "clientSecret": secret});
-            let ours = json!({
+            let mut ours = json!({
                 "oidc": {"issuer": "https://login.example.com", "introspection": introspection},
             });
+            if has_routes(release) && random.bool() {
+                ours["oidc"]["audience"] = "stack".into();
+            }
             let introspection = json!({"url": url, "client_id": "c", "client_secret": "s"});
             (ours, json!({"type": "oauth2_token", "introspection": introspection}), token(random))
         }
@@ -182,6 +194,10 @@ fn authentication(release: Release, random: &mut Rng) -> (Value, Value, Map<Stri
         let claims = mapping(release, random);
         ours[&kind]["claims"] = claims.clone();
         theirs["claims_mapping"] = claims;
+    }
+    let spec: Authentication = serde_json::from_value(ours.clone()).unwrap();
+    if let Some(audience) = RequiredAudience::of(&spec) {
+        theirs["claims_mapping"] = json!(audience.claims());
     }
     let tenant = match kind.as_str() {
         "oidc" | "kubernetes" => Some(("tenantClaim", "tenant_claim")),
@@ -249,6 +265,9 @@ fn token(random: &mut Rng) -> Map<String, Value> {
         if random.u8(..4) == 0 {
             told.insert(name.to_owned(), claim(random));
         }
+    }
+    if random.bool() {
+        told.insert("aud".to_owned(), some(&["stack", "another"], random).into());
     }
     if random.bool() {
         told.insert("realm".to_owned(), json!({"roles": claim(random), "flag": true}));

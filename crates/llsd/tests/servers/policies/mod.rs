@@ -2,4 +2,5 @@
 
 mod agreement;
 mod cases;
+mod routes;
 mod sentences;

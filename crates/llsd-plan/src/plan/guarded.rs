@@ -1,0 +1,123 @@
+//! What would open, from within its pod, a server that is to ask its callers who they are: variables by which
+//! it is started, and mounts over the files by which it decides.
+
+use k8s_openapi::api::core::v1::EnvFromSource;
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, OverridesSpec};
+
+use crate::facts::Facts;
+use crate::problems::{FieldPath, Findings, Reason};
+use crate::server::guarded::{covered_folder, is_kept_variable};
+
+/// Reports what the user's own settings of the pod must leave to the operator where there is `access`.
+pub(super) fn check(spec: &LlamaStackDistributionSpec, facts: &Facts, findings: &mut Findings) {
+    let (Some(_), Some(workload)) = (&spec.access, &spec.workload) else { return };
+    let path = FieldPath::spec().key("workload");
+    let own = workload.storage.as_ref().and_then(|storage| storage.mount_path.as_deref());
+    let own = own.map(|mount| (path.key("storage").key("mountPath"), mount));
+    let overrides = path.key("overrides");
+    let theirs = workload.overrides.iter().flat_map(|it| it.volume_mounts.iter().flatten());
+    let theirs = theirs.enumerate().map(|(index, mount)| {
+        (overrides.key("volumeMounts").index(index).key("mountPath"), mount.mount_path.as_str())
+    });
+    for (path, mount) in own.into_iter().chain(theirs) {
+        if let Some(folder) = covered_folder(mount) {
+            findings.problem(
+                &path,
+                Reason::Conflict,
+                format!(
+                    "with access, what is in {} is the operator's",
+                    folder.trim_end_matches('/')
+                ),
+                "mount the volume elsewhere",
+            );
+        }
+    }
+    if let Some(given) = &workload.overrides {
+        variables(given, facts, &overrides, findings);
+    }
+}
+
+/// One of the user's own in the place of the operator's could open the server.
+fn variables(given: &OverridesSpec, facts: &Facts, path: &FieldPath, findings: &mut Findings) {
+    let single = given.env.iter().flatten().enumerate();
+    let single = single.map(|(index, it)| (path.key("env").index(index), it.name.clone()));
+    let sources = given.env_from.iter().flatten().enumerate();
+    let from = sources.flat_map(|(index, source)| {
+        let path = path.key("envFrom").index(index);
+        names(source, facts).into_iter().map(move |name| (path.clone(), name))
+    });
+    for (path, name) in single.chain(from).filter(|(_, name)| is_kept_variable(name)) {
+        findings.problem(
+            &path,
+            Reason::Conflict,
+            format!("with access, {name} is the operator's to set"),
+            "remove the variable",
+        );
+    }
+}
+
+/// The variables that come of all keys of an object, as far as it is known.
+fn names(source: &EnvFromSource, facts: &Facts) -> Vec<String> {
+    let secret = source.secret_ref.as_ref().and_then(|it| facts.secrets.get(&it.name));
+    let map = source.config_map_ref.as_ref().and_then(|it| facts.config_maps.get(&it.name));
+    let secret = secret.into_iter().flat_map(|secret| secret.keys.keys());
+    let keys = secret.chain(map.into_iter().flat_map(|map| map.data.keys()));
+    let prefix = source.prefix.as_deref().unwrap_or_default();
+    keys.map(|key| format!("{prefix}{key}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn problems(workload: &Value, access: bool) -> Vec<String> {
+        let mut spec = json!({"distribution": {"name": "starter"}, "workload": workload});
+        if access {
+            spec["access"] = json!({"authentication": {"github": {}}});
+        }
+        let facts = json!({
+            "secrets": {"all": {"keys": {"ROOT_PATH": {"hash": "1"}, "TOKEN": {"hash": "2"}}}},
+            "configMaps": {"many": {"data": {"PYTHONPATH": "/data", "A": "b"}}},
+        });
+        let mut findings = Findings::default();
+        let spec = serde_json::from_value(spec).unwrap();
+        check(&spec, &serde_json::from_value(facts).unwrap(), &mut findings);
+        findings.problems.iter().map(|it| format!("{}: {}", it.path, it.message)).collect()
+    }
+
+    #[test]
+    fn nothing_of_the_users_own_can_open_a_guarded_server_from_within_its_pod() {
+        let variables = ["UVICORN_ROOT_PATH", "LOG_LEVEL", "FORWARDED_ALLOW_IPS", "PYTHONPATH"];
+        let variables = variables.map(|name| json!({"name": name, "value": "x"}));
+        let mounts = ["/data", "/etc/llama-stack/config.yaml", "/run"];
+        let mounts = mounts.map(|path| json!({"name": "mine", "mountPath": path}));
+        let workload = json!({
+            "storage": {"mountPath": "/etc"},
+            "overrides": {
+                "env": variables,
+                "volumeMounts": mounts,
+                "envFrom": [
+                    {"prefix": "UVICORN_", "secretRef": {"name": "all"}},
+                    {"configMapRef": {"name": "many"}},
+                ],
+            },
+        });
+        assert_eq!(
+            problems(&workload, true),
+            [
+                "spec.workload.storage.mountPath: with access, what is in /etc/llama-stack is the operator's",
+                "spec.workload.overrides.volumeMounts[1].mountPath: with access, what is in /etc/llama-stack is the operator's",
+                "spec.workload.overrides.volumeMounts[2].mountPath: with access, what is in /run/llama-stack-trust is the operator's",
+                "spec.workload.overrides.env[0]: with access, UVICORN_ROOT_PATH is the operator's to set",
+                "spec.workload.overrides.env[2]: with access, FORWARDED_ALLOW_IPS is the operator's to set",
+                "spec.workload.overrides.env[3]: with access, PYTHONPATH is the operator's to set",
+                "spec.workload.overrides.envFrom[0]: with access, UVICORN_ROOT_PATH is the operator's to set",
+                "spec.workload.overrides.envFrom[0]: with access, UVICORN_TOKEN is the operator's to set",
+                "spec.workload.overrides.envFrom[1]: with access, PYTHONPATH is the operator's to set",
+            ]
+        );
+        assert_eq!(problems(&workload, false), Vec::<String>::new());
+    }
+}
