@@ -1,6 +1,7 @@
 //! Takes out of objects and texts, such as a log or a configuration file, what was written there in clear:
 //! values under telling names, credentials in addresses and headers, private keys.
 
+use std::iter;
 use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
@@ -14,11 +15,14 @@ static CREDENTIALS_IN_URL: LazyLock<Regex> = LazyLock::new(|| {
 static AUTHORIZATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\b((?i:bearer|basic))\s+[A-Za-z0-9._~+/=-]{8,}").expect("compiles")
 });
-/// `name=value`, `"name": "value"`, and an option of a command with its value behind it.
+/// `name=value`, `"name": "value"`, `name: [values]`, and an option of a command with its value behind it.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(--[\w.-]+\s+|[A-Za-z_][\w.-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s"',;&}\]]+)"#)
-        .expect("compiles")
+    let name = r#"--[\w.-]+\s+|[A-Za-z_][\w.-]*["']?\s*[=:]\s*"#;
+    let value = r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[[^\]{}=:]*\]|[^\s"',;&}\]]+"#;
+    Regex::new(&format!("({name})({value})")).expect("compiles")
 });
+/// At how many places of a line an object of JSON may begin, behind a timestamp and a level.
+const JSON_STARTS: usize = 8;
 
 /// Takes secrets out of a value. `told`: the name that it stands under tells that it is one.
 pub(super) fn clean(value: &mut Value, told: bool) {
@@ -128,9 +132,15 @@ fn item(line: &str, body: &str) -> String {
 }
 
 fn within_line(line: &str) -> String {
-    if let Some(text) = json(line) {
-        return text;
+    let starts = line.match_indices('{').take(JSON_STARTS).map(|(at, _)| at);
+    let mut parts = iter::once(0).chain(starts).map(|at| line.split_at(at));
+    match parts.find_map(|(before, rest)| Some((before, json(rest)?))) {
+        Some((before, json)) => within_text(before) + &json,
+        None => within_text(line),
     }
+}
+
+fn within_text(line: &str) -> String {
     let line = CREDENTIALS_IN_URL.replace_all(line, format!("${{1}}{LEFT_OUT}@"));
     let line = AUTHORIZATION.replace_all(&line, format!("$1 {LEFT_OUT}"));
     let assigned = |found: &Captures| {
@@ -145,12 +155,13 @@ fn within_line(line: &str) -> String {
     ASSIGNMENT.replace_all(&line, assigned).into_owned()
 }
 
-/// A line or a value that is JSON: by its names, as an object is.
+/// A value, or the end of a line, that is JSON: by its names, as an object is.
 fn json(text: &str) -> Option<String> {
     text.trim_start().starts_with(['{', '[']).then_some(())?;
-    let mut value: Value = serde_json::from_str(text).ok()?;
-    clean(&mut value, false);
-    Some(value.to_string())
+    let found: Value = serde_json::from_str(text).ok()?;
+    let mut cleaned = found.clone();
+    clean(&mut cleaned, false);
+    Some(if cleaned == found { text.to_owned() } else { cleaned.to_string() })
 }
 
 #[cfg(test)]
@@ -171,6 +182,14 @@ mod tests {
             r#"{"level": "info", "api_key": "hush", "nested": {"dsn": "hush"}}"#,
             r#"asked {"api_key": "hush and more"} of it"#,
             r#"{"tokens": ["hush", "hush"]}"#,
+            r#"2026-11-18T13:58:26.123456789Z {"tokens": ["hush", "hush"]}"#,
+            r#"2026-11-18T13:58:26Z [INFO] {"api_key": "quote \" hush", "at": 1}"#,
+            r#"asked {"api_key": "quote \" hush"} of it"#,
+            "{'tokens': ['hush', 'hush']}",
+            "tokens=[hush, hush]",
+            r#"keys: tokens = ["hush"]"#,
+            r#"data: {"api_key": "hush"}"#,
+            r#"items: [{"api_key": "hush"}] and more"#,
             "host=db password=hush user=me",
             "api_token: hush and more",
             "tokens:\n- hush\n- hush\n",
@@ -195,6 +214,8 @@ mod tests {
             "url: http://vllm:8000/v1\n",
             "secretName: keys\n",
             "tokens:\n- name: a\n  ttl: 3\n",
+            r#"2026-11-18T13:58:26Z {"b": 1,  "a": [1, 2]}"#,
+            "listening on [::1]:8321",
             "INFO: 127.0.0.1:52344 - \"GET /v1/health HTTP/1.1\" 200 OK",
         ] {
             assert_eq!(without_secrets(text), text);

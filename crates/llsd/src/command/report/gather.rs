@@ -42,8 +42,8 @@ impl ReportFiles {
     }
 }
 
-/// The resource and everything around it. If a Secret that the server
-/// reads cannot be read, its value cannot be removed from the logs; they are included only with `even_unread`.
+/// The resource and everything around it. If a Secret that the server reads cannot be read, its value cannot be
+/// removed from the logs; they are included only with `even_unread`.
 pub(super) async fn gather(
     client: &Client,
     namespace: &str,
