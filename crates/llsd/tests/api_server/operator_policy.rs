@@ -19,6 +19,7 @@ use tokio::sync::OnceCell;
 
 use llsd_testbed::access::{eventually, is_forbidden};
 use llsd_testbed::install::{install, install_namespaced};
+use llsd_testbed::namespace::{DISTRIBUTION, Namespace};
 
 /// With the controllers, which check the policy's types.
 static CLUSTER: SharedControlPlane =
@@ -142,18 +143,33 @@ async fn everybody_else_goes_on_as_before_also_with_the_secrets_of_the_operator(
 
 const NOT_OURS: &str = "changes and deletes only what is labelled";
 
+/// A resource, without which the garbage collector would delete what it owns.
+struct Owner {
+    namespace: String,
+    reference: Value,
+}
+
+impl Owner {
+    async fn create(cluster: &ControlPlane, namespace: &str) -> Self {
+        let namespace = Namespace { cluster, name: cluster.namespace(namespace).await.unwrap() };
+        namespace.distribution("llama", json!({"distribution": {"name": "starter"}})).await;
+        let resource = namespace.get(DISTRIBUTION, "llama").await.unwrap();
+        let reference = json!({
+            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
+            "name": "llama", "uid": resource["metadata"]["uid"],
+        });
+        Self { namespace: namespace.name, reference }
+    }
+}
+
 /// One object of a kind: made with the label, not without it, and left alone where it is somebody else's.
-async fn is_bound_to_its_own<T>(
-    operator: &Client,
-    admin: &Client,
-    namespace: &str,
-    mut object: Value,
-) where
+async fn is_bound_to_its_own<T>(operator: &Client, admin: &Client, owner: &Owner, mut object: Value)
+where
     T: AnyObject + Resource<Scope = NamespaceResourceScope>,
     T::DynamicType: Default,
 {
-    let ours: Api<T> = Api::namespaced(operator.clone(), namespace);
-    let others: Api<T> = Api::namespaced(admin.clone(), namespace);
+    let ours: Api<T> = Api::namespaced(operator.clone(), &owner.namespace);
+    let others: Api<T> = Api::namespaced(admin.clone(), &owner.namespace);
     object["metadata"] = json!({"name": "foreign"});
     assert_refused(create(&ours, &object).await, "writes only what is labelled");
     create(&others, &object).await.unwrap();
@@ -165,10 +181,7 @@ async fn is_bound_to_its_own<T>(
     // Somebody takes the label away: what has a resource for its owner is still ours.
     let unlabelled = json!({"metadata": {
         "labels": {"app.kubernetes.io/managed-by": null},
-        "ownerReferences": [{
-            "apiVersion": "llamastack.io/v1alpha2", "kind": "LlamaStackDistribution",
-            "name": "llama", "uid": "0b5a3b1e-5c5f-4c0c-9d0a-6f1f0a3f7a11",
-        }],
+        "ownerReferences": [owner.reference],
     }});
     merge(&others, "ours", &unlabelled).await.unwrap();
     apply(&ours, &object).await.unwrap();
@@ -180,19 +193,19 @@ async fn the_operator_writes_objects_with_its_label_or_owner_and_no_others() {
     let Some(cluster) = CLUSTER.get_or_skip().await else { return };
     let user = INSTALLED.get_or_init(|| install(cluster)).await;
     let (operator, admin) = (cluster.client_for(user, &[]), cluster.client());
-    let namespace = cluster.namespace("bound").await.unwrap();
+    let owner = Owner::create(cluster, "bound").await;
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
-    is_bound_to_its_own::<ConfigMap>(&operator, &admin, &namespace, map).await;
+    is_bound_to_its_own::<ConfigMap>(&operator, &admin, &owner, map).await;
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount"});
-    is_bound_to_its_own::<ServiceAccount>(&operator, &admin, &namespace, account).await;
+    is_bound_to_its_own::<ServiceAccount>(&operator, &admin, &owner, account).await;
     let service = json!({"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}});
-    is_bound_to_its_own::<Service>(&operator, &admin, &namespace, service).await;
-    is_bound_to_its_own::<Deployment>(&operator, &admin, &namespace, deployment()).await;
+    is_bound_to_its_own::<Service>(&operator, &admin, &owner, service).await;
+    is_bound_to_its_own::<Deployment>(&operator, &admin, &owner, deployment()).await;
     let job = json!({
         "apiVersion": "batch/v1", "kind": "Job",
         "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": containers()}}},
     });
-    is_bound_to_its_own::<Job>(&operator, &admin, &namespace, job).await;
+    is_bound_to_its_own::<Job>(&operator, &admin, &owner, job).await;
 }
 
 fn containers() -> Value {

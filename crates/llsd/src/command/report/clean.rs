@@ -4,7 +4,7 @@
 use std::iter;
 use std::sync::LazyLock;
 
-use regex_lite::{Captures, Regex};
+use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use super::telling::{LEFT_OUT, may_be_shown, tells};
@@ -143,16 +143,22 @@ fn within_line(line: &str) -> String {
 fn within_text(line: &str) -> String {
     let line = CREDENTIALS_IN_URL.replace_all(line, format!("${{1}}{LEFT_OUT}@"));
     let line = AUTHORIZATION.replace_all(&line, format!("$1 {LEFT_OUT}"));
-    let assigned = |found: &Captures| {
-        let (name, value) = (&found[1], &found[2]);
-        let bare = name.trim_end().trim_end_matches(['=', ':']).trim_end();
+    without_assigned(&line)
+}
+
+/// Behind a name that tells nothing, its value may hold another assignment.
+fn without_assigned(line: &str) -> String {
+    let (mut cleaned, mut done) = (String::new(), 0);
+    while let Some(found) = ASSIGNMENT.captures_at(line, done) {
+        let [Some(name), Some(value)] = [found.get(1), found.get(2)] else { break };
+        let bare = name.as_str().trim_end().trim_end_matches(['=', ':']).trim_end();
         let bare = bare.trim_matches(['"', '\'', '-']);
-        if tells(bare) && !may_be_shown(bare, value.trim_matches(['"', '\''])) {
-            return format!("{name}{LEFT_OUT}");
-        }
-        found[0].to_owned()
-    };
-    ASSIGNMENT.replace_all(&line, assigned).into_owned()
+        let told = tells(bare) && !may_be_shown(bare, value.as_str().trim_matches(['"', '\'']));
+        cleaned += &line[done..name.end()];
+        cleaned += if told { LEFT_OUT } else { "" };
+        done = if told { value.end() } else { name.end() };
+    }
+    cleaned + &line[done..]
 }
 
 /// A value, or the end of a line, that is JSON: by its names, as an object is.
@@ -188,6 +194,7 @@ mod tests {
             "{'tokens': ['hush', 'hush']}",
             "tokens=[hush, hush]",
             r#"keys: tokens = ["hush"]"#,
+            "data: password=hush",
             r#"data: {"api_key": "hush"}"#,
             r#"items: [{"api_key": "hush"}] and more"#,
             "host=db password=hush user=me",
