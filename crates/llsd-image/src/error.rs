@@ -54,6 +54,8 @@ pub enum Error {
     BadLink { path: String },
     #[error("{at}: the operator's configuration has no mirror for it and forbids its source")]
     Blocked { at: String },
+    #[error("{at}: none of the keys that the operator's configuration names signed it")]
+    Unsigned { at: String },
     #[error("the registry configuration is not usable: {0}")]
     Configuration(String),
 }

@@ -11,6 +11,7 @@ pub mod labels;
 pub mod layer;
 pub mod manifest;
 pub mod mirrors;
+pub mod policy;
 mod reference;
 pub mod settings;
 

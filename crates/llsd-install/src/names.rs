@@ -26,6 +26,8 @@ pub const KEPT_CONFIG_MAP: &str = "llama-stack-operator-last-config";
 /// own namespace.
 pub const KEY_SECRET: &str = "llama-stack-operator-key";
 
+/// The Secret with the public keys that images are signed with, in the operator's own namespace.
+pub const IMAGE_KEYS_SECRET: &str = "llama-stack-operator-image-keys";
 /// The Secret with the certificates of the webhooks, in the operator's own namespace.
 pub const WEBHOOK_SECRET: &str = "llama-stack-operator-webhook-certificates";
 /// The definition of the resource.

@@ -6,8 +6,8 @@ use llsd_plan::objects::{ObjectKind, Role};
 use serde_json::{Value, json};
 
 use crate::names::{
-    CONFIG_MAP, DEFINITION, KEPT_CONFIG_MAP, KEY_SECRET, LEASE, METRICS_PATH, VALIDATING_WEBHOOK,
-    WEBHOOK_SECRET,
+    CONFIG_MAP, DEFINITION, IMAGE_KEYS_SECRET, KEPT_CONFIG_MAP, KEY_SECRET, LEASE, METRICS_PATH,
+    VALIDATING_WEBHOOK, WEBHOOK_SECRET,
 };
 
 const READ: [&str; 3] = ["get", "list", "watch"];
@@ -72,6 +72,7 @@ pub(crate) fn of_the_operator() -> Vec<Value> {
         rule("events.k8s.io", &["events"], &["create"]),
         rule("", &["secrets"], &["create"]),
         rule_for_name("", "secrets", KEY_SECRET, &["get", "patch"]),
+        rule_for_name("", "secrets", IMAGE_KEYS_SECRET, &["get"]),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! under which it is found there. What needs no network is in `llsd-image`.
 
 mod address;
+pub mod attached;
 mod cache;
 pub mod challenge;
 mod client;
@@ -10,6 +11,7 @@ mod identity;
 mod image;
 mod published;
 mod registry;
+pub mod signature;
 mod token;
 mod transport;
 mod unpacking;
@@ -19,7 +21,7 @@ pub use image::{BaseConfig, Image, Wanted};
 pub use labels::Source;
 pub use llsd_image::manifest::{Manifest, PlatformManifest, platforms};
 pub use llsd_image::{Config, Credential, Digest, Error, InvalidDigest, Limits, Reference};
-pub use llsd_image::{labels, layer, mirrors, settings};
+pub use llsd_image::{labels, layer, mirrors, policy, settings};
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};
 pub use registry::{Credentials, Registry};
 pub use transport::BlobStream;

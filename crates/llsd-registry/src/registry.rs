@@ -10,15 +10,20 @@ use bytes::Bytes;
 
 use crate::{
     Client, Config, Credential, Digest, Error, Reference, Repository,
+    attached::{self, attached},
     cache::{ContentKey, Memory, Question},
     identity::Identity,
     image::{self, Image, Wanted},
+    signature::VerifyingKey,
     unpacking::{Layers, Unpacking},
 };
 
 /// One place to look, and what may be shown there: tried in this order, and anonymous access comes last
 /// by itself. With mirrors there are several, and a credential for one host is never shown to another.
 type Place = (Reference, Vec<Credential>);
+
+/// What a signature says is shorter: the name and digest of an image, and what its signer adds.
+const LONGEST_SIGNATURE: u64 = 64 << 10;
 
 /// Who knows what may be shown to a registry.
 pub trait Credentials: Sync {
@@ -125,6 +130,41 @@ impl Registry {
             }
         }
         self.memory.failure(&question(&places, wanted)).await.map(Err)
+    }
+
+    /// The first of the keys that signed the image of this digest, in any place where the image may be.
+    pub async fn signed_by<'k>(
+        &self,
+        image: &Reference,
+        digest: &Digest,
+        keys: &'k [VerifyingKey],
+        credentials: &impl Credentials,
+    ) -> Result<&'k VerifyingKey, Error> {
+        let tag: Reference =
+            format!("{}:{}", image.name(), attached::tag(digest, "sig")).parse()?;
+        let mut failure = Error::Unsigned { at: image.name_at(digest) };
+        for (reference, credentials) in self.places(&tag, credentials).await? {
+            for credential in credentials.iter().map(Some).chain([None]) {
+                let repository = self.client.repository(&reference, credential);
+                match attached(repository, LONGEST_SIGNATURE).await {
+                    Ok(layers) => {
+                        let signed = |key: &&VerifyingKey| {
+                            layers.iter().any(|layer| key.signed(digest, layer))
+                        };
+                        if let Some(key) = keys.iter().find(signed) {
+                            return Ok(key);
+                        }
+                        break;
+                    }
+                    Err(Error::NotFound { .. } | Error::Unauthorised { .. }) => {}
+                    Err(error) => {
+                        failure = error;
+                        break;
+                    }
+                }
+            }
+        }
+        Err(failure)
     }
 
     /// Where to look for an image, and what may be shown there.

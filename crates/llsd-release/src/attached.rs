@@ -1,25 +1,15 @@
-//! What is attached to an image under a tag made of its digest, as cosign finds it: signatures and
-//! attestations, each a layer of a manifest of its own.
+//! Makes what is attached to an image: signatures and attestations, each a layer of a manifest of its own.
 
-use llsd_image::Digest;
 use llsd_image::document::OCI_MANIFEST;
 use serde_json::{Value, json};
 
 use llsd_image::assembly::{Assembled, Content};
-
-/// The annotation of a layer with the signature over it.
-pub(crate) const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
 /// A layer and its annotations.
 #[derive(Clone, Debug)]
 pub(crate) struct Signed {
     pub(crate) content: Content,
     pub(crate) annotations: Value,
-}
-
-/// `sha256-<hex>.sig` of the image.
-pub(crate) fn tag(image: &Digest, suffix: &str) -> String {
-    format!("{}.{suffix}", image.to_string().replace(':', "-"))
 }
 
 /// A manifest with these layers. The configuration is that of an image without a root, which is what

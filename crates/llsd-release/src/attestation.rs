@@ -6,11 +6,12 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_image::Digest;
 use serde_json::{Value, json};
 
-use crate::attached::{SIGNATURE, Signed};
-use crate::signing::{SigningKey, VerifyingKey};
+use crate::attached::Signed;
+use crate::signing::SigningKey;
 use llsd_image::assembly::Content;
+use llsd_registry::attached::SIGNATURE;
+use llsd_registry::signature::{SIMPLE_SIGNING, VerifyingKey};
 
-pub const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 pub const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
 const STATEMENT: &str = "application/vnd.in-toto+json";
 
@@ -70,18 +71,6 @@ pub(crate) fn attestation(
     // The signature stands in the envelope; the empty one is how cosign lists attestations.
     let annotations = json!({SIGNATURE: "", "predicateType": predicate.uri()});
     Signed { content: Content::json(ENVELOPE, &envelope), annotations }
-}
-
-/// Whether the payload of simple signing speaks of the image, under the signature beside it.
-pub fn is_signature_of(
-    image: &Digest,
-    payload: &[u8],
-    signature: &str,
-    key: &VerifyingKey,
-) -> bool {
-    let said: Value = serde_json::from_slice(payload).unwrap_or_default();
-    let names = &said["critical"]["image"]["docker-manifest-digest"];
-    *names == image.to_string() && key.verifies(payload, signature)
 }
 
 /// The predicate that an envelope holds about the image, if its signature is of this key.

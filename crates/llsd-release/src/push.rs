@@ -4,9 +4,10 @@ use llsd_image::{Digest, Error, Reference};
 use llsd_registry::Repository;
 use serde_json::Value;
 
-use crate::attached::{Signed, manifest, tag};
+use crate::attached::{Signed, manifest};
 use crate::attestation::{Predicate, attestation, signature};
 use crate::signing::SigningKey;
+use llsd_registry::attached::tag;
 
 /// What is said about an image.
 #[derive(Debug)]

@@ -7,12 +7,14 @@ use std::process::Command;
 
 use llsd_image::assembly::Assembled;
 use llsd_image::{Digest, Reference};
+use llsd_registry::attached::attached;
+use llsd_registry::signature::{KeyProblem, VerifyingKey};
 use llsd_registry::{Client, Config};
 use llsd_release::image::{Release, assemble};
 use llsd_release::push::{Said, attach};
 use llsd_release::root::{PROGRAM, USER};
-use llsd_release::signing::{KeyProblem, SigningKey, VerifyingKey};
-use llsd_release::verify::{Verified, attached, verify};
+use llsd_release::signing::SigningKey;
+use llsd_release::verify::{LIMIT, Verified, verify};
 use llsd_release::{bill_of_materials, layout};
 use llsd_testkit::RegistryServer;
 use serde_json::{Value, json};

@@ -17,10 +17,11 @@ pub enum ConfigKey {
     Preflight,
     Overrides,
     Exposure,
+    Images,
 }
 
 impl ConfigKey {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::FeatureFlags,
         Self::ImageOverrides,
         Self::Registries,
@@ -31,6 +32,7 @@ impl ConfigKey {
         Self::Preflight,
         Self::Overrides,
         Self::Exposure,
+        Self::Images,
     ];
 
     /// As the ConfigMap spells it.
@@ -46,6 +48,7 @@ impl ConfigKey {
             Self::Preflight => "preflight",
             Self::Overrides => "overrides",
             Self::Exposure => "exposure",
+            Self::Images => "images",
         }
     }
 

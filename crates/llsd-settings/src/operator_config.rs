@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use llsd_image::mirrors::Registries;
+use llsd_image::policy::ImagePolicy;
 use llsd_image::settings::{ConfigProblem, Problems};
 use llsd_plan::facts::{ExposureLimits, OperatorFacts, OverridesPolicy};
 use llsd_plan::releases::Distribution;
@@ -38,6 +39,8 @@ pub struct OperatorConfig {
     pub overrides: OverridesPolicy,
     /// How servers may be exposed.
     pub exposure: ExposureLimits,
+    /// Which images resources may name.
+    pub images: ImagePolicy,
     /// Mirrors, certificate authorities and what else is special about registries.
     pub registries: Registries,
 }
@@ -45,7 +48,7 @@ pub struct OperatorConfig {
 impl OperatorConfig {
     /// Reads texts by key, and the environment. All that was wrong or unknown is in the second part,
     /// each with its path: the key and what lies below, or the variable. A wrong entry is left out, a
-    /// key that cannot be read counts as not set, and of `registries` all or nothing holds. Whether a
+    /// key that cannot be read counts as not set, and of `registries` and `images` all or nothing holds. Whether a
     /// text with mistakes is to be used at all is decided before, by `TextsInUse::check`.
     pub fn parse(
         data: &BTreeMap<String, String>,
@@ -80,7 +83,9 @@ impl OperatorConfig {
                 let entries = mapping(name, text, &mut remarks);
                 self.image_overrides = images::overrides(entries, &mut remarks);
             }
-            ConfigKey::Registries => self.registries = registries(text, &mut remarks),
+            ConfigKey::Registries => {
+                self.registries = document(key, Registries::parse(text), &mut remarks);
+            }
             ConfigKey::IngressDomain => {
                 self.ingress_domain = domain::domain(name, "apps.example.com", text, &mut remarks);
             }
@@ -106,6 +111,9 @@ impl OperatorConfig {
             ConfigKey::Exposure => {
                 let fields = mapping(name, text, &mut remarks);
                 self.exposure = exposure::limits(&fields, &mut remarks);
+            }
+            ConfigKey::Images => {
+                self.images = document(key, ImagePolicy::parse(text), &mut remarks);
             }
         }
         remarks.0
@@ -136,6 +144,7 @@ impl OperatorConfig {
             preflight: self.preflight,
             overrides: self.overrides,
             exposure: self.exposure.clone(),
+            restricts_images: self.images != ImagePolicy::default(),
             ..OperatorFacts::default()
         }
     }
@@ -152,11 +161,16 @@ fn choice<T: Copy>(key: &str, text: &str, choices: [(&str, T); 2], remarks: &mut
     first
 }
 
-fn registries(text: &str, remarks: &mut Problems) -> Registries {
-    Registries::parse(text).unwrap_or_else(|problems| {
+/// A document of which all or nothing holds.
+fn document<T: Default>(
+    key: ConfigKey,
+    parsed: Result<T, Vec<ConfigProblem>>,
+    remarks: &mut Problems,
+) -> T {
+    parsed.unwrap_or_else(|problems| {
         for problem in problems {
-            remarks.at(&below(ConfigKey::Registries.name(), &problem.path), problem.message);
+            remarks.at(&below(key.name(), &problem.path), problem.message);
         }
-        Registries::default()
+        T::default()
     })
 }

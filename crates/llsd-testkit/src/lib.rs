@@ -80,7 +80,7 @@ pub use program::Program;
 pub use programs::locate as debian_program;
 pub use prometheus::{Prometheus, promtool};
 pub use redis::{Redis, RedisBuilder};
-pub use registry::{RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
+pub use registry::{ImageSigner, RegistryBuilder, RegistryServer, TestImage, TestLayer, User};
 pub use shared::SharedControlPlane;
 pub use skip::{Unobtainable, skip, skipped, started_or_skipped, test_name};
 pub use wheel::TestWheel;

@@ -58,14 +58,14 @@ impl HostPattern {
 
 /// A host and the beginning of a repository path, in whole components.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RepositoryPrefix {
+pub(crate) struct RepositoryPrefix {
     host: HostPattern,
     /// Without a leading slash; empty for the whole host.
     path: String,
 }
 
 impl RepositoryPrefix {
-    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         let (host, path) = text.split_once('/').unwrap_or((text, ""));
         let host = HostPattern::parse(host)?;
         if host.wildcard && text.contains('/') {
@@ -77,7 +77,7 @@ impl RepositoryPrefix {
         Ok(Self { host, path: path.to_owned() })
     }
 
-    pub(super) fn covers(&self, image: &ImageName<'_>) -> bool {
+    pub(crate) fn covers(&self, image: &ImageName<'_>) -> bool {
         self.host.matches(image.host)
             && image.path.strip_prefix(self.path.as_str()).is_some_and(|rest| {
                 self.path.is_empty() || rest.is_empty() || rest.starts_with('/')
@@ -106,7 +106,7 @@ pub(super) fn check_mirror(text: &str) -> Result<(), &'static str> {
 
 /// An image reference in its parts. Never fails: what is no reference at all is for the pull
 /// client to refuse, in its own words.
-pub(super) struct ImageName<'a> {
+pub(crate) struct ImageName<'a> {
     host: &'a str,
     path: Cow<'a, str>,
     /// Tag and digest as they were written, with their `:` and `@`.
@@ -114,7 +114,7 @@ pub(super) struct ImageName<'a> {
 }
 
 impl<'a> ImageName<'a> {
-    pub(super) fn split(reference: &'a str) -> Self {
+    pub(crate) fn split(reference: &'a str) -> Self {
         let digest_at = reference.find('@').unwrap_or(reference.len());
         let name = &reference[..digest_at];
         let last = name.rfind('/').map_or(0, |slash| slash + 1);

@@ -8,7 +8,7 @@ mod location;
 mod openshift;
 
 pub use location::{Candidate, HostPattern};
-use location::{ImageName, RepositoryPrefix};
+pub(crate) use location::{ImageName, RepositoryPrefix};
 pub use openshift::{Converted, mirror_rules};
 
 /// Whether the source itself may be asked after its mirrors.

@@ -9,7 +9,7 @@ use super::api_name;
 use super::draft::Draft;
 use super::providers::place;
 use crate::config::wiring::{ExternalInstall, ProviderLabels};
-use crate::facts::ExternalProviderFacts;
+use crate::facts::{ExternalProviderFacts, forbidden_image};
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::resource::external::{self, Listed};
 use crate::server::paths::PROVIDERS_D;
@@ -197,6 +197,10 @@ fn usable<'a>(
         });
         return None;
     };
+    if facts.forbidden {
+        draft.findings.problems.push(forbidden_image(at.clone(), image));
+        return None;
+    }
     if let Some(why) = &facts.unusable {
         let remedy = "make the image with llsd provider package";
         let message = format!("the image {image} cannot be used: {why}");

@@ -27,6 +27,12 @@ pub struct ExternalProviderFacts {
     /// Why the registry could not be asked, in words for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
+    /// Stands for the keys, one of which signed the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified_with: Option<String>,
+    /// The operator's configuration does not let the image run; then nothing else is known of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forbidden: bool,
     /// What is wrong with the image itself, in words for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,

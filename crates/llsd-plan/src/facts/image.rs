@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::problems::{FieldPath, Problem, Reason};
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageFacts {
@@ -24,6 +26,27 @@ pub struct ImageFacts {
     pub carries_base: bool,
     /// Platforms of the image that hold another configuration than the one in `base`.
     pub differing_platforms: Vec<String>,
+    /// The operator's configuration does not let the image run; then nothing else is known of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forbidden: bool,
+    /// Why it is not known that the image has the signature that the operator's configuration asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
+    /// Stands for the keys, one of which signed the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified_with: Option<String>,
+}
+
+/// What is said of an image that the operator's configuration does not let run.
+pub fn forbidden_image(path: FieldPath, image: &str) -> Problem {
+    Problem {
+        path,
+        reason: Reason::Conflict,
+        message: format!("the operator's configuration does not allow the image {image}"),
+        remedy: "use an image that is allowed, or ask an administrator to add its registry or repository to \
+                 `images` in the operator's ConfigMap"
+            .to_owned(),
+    }
 }
 
 /// A base configuration and where it was found.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::server::listening::Listening;
 pub use api::{Api, Served};
 pub use external_provider::ExternalProviderFacts;
-pub use image::{BaseFacts, BaseSource, ImageFacts};
+pub use image::{BaseFacts, BaseSource, ImageFacts, forbidden_image};
 pub use named::{ClaimFacts, ConfigMapFacts, SecretFacts, SecretKeyFacts};
 
 pub use operator::{

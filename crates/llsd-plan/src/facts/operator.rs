@@ -39,6 +39,9 @@ pub struct OperatorFacts {
     /// How servers may be exposed.
     #[serde(skip_serializing_if = "is_default")]
     pub exposure: ExposureLimits,
+    /// Only some images may run, so that volumes may not bring others.
+    #[serde(skip_serializing_if = "is_default")]
+    pub restricts_images: bool,
     /// What becomes of changes that fail, where the resource does not say it.
     pub rollback: RollbackPolicy,
     /// Whether changes are checked before they are rolled out, where the resource does not say it.

@@ -50,6 +50,8 @@ struct RecordedImage {
     base: Option<BaseFacts>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     differing_platforms: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verified_with: Option<String>,
     /// Of the image of an external provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider: Option<ExternalProviderFacts>,
@@ -71,6 +73,7 @@ impl ImageRecord {
                 variables: facts.variables.clone(),
                 base: facts.base.clone(),
                 differing_platforms: facts.differing_platforms.clone(),
+                verified_with: facts.verified_with.clone(),
                 provider: None,
             }),
             Some(_) => return None,
@@ -107,6 +110,7 @@ impl ImageRecord {
             base: image.base,
             inspected: true,
             differing_platforms: image.differing_platforms,
+            verified_with: image.verified_with,
             ..ImageFacts::default()
         })
     }

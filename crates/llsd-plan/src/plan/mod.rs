@@ -5,6 +5,7 @@ mod collision;
 mod config_source;
 mod forbidden_overrides;
 mod guarded;
+mod image_policy;
 mod listening;
 mod monitoring;
 mod moved;

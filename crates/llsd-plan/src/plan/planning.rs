@@ -10,8 +10,8 @@ use super::config_source::{Configured, configure};
 use super::secret_check::{self, SecretUse};
 use super::server::{KnownServer, server_profile};
 use super::{
-    forbidden_overrides, guarded, monitoring, moved, own_inputs, reserved, secret_references,
-    user_variables,
+    forbidden_overrides, guarded, image_policy, monitoring, moved, own_inputs, reserved,
+    secret_references, user_variables,
 };
 use crate::config::wiring::{Database, ExternalInstall, Variable};
 use crate::config::{Bound, Generated, Merged};
@@ -123,6 +123,7 @@ pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let Some(image) = image::resolve(&spec.distribution, &facts.operator, &mut findings) else {
         return refuse(findings);
     };
+    image_policy::check(spec, &image.image, facts, &mut findings, &mut unavailable);
     let mut server = server_profile(spec, &image, facts);
     let mut made = configure(spec, &image, &mut server, facts, &mut findings, &mut unavailable);
     let Some(needs) = config_needs(resource, spec, facts, &server, &mut made, &mut findings) else {

@@ -15,3 +15,4 @@ mod published;
 mod pushing;
 mod real_registry;
 mod setup;
+mod signatures;

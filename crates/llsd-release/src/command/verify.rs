@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use llsd::command::registry_access::{Access, Connection, Remarks};
 use llsd_image::Reference;
-use llsd_release::signing::VerifyingKey;
-use llsd_release::verify::{attached, verify};
+use llsd_registry::attached::attached;
+use llsd_registry::signature::VerifyingKey;
+use llsd_release::verify::{LIMIT, verify};
 
 use super::files::{at, read_text};
 
@@ -34,7 +35,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<String, String> {
         Box::pin(access.open(image, &mut remarks)).await.map_err(|error| error.to_string())?;
     let digest = opened.image.digest.clone();
     let read = async |tag: &Reference| {
-        attached(access.client.repository(tag, opened.credential.as_ref())).await
+        attached(access.client.repository(tag, opened.credential.as_ref()), LIMIT).await
     };
     let verified = verify(&digest, image, &key, read).await.map_err(|error| error.to_string())?;
     if !verified.is_signed {

@@ -12,6 +12,7 @@ mod exposed_elsewhere;
 mod external_providers;
 mod failed_start;
 mod failing_inputs;
+mod image_policy;
 mod many_at_once;
 mod networking_and_workload;
 mod operator_images;

@@ -17,8 +17,8 @@ use crate::operator::controller::secrets::Secrets;
 use crate::operator::controller::secrets::hash_key::{self, HashKey};
 use crate::operator::controller::servers::{ServerProbe, Servers};
 use crate::operator::controller::state::{
-    Bundles, Cache, CurrentConfiguration, Memory, Part, Queue, Rights, ServedKinds, Settings,
-    Synced,
+    Bundles, Cache, CurrentConfiguration, ImageKeys, Memory, Part, Queue, Rights, ServedKinds,
+    Settings, Synced,
 };
 use crate::operator::health::Ready;
 use crate::operator::telemetry::Metrics;
@@ -72,7 +72,10 @@ impl Context {
         let served = served.map_err(|error| Error::Discovery(Box::new(error)))?;
         let key = HashKey::obtain(&api.client, &settings.operator_namespace).await?;
         let synced = Synced::new(metrics.clone(), ready);
-        Self::assemble(api, settings, plugins, metrics, key, served, synced)
+        let context = Self::assemble(api, settings, plugins, metrics, key, served, synced)?;
+        // Until the keys that images are signed with are read, there are none.
+        context.configuration.set_keys(ImageKeys::new());
+        Ok(context)
     }
 
     pub(super) fn assemble(

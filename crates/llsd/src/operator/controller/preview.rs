@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use super::context::{Context, Error};
 use super::pipeline::{self, PipelineResult, Stopped};
+use super::registries::image_keys;
 use super::requests::api;
 use super::secrets::hash_key::HashKey;
 use super::state::{Denials, Part, Scope, ServedKinds, Settings, Synced, Watched};
@@ -79,7 +80,7 @@ impl Previewer {
             Synced::new(Metrics::new(env!("CARGO_PKG_VERSION")), Ready::default()),
         )?;
         let kept = KeptConfig::new(&client, operator_namespace).fetch().await.unwrap_or_default();
-        let config_maps: Api<ConfigMap> = Api::namespaced(client, operator_namespace);
+        let config_maps: Api<ConfigMap> = Api::namespaced(client.clone(), operator_namespace);
         let texts = match config_maps.get_opt(CONFIG_MAP).await {
             Ok(Some(found)) => kept.check(&found.data.unwrap_or_default()).in_use,
             // As the operator has it where there is none: the defaults.
@@ -87,6 +88,12 @@ impl Previewer {
             _ => kept,
         };
         context.configuration.set_texts(texts);
+        // Who may not read the keys sees what becomes of the resource if its images are signed.
+        if context.configuration.get().config.images.asks_for_signatures()
+            && let Ok(keys) = image_keys::fetch(&client, operator_namespace).await
+        {
+            context.configuration.set_keys(keys);
+        }
         Ok(Self { context })
     }
 

@@ -2,6 +2,7 @@
 //! is remembered of their answers.
 
 pub mod asker;
+pub mod image_keys;
 pub mod image_records;
 pub mod lookups;
 pub mod pull_credentials;

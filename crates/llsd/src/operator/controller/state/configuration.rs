@@ -1,11 +1,12 @@
 //! The operator's own configuration while it runs: the texts of its ConfigMap that are in use, which
-//! mirrors the cluster names, and the registry client that obeys both.
+//! mirrors the cluster names, the keys that images are signed with, and the registry client.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use llsd_registry::mirrors::{self, MirrorRule, Registries};
-use llsd_registry::{Config, Registry};
+use llsd_registry::signature::VerifyingKey;
+use llsd_registry::{Config, Digest, Reference, Registry};
 use serde_json::Value;
 
 use llsd_settings::{OperatorConfig, TextsInUse};
@@ -15,6 +16,48 @@ use llsd_settings::{OperatorConfig, TextsInUse};
 pub struct Configuration {
     pub config: OperatorConfig,
     pub registry: Arc<Registry>,
+    keys: Option<Arc<ImageKeys>>,
+    /// Images that have the signature that they need under this configuration.
+    verified: Mutex<HashSet<(String, Digest)>>,
+}
+
+/// The public keys that images are signed with, by their names in the operator's Secret.
+pub type ImageKeys = BTreeMap<String, VerifyingKey>;
+
+/// Beyond that all are forgotten, and verified again.
+const MOST_VERIFIED: usize = 10_000;
+
+impl Configuration {
+    /// The keys of which one must have signed the image; `None` where it needs no signature, or where it is
+    /// not known which keys there are.
+    pub fn signers(&self, image: &Reference) -> Option<Vec<VerifyingKey>> {
+        let names = self.config.images.keys_for(&image.name())?;
+        let keys = self.keys.as_ref()?;
+        Some(names.into_iter().filter_map(|name| keys.get(name).cloned()).collect())
+    }
+
+    /// Stands for these keys, in whatever order.
+    pub fn signers_id(&self, image: &Reference) -> Option<String> {
+        let keys: BTreeSet<String> =
+            self.signers(image)?.iter().map(VerifyingKey::fingerprint).collect();
+        Some(Vec::from_iter(keys).join(","))
+    }
+
+    pub fn is_verified(&self, image: &Reference, digest: &Digest) -> bool {
+        self.verified().contains(&(image.name(), digest.clone()))
+    }
+
+    pub fn set_verified(&self, image: &Reference, digest: &Digest) {
+        let mut verified = self.verified();
+        if verified.len() >= MOST_VERIFIED {
+            verified.clear();
+        }
+        verified.insert((image.name(), digest.clone()));
+    }
+
+    fn verified(&self) -> MutexGuard<'_, HashSet<(String, Digest)>> {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The configuration that holds now, and where it came from.
@@ -31,6 +74,7 @@ struct Sources {
     mirrors: BTreeMap<(String, String), Vec<MirrorRule>>,
     /// What the registry client was made with.
     registries: Registries,
+    keys: Option<Arc<ImageKeys>>,
 }
 
 impl Default for CurrentConfiguration {
@@ -42,7 +86,12 @@ impl Default for CurrentConfiguration {
         let registries = config.registries.clone();
         let registry = Arc::new(registry(&registries));
         Self {
-            now: RwLock::new(Arc::new(Configuration { config, registry })),
+            now: RwLock::new(Arc::new(Configuration {
+                config,
+                registry,
+                keys: None,
+                verified: Mutex::default(),
+            })),
             sources: Mutex::new(Sources { registries, ..Sources::default() }),
         }
     }
@@ -71,6 +120,17 @@ impl CurrentConfiguration {
             return false;
         }
         sources.texts = texts;
+        self.renew(&mut sources);
+        true
+    }
+
+    /// Uses these keys from now on; whether anything changed.
+    pub fn set_keys(&self, keys: ImageKeys) -> bool {
+        let mut sources = self.sources();
+        if sources.keys.as_deref() == Some(&keys) {
+            return false;
+        }
+        sources.keys = Some(Arc::new(keys));
         self.renew(&mut sources);
         true
     }
@@ -125,8 +185,12 @@ impl CurrentConfiguration {
             Arc::new(registry(&registries))
         };
         sources.registries = registries;
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) =
-            Arc::new(Configuration { config, registry });
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Configuration {
+            config,
+            registry,
+            keys: sources.keys.clone(),
+            verified: Mutex::default(),
+        });
     }
 }
 

@@ -18,7 +18,7 @@ mod watched;
 pub use api_error::{failure, safe_message};
 pub use bundles::Bundles;
 pub use cache::Cache;
-pub use configuration::CurrentConfiguration;
+pub use configuration::{Configuration, CurrentConfiguration, ImageKeys};
 pub use memory::Memory;
 pub use queue::{Next, Queue};
 pub use rights::{Denials, Rights};

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::follow::trouble;
 use super::kept_config::KeptConfig;
 use crate::operator::controller::context::Context;
+use crate::operator::controller::registries::image_keys;
 use crate::operator::controller::state::{Part, Trouble, Watch, safe_message};
 use llsd_install::names::{CONFIG_MAP, KEPT_CONFIG_MAP};
 use llsd_settings::{CheckedTexts, TextsInUse};
@@ -42,6 +43,10 @@ pub async fn keep(context: Arc<Context>, mut watch: Watch) {
             event = events.next() => event,
             () = sleep_until(keeper.due), if keeper.has_to_write() => {
                 keeper.write().await;
+                continue;
+            }
+            () = sleep_until(keeper.keys_due), if keeper.asks_for_signatures() => {
+                keeper.read_keys().await;
                 continue;
             }
         };
@@ -85,6 +90,8 @@ struct Keeper<'a> {
     /// When what is not written yet is tried.
     due: Instant,
     pause: Duration,
+    /// When the keys that images are signed with are read again.
+    keys_due: Instant,
     /// What was said last of the ConfigMap, and of requests that fail.
     told: CheckedTexts,
     failure: Option<String>,
@@ -109,13 +116,14 @@ impl<'a> Keeper<'a> {
             is_missing: false,
             due: Instant::now(),
             pause: PAUSE,
+            keys_due: Instant::now(),
             told: CheckedTexts::default(),
             failure: None,
         };
         loop {
             match keeper.config_maps.fetch().await {
                 Ok(kept) => {
-                    context.configuration.set_texts(kept.clone());
+                    keeper.put_to_use(kept.clone()).await;
                     keeper.kept = Some(kept);
                     return keeper;
                 }
@@ -167,7 +175,7 @@ impl<'a> Keeper<'a> {
                 Some(data) => kept.check(data).in_use,
                 None => kept.clone(),
             };
-            self.put_to_use(texts);
+            self.put_to_use(texts).await;
         }
         self.kept = Some(kept);
     }
@@ -183,12 +191,35 @@ impl<'a> Keeper<'a> {
         if self.kept.as_ref() != Some(&texts) {
             self.save(&texts).await;
         }
-        self.put_to_use(texts);
+        self.put_to_use(texts).await;
     }
 
-    fn put_to_use(&self, texts: TextsInUse) {
+    async fn put_to_use(&mut self, texts: TextsInUse) {
         if self.context.configuration.set_texts(texts) {
+            if self.asks_for_signatures() {
+                self.read_keys().await;
+            }
             self.context.wake_part(&Part::Cluster);
+        }
+    }
+
+    fn asks_for_signatures(&self) -> bool {
+        self.context.configuration.get().config.images.asks_for_signatures()
+    }
+
+    /// Reads the keys that images are signed with. Without them no image counts as signed.
+    async fn read_keys(&mut self) {
+        self.keys_due = Instant::now() + image_keys::REFRESH;
+        let Context { client, settings, configuration, .. } = self.context;
+        match image_keys::fetch(client, &settings.operator_namespace).await {
+            Ok(keys) if configuration.set_keys(keys) => self.context.wake_part(&Part::Cluster),
+            Ok(_) => {}
+            Err(error) => {
+                self.failed(
+                    "the keys that images are signed with cannot be read",
+                    safe_message(&error),
+                );
+            }
         }
     }
 

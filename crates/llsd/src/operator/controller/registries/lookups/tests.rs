@@ -1,11 +1,11 @@
 //! Registries on loopback that answer when the test wants it.
 
-use llsd_registry::mirrors::Registries;
-use llsd_registry::{Config, Registry};
+use llsd_settings::TextsInUse;
 use tokio::net::TcpListener;
 
 use super::super::pull_credentials::PullCredentials;
 use super::*;
+use crate::operator::controller::state::CurrentConfiguration;
 use crate::operator::telemetry::Metrics;
 
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -22,10 +22,12 @@ impl Scene {
         let registry = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = registry.local_addr().unwrap();
         let allowed = format!("insecureHosts: ['{host}']\nprivateHosts: ['{host}']");
-        let registries = Registries::parse(&allowed).unwrap();
+        let configuration = CurrentConfiguration::default();
+        let data = [("registries".to_owned(), allowed)].into();
+        configuration.set_texts(TextsInUse::default().check(&data).in_use);
         let queue = Arc::new(Queue::default());
         let asker = Asker {
-            registry: Arc::new(Registry::new(Config { registries, ..Config::default() })),
+            configuration: configuration.get(),
             credentials: Arc::new(PullCredentials::default()),
             keyring: Arc::default(),
             wanted: Wanted::Base,

@@ -62,6 +62,32 @@ pub struct Awaited {
 impl ImageLookup<'_> {
     /// The facts about the image of the resource.
     pub async fn image(&self, wanted: &RequestedImage) -> Result<InspectedImage, Awaited> {
+        if self.forbids(&wanted.image) {
+            let facts = ImageFacts { forbidden: true, ..ImageFacts::default() };
+            return Ok(InspectedImage { facts, ..InspectedImage::default() });
+        }
+        let mut image = self.looked_up(wanted).await?;
+        let reference = wanted.image.parse::<Reference>().ok();
+        let needed = reference.and_then(|it| self.asker.configuration.signers_id(&it));
+        if needed.is_some() && image.facts.verified_with != needed {
+            let why = image.facts.unavailable.clone();
+            image.facts.unverified = Some(why.unwrap_or_else(|| "it was not asked for".to_owned()));
+        }
+        Ok(image)
+    }
+
+    /// Whether the operator's configuration does not let an image run; then no registry is asked.
+    pub(super) fn forbids(&self, image: &str) -> bool {
+        !self.asker.configuration.config.images.allows(image)
+    }
+
+    /// Keeps what was read before of an image only if it was verified with the keys that hold now.
+    pub(super) fn holds(&self, image: &Reference, verified_with: Option<&str>) -> bool {
+        let needed = self.asker.configuration.signers_id(image);
+        needed.is_none() || needed.as_deref() == verified_with
+    }
+
+    async fn looked_up(&self, wanted: &RequestedImage) -> Result<InspectedImage, Awaited> {
         let running = self.running.running(wanted);
         let reference = match wanted.image.parse::<Reference>() {
             Ok(reference) => reference,
@@ -70,6 +96,7 @@ impl ImageLookup<'_> {
         let named = reference.digest().map(ToString::to_string);
         let pinned = RunningImage::from_pinned(running.as_ref(), named.as_deref());
         let recorded = self.recorded(pinned.as_ref()).await;
+        let recorded = recorded.filter(|it| self.holds(&reference, it.verified_with.as_deref()));
         match (Inquiry::for_image(self.running, pinned.as_ref(), recorded.is_some()), recorded) {
             (Inquiry::Nothing { has_tag }, Some(facts)) => {
                 let tag = self.tag_now(&reference, facts.digest.as_deref(), has_tag).await;
@@ -81,7 +108,7 @@ impl ImageLookup<'_> {
                 };
                 let pinned = reference.pinned(digest);
                 let facts = match self.ask(&pinned, Duration::MAX, None).await? {
-                    ImageAnswer::Read(image) => inspected(&image),
+                    ImageAnswer::Read(image) => self.inspected(&reference, &image),
                     ImageAnswer::Running(facts) => facts,
                     ImageAnswer::Unread(error) => {
                         return Ok(self.unavailable(&pinned, &error, running.as_ref()));
@@ -112,7 +139,7 @@ impl ImageLookup<'_> {
         match self.ask(reference, age, or).await? {
             ImageAnswer::Read(image) => {
                 memory.set_resolved_for(key, &state);
-                let mut facts = inspected(&image);
+                let mut facts = self.inspected(reference, &image);
                 let stays_unpinned = self.running.keeps_image() && reference.digest().is_none();
                 if stays_unpinned && running == Some(&PinnedImage::Unpinned) {
                     facts.digest = None;
@@ -197,6 +224,11 @@ impl ImageLookup<'_> {
     ) -> Result<ImageAnswer<F>, Awaited> {
         let (memory, key) = (&self.context.memory, &self.resource.key);
         match (self.context.lookups.ask(key, &self.asker, image, age).await, or) {
+            // Asked before the configuration changed, and so not verified.
+            (Answer::Known(Ok(read)), or) if !self.asker.may_run(image, &read) => {
+                let unsigned = || Error::Unsigned { at: image.name_at(&read.digest) };
+                Ok(or.map_or_else(|| ImageAnswer::Unread(unsigned()), ImageAnswer::Running))
+            }
             (Answer::Known(Ok(read)), _) => {
                 memory.keep_trouble(key, |other| other != image);
                 Ok(ImageAnswer::Read(read))
@@ -213,6 +245,11 @@ impl ImageLookup<'_> {
                 Err(Awaited { field: self.field, image: image.to_string(), since })
             }
         }
+    }
+
+    fn inspected(&self, reference: &Reference, image: &Image) -> ImageFacts {
+        let verified_with = self.asker.configuration.signers_id(reference);
+        ImageFacts { verified_with, ..inspected(image) }
     }
 
     fn unavailable(

@@ -35,6 +35,9 @@ impl ImageLookup<'_> {
         let mut found = ProviderImages::default();
         for image in images {
             let facts = match image.parse::<Reference>() {
+                _ if self.forbids(image) => {
+                    ExternalProviderFacts { forbidden: true, ..ExternalProviderFacts::default() }
+                }
                 Ok(reference) => self.provider_image(image, &reference, age, &mut found).await?,
                 Err(error) => {
                     let unusable = Some(error.to_string());
@@ -62,6 +65,9 @@ impl ImageLookup<'_> {
             }
             None => None,
         };
+        let recorded = recorded.filter(|it: &ExternalProviderFacts| {
+            self.holds(reference, it.verified_with.as_deref())
+        });
         let (facts, has_tag) = match (
             Inquiry::for_image(self.running, running.as_ref(), recorded.is_some()),
             recorded,
@@ -94,7 +100,8 @@ impl ImageLookup<'_> {
         match self.ask(reference, age, or).await? {
             ImageAnswer::Read(image) => {
                 found.are_new = true;
-                Ok(provided(&image))
+                let verified_with = self.asker.configuration.signers_id(reference);
+                Ok(ExternalProviderFacts { verified_with, ..provided(&image) })
             }
             ImageAnswer::Running(facts) => {
                 found.tags.push((reference.to_string(), TagNow::Unknown));
