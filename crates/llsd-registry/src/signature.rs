@@ -53,7 +53,7 @@ impl VerifyingKey {
     /// Stands for the key.
     pub fn fingerprint(&self) -> String {
         let hash = Sha256::digest(&self.0);
-        hash[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        BASE64_STANDARD.encode(&hash[..16])
     }
 
     /// Whether `signature`, in base64, was made over `message` with the other half of this key.

@@ -170,7 +170,7 @@ async fn read_back(
     at: &Reference,
     key: &VerifyingKey,
 ) -> Verified {
-    let read = async |tag: &Reference| attached(client.repository(tag, None)).await;
+    let read = async |tag: &Reference| attached(client.repository(tag, None), LIMIT).await;
     verify(digest, at, key, read).await.unwrap()
 }
 

@@ -28,8 +28,8 @@ pub fn provided(image: &Image) -> ExternalProviderFacts {
         config_class: image.labels.get(ExternalProviderFacts::CONFIG_CLASS_LABEL).cloned(),
         package_file,
         differing_platforms: image.differing_platforms.clone(),
-        unavailable: None,
         unusable,
+        ..ExternalProviderFacts::default()
     }
 }
 

@@ -152,9 +152,10 @@ fn change_wins(random: &mut Random, object: &Value, version: Version) -> Law {
 }
 
 /// Objects whose fields move one by one.
-pub(crate) const OBJECTS: [Pair; 2] = [
+pub(crate) const OBJECTS: [Pair; 3] = [
     ("/spec/server/storage", "/spec/workload/storage"),
     ("/spec/server/autoscaling", "/spec/workload/autoscaling"),
+    ("/spec/network/allowedFrom", "/spec/networking/allowedFrom"),
 ];
 
 const EXCLUDED: [&str; 5] =

@@ -153,10 +153,14 @@ fn without_assigned(line: &str) -> String {
         let [Some(name), Some(value)] = [found.get(1), found.get(2)] else { break };
         let bare = name.as_str().trim_end().trim_end_matches(['=', ':']).trim_end();
         let bare = bare.trim_matches(['"', '\'', '-']);
-        let told = tells(bare) && !may_be_shown(bare, value.as_str().trim_matches(['"', '\'']));
         cleaned += &line[done..name.end()];
-        cleaned += if told { LEFT_OUT } else { "" };
-        done = if told { value.end() } else { name.end() };
+        done = name.end();
+        if tells(bare) {
+            let shown = value.as_str();
+            let is_shown = may_be_shown(bare, shown.trim_matches(['"', '\'']));
+            cleaned += if is_shown { shown } else { LEFT_OUT };
+            done = value.end();
+        }
     }
     cleaned + &line[done..]
 }

@@ -85,7 +85,7 @@ async fn certificates_of_several_keys_in_another_namespace_are_trusted_and_follo
 #[tokio::test]
 async fn the_bundle_of_openshift_ai_is_trusted_as_soon_as_it_is_there_and_as_long() {
     let Some(operator) = TestOperator::shared().await else { return };
-    let namespace = operator.namespace("openshift-ai").await;
+    let namespace = operator.namespace("data-science").await;
     ask(&namespace, &json!({})).await;
     assert_eq!(rollouts(&namespace).await, 1);
     assert!(namespace.find("ConfigMap", "llama-ca-bundle-").await.is_none());

@@ -212,8 +212,11 @@ impl<'a> Keeper<'a> {
         self.keys_due = Instant::now() + image_keys::REFRESH;
         let Context { client, settings, configuration, .. } = self.context;
         match image_keys::fetch(client, &settings.operator_namespace).await {
-            Ok(keys) if configuration.set_keys(keys) => self.context.wake_part(&Part::Cluster),
-            Ok(_) => {}
+            Ok(keys) => {
+                if configuration.set_keys(keys) {
+                    self.context.wake_part(&Part::Cluster);
+                }
+            }
             Err(error) => {
                 self.failed(
                     "the keys that images are signed with cannot be read",
