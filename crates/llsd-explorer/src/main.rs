@@ -9,10 +9,6 @@ use std::time::Instant;
 use clap::Parser;
 use llsd_explorer::explore::{self, Finding, Share, exhaustive};
 
-/// Most of the time goes into copies of objects.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 /// Tries sequences of what people and clusters do
 #[derive(Debug, Parser)]
 struct Arguments {
