@@ -28,6 +28,11 @@ struct SignedImages {
 }
 
 impl ImagePolicy {
+    /// No image at all.
+    pub fn allowing_none() -> Self {
+        Self { allowed: Some(Vec::new()), signed: Vec::new() }
+    }
+
     /// Reads the document; an empty one allows all. All mistakes are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigProblem>> {
         let value = document(text).map_err(|problem| vec![problem])?;
@@ -134,6 +139,7 @@ mod tests {
         }
         let none = ImagePolicy::parse("allowed: []").unwrap();
         assert!(!none.allows("busybox"), "an empty list allows none");
+        assert_eq!(none, ImagePolicy::allowing_none());
     }
 
     #[test]

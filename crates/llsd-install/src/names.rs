@@ -2,8 +2,9 @@
 //! Names are v0.9's, so that installing over it replaces it: the same Deployment, the same roles, the
 //! same lease.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use llsd_plan::objects::labels::{OF_INSTALLATION, OPERATOR_PODS};
 use serde_json::{Value, json};
 
 /// Where the operator runs unless somebody says otherwise.
@@ -111,13 +112,11 @@ pub fn webhook_hosts(namespace: &str, host: Option<&str>) -> BTreeSet<String> {
 
 /// The label of every object of the installation.
 pub fn labels() -> Value {
-    json!({"app.kubernetes.io/name": "llama-stack-k8s-operator"})
+    json!(BTreeMap::from([OF_INSTALLATION]))
 }
 
-/// What the Deployment selects its pods by; a selector can never change.
+/// What the Deployment selects its pods by; a selector can never change. NetworkPolicies of servers know the
+/// operator by it.
 pub(crate) fn selector() -> Value {
-    json!({
-        "app.kubernetes.io/name": "llama-stack-k8s-operator",
-        "control-plane": "controller-manager",
-    })
+    json!(BTreeMap::from(OPERATOR_PODS))
 }

@@ -4,7 +4,7 @@ Runs as `python3 <this file>` in the server's container and becomes the server b
 
 Environment: LLAMA_STACK_CONFIG (the file; without it the image's own, which RUN_CONFIG_PATH and DISTRO_NAME of the
 image name), LLS_PORT, LLS_WORKERS, LLS_TLS_CERT_FILE and LLS_TLS_KEY_FILE (where the file has none), LLS_HOST
-(optional; by default every address).
+(optional; by default every address). Where the resource has access: see access.py.
 Arguments are passed on to the server.
 Only counts and ids are printed, for the resolved configuration and the store hold secrets.
 """
@@ -177,6 +177,10 @@ def beside(file: str) -> str:
 
 
 def main() -> None:
+    if os.environ.get("LLS_ACCESS"):
+        import access
+
+        access.forget_other_variables()
     release = installed_release()
     file = config_file(release)
     if not file and os.environ.get("LLS_ACCESS"):
@@ -190,8 +194,6 @@ def main() -> None:
     check_after_a_failed_start()
     config = resolved(read(file), reference(release))
     if os.environ.get("LLS_ACCESS"):
-        import access
-
         config = access.prepare(config, release)
     command = server_command(config, release, file) + sys.argv[1:]  # the resource's `args`
     make_database_folders(config)

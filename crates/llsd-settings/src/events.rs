@@ -3,7 +3,7 @@
 use llsd_image::settings::ConfigProblem;
 use llsd_plan::status::{Event, EventKind};
 
-use super::in_use::{Broken, CheckedTexts};
+use super::in_use::{Broken, CheckedTexts, Instead};
 use super::key::ConfigKey;
 
 /// An event holds no more.
@@ -50,10 +50,10 @@ fn event(kind: EventKind, reason: &'static str, note: &str) -> Event {
 }
 
 fn broken_note(key: ConfigKey, broken: &Broken) -> String {
-    let consequence = if broken.last_good_stays {
-        "is broken, and the value that it had before stays in use"
-    } else {
-        "is broken, and in use only as far as it can be read"
+    let consequence = match broken.instead {
+        Instead::LastGood => "is broken, and the value that it had before stays in use",
+        Instead::WhatCanBeRead => "is broken, and in use only as far as it can be read",
+        Instead::Nothing => "is broken, and allows nothing until it is corrected",
     };
     let problems: Vec<String> = broken.problems.iter().map(ToString::to_string).collect();
     format!("{} {consequence}: {}", key.name(), problems.join("; "))
@@ -80,6 +80,10 @@ mod tests {
         let said = "ingressDomain is broken, and the value that it had before stays in use: ";
         assert!(told.note.starts_with(said), "{}", told.note);
         assert_eq!(broken.events(&broken), []);
+        let restricting = broken.in_use.check(&[("overrides".into(), "forbid".into())].into());
+        let [.., told, _] = &restricting.events(&broken)[..] else { panic!("{restricting:?}") };
+        let said = "overrides is broken, and allows nothing until it is corrected: ";
+        assert!(told.note.starts_with(said), "{}", told.note);
         let mended = check(&broken, "");
         assert_eq!(mended.events(&broken)[0].reason, "ConfigurationUsed");
         let unknown = TextsInUse::default().check(&[("other".into(), String::new())].into());

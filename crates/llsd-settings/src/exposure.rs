@@ -1,7 +1,7 @@
 //! `exposure`: under which names resources may expose their servers, and with which annotations:
 //!
 //! ```yaml
-//! allowedDomains: [apps.example.com]
+//! allowedDomains: [apps.example.com, "*.team.example.com"]
 //! allowedAnnotations: [cert-manager.io/*]
 //! ```
 
@@ -24,6 +24,7 @@ pub(super) fn limits(fields: &Map<String, Value>, remarks: &mut Problems) -> Exp
         let message = format!("unknown field; known are {DOMAINS} and {ANNOTATIONS}");
         remarks.at(&below(key, field), message);
     }
+    let is_allowed_domain = |name: &str| is_domain(name.strip_prefix("*.").unwrap_or(name));
     let is_annotation = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
     let mut list = |field: &str, is_valid: &dyn Fn(&str) -> bool, must_be: &str| {
         let path = below(key, field);
@@ -47,8 +48,9 @@ pub(super) fn limits(fields: &Map<String, Value>, remarks: &mut Problems) -> Exp
     ExposureLimits {
         allowed_domains: list(
             DOMAINS,
-            &is_domain,
-            "must be a domain such as apps.example.com, which stands for all names in it",
+            &is_allowed_domain,
+            "must be a domain such as apps.example.com, which stands for all names in it, or \
+             *.apps.example.com, which stands for the wildcard, too",
         ),
         allowed_annotations: list(
             ANNOTATIONS,

@@ -27,9 +27,19 @@ pub struct CheckedTexts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Broken {
     pub problems: Vec<ConfigProblem>,
-    /// Whether the text before stays in use; otherwise there is none, and this one is used as far as it
-    /// can be read.
-    pub last_good_stays: bool,
+    pub instead: Instead,
+}
+
+/// What holds of a key that is broken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instead {
+    /// The text before stays in use.
+    LastGood,
+    /// There is none before, and this one is used as far as it can be read.
+    #[default]
+    WhatCanBeRead,
+    /// The same of a key that restricts resources: none of what it is about is allowed.
+    Nothing,
 }
 
 impl TextsInUse {
@@ -47,7 +57,9 @@ impl TextsInUse {
 
     /// What holds once the ConfigMap has this data. A text in order is used, and one that is absent or
     /// empty means the default. One that is broken is not, and the one before stays; only where there
-    /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds.
+    /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds. Of a key that
+    /// restricts resources an empty text is none, for it restricts nothing, and a text under a misspelt
+    /// name is read as the key's own: a slip of the pen must not open what it was to close.
     #[must_use]
     pub fn check(&self, data: &BTreeMap<String, String>) -> CheckedTexts {
         let mut checked = CheckedTexts { in_use: self.clone(), ..CheckedTexts::default() };
@@ -60,18 +72,43 @@ impl TextsInUse {
             }
         }
         for key in ConfigKey::ALL {
-            let text = data.get(key.name()).map(String::as_str).unwrap_or_default();
+            let text = text_of(key, data);
             let problems = problems(key, text);
-            if !problems.is_empty() {
+            let is_read = problems.is_empty();
+            if !is_read {
                 checked.broken.entry(key).or_default().problems.extend(problems);
             }
             match checked.broken.get_mut(&key) {
-                Some(broken) if self.0.contains_key(&key) => broken.last_good_stays = true,
-                _ => drop(checked.in_use.0.insert(key, text.to_owned())),
+                Some(broken) if self.has_before(key, text) => broken.instead = Instead::LastGood,
+                broken => {
+                    if let Some(broken) = broken.filter(|_| key.restricts() && !is_read) {
+                        broken.instead = Instead::Nothing;
+                    }
+                    checked.in_use.0.insert(key, text.to_owned());
+                }
             }
         }
         checked
     }
+
+    /// Whether there is another text of a key to keep in the place of a broken one.
+    fn has_before(&self, key: ConfigKey, text: &str) -> bool {
+        let is_kept = |before: &String| match before.trim() {
+            "" => !key.restricts(),
+            _ => before != text,
+        };
+        self.0.get(&key).is_some_and(is_kept)
+    }
+}
+
+/// The text of a key; of one that restricts resources, also where its name is misspelt.
+fn text_of(key: ConfigKey, data: &BTreeMap<String, String>) -> &str {
+    let misspelt = || data.iter().find(|(name, _)| ConfigKey::meant(name) == Some(key));
+    let text = match data.get(key.name()) {
+        None if key.restricts() => misspelt().map(|(_, text)| text),
+        text => text,
+    };
+    text.map(String::as_str).unwrap_or_default()
 }
 
 /// What is wrong with the text under a key.
@@ -81,6 +118,8 @@ pub(super) fn problems(key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
 
 #[cfg(test)]
 mod tests {
+    use llsd_plan::facts::OverridesPolicy;
+
     use super::*;
 
     fn data(of: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -134,6 +173,58 @@ mod tests {
         assert_eq!(checked.unknown.len(), 1);
         let checked = texts(&[GOOD]).check(&data(&[("preferences", "x"), GOOD]));
         assert_eq!((checked.broken, checked.unknown.len()), (BTreeMap::new(), 1));
+    }
+
+    #[test]
+    fn what_was_to_restrict_resources_and_is_broken_restricts_them_most() {
+        let cases = [
+            ("overrides", "forbid", ConfigKey::Overrides),
+            ("exposure", "allowedDomains: apps.example.com", ConfigKey::Exposure),
+            (
+                "exposure",
+                "{allowedDomains: [apps.example.com], annotations: []}",
+                ConfigKey::Exposure,
+            ),
+            ("images", "allowed: [", ConfigKey::Images),
+        ];
+        for (name, text, key) in cases {
+            // With nothing before, and with a default before, as in a ConfigMap that the operator made.
+            for before in [TextsInUse::default(), texts(&[])] {
+                let checked = before.check(&data(&[(name, text)]));
+                assert_eq!(checked.broken[&key].instead, Instead::Nothing, "{text}");
+                let (config, _) = OperatorConfig::parse(&checked.in_use.by_name(), [].into_iter());
+                let mut strict = OperatorConfig::default();
+                strict.set(key, "[");
+                assert_ne!(strict, OperatorConfig::default());
+                assert_eq!(config, strict, "{text}");
+                // The same again says and does the same, and what is in order is used.
+                assert_eq!(checked.in_use.check(&data(&[(name, text)])), checked, "{text}");
+                let emptied = checked.in_use.check(&data(&[]));
+                assert_eq!((emptied.in_use, emptied.broken), (texts(&[]), BTreeMap::new()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_restricts_resources_already_goes_on_when_its_text_breaks() {
+        let good = ("exposure", "allowedDomains: [apps.example.com]");
+        let checked = texts(&[good]).check(&data(&[("exposure", "allowedDomains: all")]));
+        assert_eq!(checked.in_use, texts(&[good]));
+        assert_eq!(checked.broken[&ConfigKey::Exposure].instead, Instead::LastGood);
+    }
+
+    #[test]
+    fn a_restriction_under_a_misspelt_name_is_read_as_what_it_was_meant_to_be() {
+        for before in [TextsInUse::default(), texts(&[])] {
+            for text in ["Forbid", "forbid"] {
+                let checked = before.check(&data(&[("overides", text)]));
+                let (config, _) = OperatorConfig::parse(&checked.in_use.by_name(), [].into_iter());
+                assert_eq!(config.overrides, OverridesPolicy::Forbid, "{text}");
+                assert!(checked.broken.contains_key(&ConfigKey::Overrides), "{text}");
+            }
+        }
+        let kept = texts(&[("overrides", "Allow")]).check(&data(&[("overides", "Forbid")]));
+        assert_eq!(kept.in_use, texts(&[("overrides", "Allow")]), "what was in order before stays");
     }
 
     #[test]

@@ -52,6 +52,12 @@ impl ConfigKey {
         }
     }
 
+    /// Whether the key only takes away from what resources may ask for. Such a key must not fail open: a text
+    /// that cannot be read restricts them most.
+    pub(super) fn restricts(self) -> bool {
+        matches!(self, Self::Overrides | Self::Exposure | Self::Images)
+    }
+
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|key| key.name() == name)
     }

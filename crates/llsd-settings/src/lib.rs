@@ -1,6 +1,6 @@
 //! The operator's own configuration, read from its ConfigMap's data and its environment. Pure; what
 //! is wrong is reported, and of a key that is broken the last good value holds ([`TextsInUse`]): a slip
-//! of the pen must not stop the operator, nor change what runs.
+//! of the pen must not stop the operator, nor change what runs, nor open what was to be closed.
 
 pub mod admission;
 mod domain;
@@ -14,7 +14,7 @@ mod namespaces;
 mod operator_config;
 mod remarks;
 
-pub use in_use::{Broken, CheckedTexts, TextsInUse};
+pub use in_use::{Broken, CheckedTexts, Instead, TextsInUse};
 pub use key::ConfigKey;
 pub use operator_config::OperatorConfig;
 

@@ -48,7 +48,8 @@ pub struct OperatorConfig {
 impl OperatorConfig {
     /// Reads texts by key, and the environment. All that was wrong or unknown is in the second part,
     /// each with its path: the key and what lies below, or the variable. A wrong entry is left out, a
-    /// key that cannot be read counts as not set, and of `registries` and `images` all or nothing holds. Whether a
+    /// key that cannot be read counts as not set, and of `registries` all or nothing holds. A key that restricts
+    /// resources (`overrides`, `exposure`, `images`) allows nothing where there is any mistake in it. Whether a
     /// text with mistakes is to be used at all is decided before, by `TextsInUse::check`.
     pub fn parse(
         data: &BTreeMap<String, String>,
@@ -68,55 +69,80 @@ impl OperatorConfig {
     /// Takes in the text of one key; what is wrong with it.
     pub(super) fn set(&mut self, key: ConfigKey, text: &str) -> Vec<ConfigProblem> {
         let mut remarks = Problems::default();
-        let name = key.name();
         if text.len() > LONGEST_TEXT {
             let message = format!("is longer than the {LONGEST_TEXT} bytes that a ConfigMap holds");
-            remarks.at(name, message);
-            return remarks.0;
+            remarks.at(key.name(), message);
+        } else {
+            self.read(key, text, &mut remarks);
         }
+        if !remarks.0.is_empty() {
+            self.restrict(key);
+        }
+        remarks.0
+    }
+
+    /// Gives a key that restricts resources its strictest value ([`ConfigKey::restricts`]).
+    fn restrict(&mut self, key: ConfigKey) {
+        match key {
+            ConfigKey::Overrides => self.overrides = OverridesPolicy::Forbid,
+            ConfigKey::Exposure => self.exposure = ExposureLimits::allowing_none(),
+            ConfigKey::Images => self.images = ImagePolicy::allowing_none(),
+            ConfigKey::FeatureFlags
+            | ConfigKey::ImageOverrides
+            | ConfigKey::Registries
+            | ConfigKey::IngressDomain
+            | ConfigKey::ClusterDomain
+            | ConfigKey::CaBundleNamespaces
+            | ConfigKey::Rollback
+            | ConfigKey::Preflight => {}
+        }
+    }
+
+    /// What can be read of the text of one key.
+    fn read(&mut self, key: ConfigKey, text: &str, remarks: &mut Problems) {
+        let name = key.name();
         match key {
             ConfigKey::FeatureFlags => {
-                let flags = mapping(name, text, &mut remarks);
-                self.network_policy = flags::network_policy(&flags, &mut remarks);
+                let flags = mapping(name, text, remarks);
+                self.network_policy = flags::network_policy(&flags, remarks);
             }
             ConfigKey::ImageOverrides => {
-                let entries = mapping(name, text, &mut remarks);
-                self.image_overrides = images::overrides(entries, &mut remarks);
+                let entries = mapping(name, text, remarks);
+                self.image_overrides = images::overrides(entries, remarks);
             }
             ConfigKey::Registries => {
-                self.registries = document(key, Registries::parse(text), &mut remarks);
+                self.registries = document(key, Registries::parse(text), remarks);
             }
             ConfigKey::IngressDomain => {
-                self.ingress_domain = domain::domain(name, "apps.example.com", text, &mut remarks);
+                self.ingress_domain = domain::domain(name, "apps.example.com", text, remarks);
             }
             ConfigKey::ClusterDomain => {
-                self.cluster_domain = domain::domain(name, "cluster.local", text, &mut remarks);
+                self.cluster_domain = domain::domain(name, "cluster.local", text, remarks);
             }
             ConfigKey::CaBundleNamespaces => {
-                self.ca_bundle_namespaces = namespaces::namespaces(text, &mut remarks);
+                self.ca_bundle_namespaces = namespaces::namespaces(text, remarks);
             }
             ConfigKey::Rollback => {
                 let choices = [("Auto", RollbackPolicy::Auto), ("Off", RollbackPolicy::Off)];
-                self.rollback = choice(name, text, choices, &mut remarks);
+                self.rollback = choice(name, text, choices, remarks);
             }
             ConfigKey::Preflight => {
                 let choices = [("Auto", PreflightPolicy::Auto), ("Off", PreflightPolicy::Off)];
-                self.preflight = choice(name, text, choices, &mut remarks);
+                self.preflight = choice(name, text, choices, remarks);
             }
             ConfigKey::Overrides => {
                 let choices =
                     [("Allow", OverridesPolicy::Allow), ("Forbid", OverridesPolicy::Forbid)];
-                self.overrides = choice(name, text, choices, &mut remarks);
+                self.overrides = choice(name, text, choices, remarks);
             }
             ConfigKey::Exposure => {
-                let fields = mapping(name, text, &mut remarks);
-                self.exposure = exposure::limits(&fields, &mut remarks);
+                let fields = mapping(name, text, remarks);
+                self.exposure = exposure::limits(&fields, remarks);
             }
             ConfigKey::Images => {
-                self.images = document(key, ImagePolicy::parse(text), &mut remarks);
+                self.images = document(key, ImagePolicy::parse(text), remarks);
             }
         }
-        remarks.0
     }
 
     /// The distributions that resources can name, with the images that the names stand for.

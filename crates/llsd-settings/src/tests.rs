@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use llsd_plan::facts::OverridesPolicy;
+use llsd_plan::facts::{ExposureLimits, OverridesPolicy};
 
 use super::*;
 
@@ -198,7 +198,8 @@ fn a_hostile_document_is_given_up_quickly() {
     let long = "a: b\n".repeat(300_000);
     for key in ConfigKey::ALL {
         let (config, remarks) = parse(&[(key.name(), &long)], &[]);
-        assert_eq!((config, remarks.len()), (OperatorConfig::default(), 1));
+        assert_eq!(config != OperatorConfig::default(), key.restricts(), "{key:?}");
+        assert_eq!(remarks.len(), 1, "{key:?}");
     }
 }
 
@@ -222,13 +223,14 @@ fn namespaces_are_a_list_in_either_form_or_all() {
     }
 }
 
+/// A typo must not allow what it was to forbid.
 #[test]
 fn overrides_are_allowed_or_forbidden_and_a_typo_says_so() {
     for (text, forbidden, remark) in [
         ("", false, None),
         ("Allow", false, None),
         ("Forbid\n", true, None),
-        ("forbid", false, Some("overrides: must be Allow or Forbid")),
+        ("forbid", true, Some("overrides: must be Allow or Forbid")),
     ] {
         let (config, remarks) = parse(&[("overrides", text)], &[]);
         let facts = config.facts(None, None);
@@ -245,8 +247,12 @@ fn exposure_names_domains_and_annotations() {
     let limits = config.facts(None, None).exposure;
     assert!(limits.allows_host("a.apps.example.com") && !limits.allows_host("example.com"));
     assert!(limits.allows_annotation("cert-manager.io/issuer") && !limits.allows_annotation("a"));
-    let wrong = "{allowedDomains: ['*.example.com', 7], allowedAnnotations: all, domains: []}";
-    let (_, remarks) = parse(&[("exposure", wrong)], &[]);
+    let (config, remarks) = parse(&[("exposure", "allowedDomains: ['*.example.com']")], &[]);
+    assert_eq!(remarks, [""; 0]);
+    assert!(config.exposure.allows_host("*.example.com"));
+    let wrong = "{allowedDomains: ['a.*.com', 7], allowedAnnotations: all, domains: []}";
+    let (config, remarks) = parse(&[("exposure", wrong)], &[]);
+    assert_eq!(config.exposure, ExposureLimits::allowing_none());
     let paths: Vec<&str> = remarks.iter().map(|said| said.split(": ").next().unwrap()).collect();
     let expected = ["domains", "allowedDomains[0]", "allowedDomains[1]", "allowedAnnotations"];
     assert_eq!(paths, expected.map(|path| format!("exposure.{path}")));

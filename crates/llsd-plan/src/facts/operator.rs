@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use llsd_api::GROUP;
 use llsd_api::v1alpha2::{PreflightPolicy, RollbackPolicy};
 use serde::{Deserialize, Serialize};
 
@@ -63,30 +64,44 @@ pub enum OverridesPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExposureLimits {
-    /// Domains, each with all that lies below it.
+    /// Domains, each with all names below it. One that begins with `*.` stands for the wildcard and the names
+    /// below the domain.
     pub allowed_domains: Option<BTreeSet<String>>,
     /// Names of annotations; one that ends in `*` stands for all that begin so.
     pub allowed_annotations: Option<BTreeSet<String>>,
 }
 
 impl ExposureLimits {
-    /// Whether a host name, with an asterisk as its first label or not, lies in an allowed domain.
+    /// No host name of a resource's own, and no annotation.
+    pub fn allowing_none() -> Self {
+        Self { allowed_domains: Some(BTreeSet::new()), allowed_annotations: Some(BTreeSet::new()) }
+    }
+
+    /// Whether a host name lies in an allowed domain. A wildcard takes every name below a domain that no other
+    /// server has, so it must itself be listed.
     pub fn allows_host(&self, host: &str) -> bool {
-        let host = host.strip_prefix("*.").unwrap_or(host);
-        let is_in = |domain: &String| {
-            let above = host.strip_suffix(domain.as_str());
-            above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        let is_in = |domain: &String| match domain.strip_prefix("*.") {
+            _ if host.starts_with("*.") => host == domain,
+            Some(domain) => is_below(host, domain),
+            None => host == domain || is_below(host, domain),
         };
         self.allowed_domains.as_ref().is_none_or(|domains| domains.iter().any(is_in))
     }
 
+    /// Whether an annotation may be set. The operator's own always may.
     pub fn allows_annotation(&self, name: &str) -> bool {
+        let is_own = name.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
         let is_meant = |allowed: &String| match allowed.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning),
             None => name == allowed,
         };
-        self.allowed_annotations.as_ref().is_none_or(|allowed| allowed.iter().any(is_meant))
+        is_own
+            || self.allowed_annotations.as_ref().is_none_or(|allowed| allowed.iter().any(is_meant))
     }
+}
+
+fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|above| above.ends_with('.'))
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -128,14 +143,20 @@ mod tests {
     fn hosts_lie_in_allowed_domains_and_annotations_begin_as_allowed() {
         let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         let limits = ExposureLimits {
-            allowed_domains: set(&["apps.example.com", "ai.example.org"]),
+            allowed_domains: set(&["apps.example.com", "ai.example.org", "*.team.example.com"]),
             allowed_annotations: set(&["example.com/team", "cert-manager.io/*"]),
         };
         for (host, allowed) in [
             ("apps.example.com", true),
             ("llama.apps.example.com", true),
             ("a.b.ai.example.org", true),
-            ("*.apps.example.com", true),
+            ("*.apps.example.com", false),
+            ("*.llama.apps.example.com", false),
+            ("*.team.example.com", true),
+            ("*.llama.team.example.com", false),
+            ("llama.team.example.com", true),
+            ("team.example.com", false),
+            ("otherteam.example.com", false),
             ("*.example.com", false),
             ("example.com", false),
             ("otherapps.example.com", false),
@@ -149,11 +170,14 @@ mod tests {
             ("example.com/team-b", false),
             ("cert-manager.io/issuer", true),
             ("nginx.ingress.kubernetes.io/server-snippet", false),
+            ("llamastack.io/request-timeout", true),
+            ("llamastack.io.example.com/a", false),
         ] {
             assert_eq!(limits.allows_annotation(name), allowed, "{name}");
             assert!(ExposureLimits::default().allows_annotation(name));
         }
-        let none = ExposureLimits { allowed_annotations: set(&[]), ..ExposureLimits::default() };
-        assert!(!none.allows_annotation("example.com/team"), "an empty list allows none");
+        let none = ExposureLimits::allowing_none();
+        assert!(!none.allows_annotation("example.com/team") && !none.allows_host("example.com"));
+        assert!(none.allows_annotation("llamastack.io/request-timeout"));
     }
 }

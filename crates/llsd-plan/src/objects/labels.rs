@@ -14,6 +14,12 @@ pub const WATCH: &str = "llamastack.io/watch";
 
 /// The value of [`MANAGED_BY`].
 pub const OPERATOR: &str = "llama-stack-operator";
+
+/// The label of every object of an installation of the operator, in v0.9 too.
+pub const OF_INSTALLATION: (&str, &str) = ("app.kubernetes.io/name", "llama-stack-k8s-operator");
+/// What the operator's own pods carry, in v0.9 too. One of the two alone is on pods of other operators.
+pub const OPERATOR_PODS: [(&str, &str); 2] =
+    [OF_INSTALLATION, ("control-plane", "controller-manager")];
 const LLAMA_STACK: &str = "llama-stack";
 
 /// Hash of the server's configuration.

@@ -9,25 +9,27 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use llsd_api::v1alpha2::AllowedPods;
+use llsd_api::v1alpha2::{AllowedFromSpec, AllowedPods};
 use regex_lite::Regex;
 
 use super::blueprint::Blueprint;
 use super::exposure::{self, Via};
 use super::kind::ObjectKind;
+use super::labels::OPERATOR_PODS;
 use super::{labels, names};
 use crate::problems::{FieldPath, Findings, Reason};
+use crate::resource::callers::admits_named_alone;
 
 /// Where v0.9 is installed, for an operator that does not know its own namespace.
 const DEFAULT_OPERATOR_NAMESPACE: &str = "llama-stack-k8s-operator-system";
-/// What its pods carry, in v0.9 too.
-const OPERATOR_PODS: [(&str, &str); 1] = [("control-plane", "controller-manager")];
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// Labels of namespaces that may read figures: the one that people set, and OpenShift's own.
 const MONITORS: [(&str, &str); 2] = [("metrics", "enabled"), (ROUTERS, "monitoring")];
 const HIGHEST_PORT: i32 = 65535;
 /// What OpenShift puts on the namespaces of its routers, and of its monitoring.
 const ROUTERS: &str = "network.openshift.io/policy-group";
+/// Where OpenShift runs all of its routers.
+const ROUTER_NAMESPACE: &str = "openshift-ingress";
 
 static LABEL_KEY: LazyLock<Regex> = LazyLock::new(|| {
     let prefix = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?";
@@ -122,7 +124,7 @@ fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {
     }
     let operator = blueprint.facts.operator.namespace.as_deref();
     let operator = labelled(NAMESPACE_NAME, operator.unwrap_or(DEFAULT_OPERATOR_NAMESPACE));
-    let admits_named = admits_named_alone(blueprint);
+    let admits_named = admits_named_alone(blueprint.spec);
     let mut peers = if admits_named {
         vec![NetworkPolicyPeer { pod_selector: Some(selecting(&OPERATOR_PODS)), ..operator }]
     } else {
@@ -145,13 +147,6 @@ fn peers(blueprint: &Blueprint) -> Vec<NetworkPolicyPeer> {
         new
     });
     peers
-}
-
-/// Who reaches a server that believes what a gateway says of its callers could say it, too.
-fn admits_named_alone(blueprint: &Blueprint) -> bool {
-    let access = blueprint.spec.access.as_ref();
-    access.is_some_and(|access| access.authentication.gateway.is_some())
-        && blueprint.networking().allowed_from.is_some()
 }
 
 /// Pods that may connect to other ports than the server's.
@@ -256,25 +251,49 @@ fn check_pods(given: &AllowedPods, path: &FieldPath, findings: &mut Findings) {
     }
 }
 
-/// Where traffic from outside comes from cannot be known here, except for OpenShift's routers. With
-/// nobody let in beyond the namespace itself, it certainly does not get through.
+/// Where traffic from outside comes from cannot be known here, except for OpenShift's routers. A policy that
+/// names no other pods and namespaces certainly keeps it out.
 fn warn_of_locked_out_controller(blueprint: &Blueprint, findings: &mut Findings) {
+    let Some(exposure) = exposure::exposure(blueprint) else { return };
     let allowed = blueprint.networking().allowed_from.clone().unwrap_or_default();
-    let nobody = allowed.namespaces.is_none_or(|namespaces| namespaces.is_empty())
-        && allowed.labels.is_none_or(|labels| labels.is_empty())
-        && allowed.pods.is_none_or(|pods| pods.is_empty());
-    // On OpenShift the routers, which were let in, also serve Ingresses.
-    let elsewhere = exposure::exposure(blueprint).is_some_and(|exposure| match exposure.via {
-        Via::Ingress => !blueprint.serves(ObjectKind::Route.api()),
-        Via::HttpRoute(_) => true,
-        Via::Route => false,
-    });
-    if nobody && elsewhere {
+    // On OpenShift the routers also serve Ingresses.
+    let by_routers = match exposure.via {
+        Via::Route => true,
+        Via::Ingress => blueprint.serves(ObjectKind::Route.api()),
+        Via::HttpRoute(_) => false,
+    };
+    let (locked_out, remedy) = if by_routers {
+        (
+            admits_named_alone(blueprint.spec) && !names_routers(&allowed),
+            "expose the gateway instead, or add openshift-ingress to allowedFrom.namespaces",
+        )
+    } else {
+        (
+            names_none(&allowed),
+            "add the namespace of the Ingress controller or Gateway to allowedFrom.namespaces",
+        )
+    };
+    if locked_out {
         findings.warning(
             &FieldPath::spec().key("networking").key("allowedFrom"),
             Reason::Conflict,
             "the NetworkPolicy keeps out the controller through which the server is exposed",
-            "add the namespace of the Ingress controller or Gateway to allowedFrom.namespaces",
+            remedy,
         );
     }
+}
+
+fn names_none(allowed: &AllowedFromSpec) -> bool {
+    let AllowedFromSpec { namespaces, labels, pods } = allowed;
+    let lists = [namespaces, labels];
+    lists.into_iter().flatten().all(Vec::is_empty) && pods.as_ref().is_none_or(Vec::is_empty)
+}
+
+/// Whether OpenShift's routers may be among those whom the resource names. Labels may be theirs.
+fn names_routers(allowed: &AllowedFromSpec) -> bool {
+    let is_theirs = |name: &String| name == ROUTER_NAMESPACE || name == "*";
+    let mut to_server = allowed.pods.iter().flatten().filter(|pods| pods.ports.is_none());
+    allowed.namespaces.iter().flatten().any(is_theirs)
+        || allowed.labels.as_ref().is_some_and(|labels| !labels.is_empty())
+        || to_server.any(|pods| pods.namespace.as_ref().is_some_and(is_theirs))
 }

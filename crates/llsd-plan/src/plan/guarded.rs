@@ -1,8 +1,8 @@
 //! What would open, from within its pod, a server that is to ask its callers who they are: variables by which
-//! it is started, and mounts over the files by which it decides.
+//! it is started, mounts over the files by which it decides, and commands that run beside it.
 
-use k8s_openapi::api::core::v1::EnvFromSource;
-use llsd_api::v1alpha2::{LlamaStackDistributionSpec, OverridesSpec};
+use k8s_openapi::api::core::v1::{EnvFromSource, Probe};
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, OverridesSpec, ProbesSpec};
 
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Reason};
@@ -34,10 +34,27 @@ pub(super) fn check(spec: &LlamaStackDistributionSpec, facts: &Facts, findings: 
     }
     if let Some(given) = &workload.overrides {
         variables(given, facts, &overrides, findings);
+        probes(given, &overrides, findings);
     }
 }
 
-/// One of the user's own in the place of the operator's could open the server.
+/// A command runs in the server's container, and could change what the server does or listen in its place.
+fn probes(given: &OverridesSpec, path: &FieldPath, findings: &mut Findings) {
+    let Some(ProbesSpec { startup, readiness, liveness }) = &given.probes else { return };
+    let all = [("startup", startup), ("readiness", readiness), ("liveness", liveness)];
+    let is_command = |probe: &Option<Probe>| probe.iter().any(|probe| probe.exec.is_some());
+    for (name, _) in all.into_iter().filter(|(_, probe)| is_command(probe)) {
+        findings.problem(
+            &path.key("probes").key(name).key("exec"),
+            Reason::Conflict,
+            "with access, a probe runs no command in the server's container",
+            "use httpGet, tcpSocket or grpc, or remove it for the operator's own probe",
+        );
+    }
+}
+
+/// One of the user's own in the place of the operator's could open the server. This is the early word: what an
+/// object of `envFrom` gets later, the start program removes.
 fn variables(given: &OverridesSpec, facts: &Facts, path: &FieldPath, findings: &mut Findings) {
     let single = given.env.iter().flatten().enumerate();
     let single = single.map(|(index, it)| (path.key("env").index(index), it.name.clone()));
@@ -89,9 +106,10 @@ mod tests {
 
     #[test]
     fn nothing_of_the_users_own_can_open_a_guarded_server_from_within_its_pod() {
-        let variables = ["UVICORN_ROOT_PATH", "LOG_LEVEL", "FORWARDED_ALLOW_IPS", "PYTHONPATH"];
+        let variables =
+            ["UVICORN_ROOT_PATH", "LOG_LEVEL", "FORWARDED_ALLOW_IPS", "PYTHONPATH", "PATH"];
         let variables = variables.map(|name| json!({"name": name, "value": "x"}));
-        let mounts = ["/data", "/etc/llama-stack/config.yaml", "/run"];
+        let mounts = ["/data", "/etc/llama-stack/config.yaml", "/run", "/var/run"];
         let mounts = mounts.map(|path| json!({"name": "mine", "mountPath": path}));
         let workload = json!({
             "storage": {"mountPath": "/etc"},
@@ -102,6 +120,11 @@ mod tests {
                     {"prefix": "UVICORN_", "secretRef": {"name": "all"}},
                     {"configMapRef": {"name": "many"}},
                 ],
+                "probes": {
+                    "startup": {"exec": {"command": ["true"]}},
+                    "readiness": {"httpGet": {"path": "/v1/health", "port": 8321}},
+                    "liveness": {"exec": {}, "periodSeconds": 5},
+                },
             },
         });
         assert_eq!(
@@ -110,12 +133,16 @@ mod tests {
                 "spec.workload.storage.mountPath: with access, what is in /etc/llama-stack is the operator's",
                 "spec.workload.overrides.volumeMounts[1].mountPath: with access, what is in /etc/llama-stack is the operator's",
                 "spec.workload.overrides.volumeMounts[2].mountPath: with access, what is in /run/llama-stack-trust is the operator's",
+                "spec.workload.overrides.volumeMounts[3].mountPath: with access, what is in /run/llama-stack-trust is the operator's",
                 "spec.workload.overrides.env[0]: with access, UVICORN_ROOT_PATH is the operator's to set",
                 "spec.workload.overrides.env[2]: with access, FORWARDED_ALLOW_IPS is the operator's to set",
                 "spec.workload.overrides.env[3]: with access, PYTHONPATH is the operator's to set",
+                "spec.workload.overrides.env[4]: with access, PATH is the operator's to set",
                 "spec.workload.overrides.envFrom[0]: with access, UVICORN_ROOT_PATH is the operator's to set",
                 "spec.workload.overrides.envFrom[0]: with access, UVICORN_TOKEN is the operator's to set",
                 "spec.workload.overrides.envFrom[1]: with access, PYTHONPATH is the operator's to set",
+                "spec.workload.overrides.probes.startup.exec: with access, a probe runs no command in the server's container",
+                "spec.workload.overrides.probes.liveness.exec: with access, a probe runs no command in the server's container",
             ]
         );
         assert_eq!(problems(&workload, false), Vec::<String>::new());

@@ -1,6 +1,7 @@
-//! Who may call a server, in one sentence for people.
+//! Who may call a server, in one sentence for people; and whether it is reached by those alone whom the resource
+//! names.
 
-use llsd_api::v1alpha2::{AccessSpec, Authentication};
+use llsd_api::v1alpha2::{AccessSpec, Authentication, LlamaStackDistributionSpec};
 use serde_json::Value;
 
 use crate::resource::spec_of;
@@ -21,6 +22,16 @@ pub fn described(resource: &Value) -> String {
         (None, Some(own)) => format!("as the file in ConfigMap {} says", own.config_map_name),
         (None, None) => "everybody who reaches it".to_owned(),
     }
+}
+
+/// Whether a NetworkPolicy admits only the operator's own pods and those whom the resource names. Any other pod
+/// that reaches a server which trusts a gateway could pose as the gateway. Resources without `allowedFrom.pods`
+/// keep what every other server has: the gateway may be in the resource's own namespace.
+pub fn admits_named_alone(spec: &LlamaStackDistributionSpec) -> bool {
+    let access = spec.access.as_ref();
+    let allowed = spec.networking.as_ref().and_then(|networking| networking.allowed_from.as_ref());
+    access.is_some_and(|access| access.authentication.gateway.is_some())
+        && allowed.is_some_and(|allowed| allowed.pods.is_some())
 }
 
 fn of_access(access: &AccessSpec) -> String {
@@ -105,6 +116,25 @@ mod tests {
             "metadata": {"name": "a"}, "spec": spec,
         });
         assert_eq!(described(&resource), expected);
+    }
+
+    #[rstest]
+    #[case(json!({"pods": [{"labels": {"app": "proxy"}}]}), true)]
+    #[case(json!({"namespaces": ["gateways"], "pods": []}), true)]
+    #[case(json!({"namespaces": ["gateways"]}), false)]
+    #[case(json!({}), false)]
+    fn only_a_resource_that_names_pods_admits_nothing_else(
+        #[case] allowed: Value,
+        #[case] alone: bool,
+    ) {
+        let mut spec = json!({"distribution": {"name": "starter"}, "networking": {}});
+        spec["networking"]["allowedFrom"] = allowed;
+        spec["access"] = json!({"authentication": {"gateway": {"principalHeader": "x-user"}}});
+        let admits =
+            |spec: &Value| admits_named_alone(&serde_json::from_value(spec.clone()).unwrap());
+        assert_eq!(admits(&spec), alone);
+        spec["access"] = json!({"authentication": {"github": {}}});
+        assert!(!admits(&spec), "nothing is believed there that any pod could say");
     }
 
     #[test]

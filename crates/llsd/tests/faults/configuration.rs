@@ -333,6 +333,15 @@ async fn what_a_platform_forbids_is_refused_and_what_runs_goes_on() {
     namespace.distribution("demo", spec).await;
     namespace.until_ready("demo").await;
     let before = namespace.running("demo").await;
+    // A slip of the pen does not allow what it was to forbid.
+    operator.configure(json!({"overrides": "forbid"})).await;
+    let said = "overrides is broken, and allows nothing until it is corrected";
+    operator.operator_namespace().until_event(CONFIG_MAP, "ConfigurationBroken", said).await;
+    namespace
+        .until(DISTRIBUTION, "demo", "is refused", |object| {
+            condition(object, "Stalled")["status"] == "True"
+        })
+        .await;
     operator
         .configure(json!({
             "overrides": "Forbid",
@@ -340,8 +349,9 @@ async fn what_a_platform_forbids_is_refused_and_what_runs_goes_on() {
         }))
         .await;
     let refused = namespace
-        .until(DISTRIBUTION, "demo", "is refused", |object| {
-            condition(object, "Stalled")["status"] == "True"
+        .until(DISTRIBUTION, "demo", "is refused for its exposure, too", |object| {
+            let message = &condition(object, "Ready")["message"];
+            message.as_str().is_some_and(|said| said.contains("spec.networking.expose"))
         })
         .await;
     let said = condition(&refused, "Ready")["message"].to_string();

@@ -14,7 +14,7 @@ use crate::config::wiring::Variable;
 use crate::policy::audience::{self, RequiredAudience};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ServerFamily;
-use crate::server::guarded::JWKS_URI;
+use crate::server::guarded::{JWKS_URI, PLAIN_HTTP};
 use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
 use llsd_yaml::document::{Node, Origin};
 
@@ -29,9 +29,12 @@ pub(super) fn provider_config(
     given: &Authentication,
     path: &FieldPath,
 ) -> Node {
-    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway, allow_plain_http: _ } =
+    let Authentication { oidc, kubernetes, github, custom, api_keys, gateway, allow_plain_http } =
         given;
     if let Some(oidc) = oidc {
+        if oidc.introspection.is_none() && *allow_plain_http == Some(true) {
+            draft.plain_variables.push(Variable::literal(PLAIN_HTTP, "true"));
+        }
         self::oidc(draft, oidc, RequiredAudience::of(given), &path.key("oidc"))
     } else if let Some(kubernetes) = kubernetes {
         self::kubernetes(kubernetes, &path.key("kubernetes"))

@@ -10,6 +10,7 @@ use llsd_api::v1alpha2::{
 
 use crate::config::draft::Draft;
 use crate::problems::{FieldPath, Findings, Reason};
+use crate::resource::callers;
 
 /// Addresses that do not leave the pod.
 const IN_POD: [&str; 3] = ["http://localhost", "http://127.0.0.1", "http://[::1]"];
@@ -108,7 +109,8 @@ fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) 
         );
     }
     let has_policies = draft.facts.operator.network_policy != Some(false);
-    if has_policies && networking.is_some_and(admits_whom_it_names) {
+    let is_narrow = callers::admits_named_alone(draft.spec);
+    if has_policies && is_narrow && !networking.is_some_and(names_everybody) {
         return;
     }
     let remedy = "let networking.allowedFrom.pods admit the gateway alone";
@@ -138,14 +140,14 @@ fn leads_past_the_gateway(expose: &Expose) -> bool {
     expose.is_on() && how.is_none_or(|how| how.gateway.is_none())
 }
 
-/// With a gateway, nobody is admitted beside those whom the resource names.
-fn admits_whom_it_names(networking: &NetworkingSpec) -> bool {
+/// Whether those whom the resource names are all pods of the cluster.
+fn names_everybody(networking: &NetworkingSpec) -> bool {
     networking.allowed_from.as_ref().is_some_and(|allowed| {
         let all = |namespace: Option<&String>| namespace.is_some_and(|name| name == "*");
         let unlabelled = |pods: &&AllowedPods| pods.labels.as_ref().is_none_or(BTreeMap::is_empty);
         let mut pods = allowed.pods.iter().flatten().filter(unlabelled);
-        !allowed.namespaces.iter().flatten().any(|name| all(Some(name)))
-            && !pods.any(|pods| all(pods.namespace.as_ref()))
+        allowed.namespaces.iter().flatten().any(|name| all(Some(name)))
+            || pods.any(|pods| all(pods.namespace.as_ref()))
     })
 }
 

@@ -59,12 +59,20 @@ fn within_limits(
     let listed = |names: &Option<BTreeSet<String>>| {
         names.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ")
     };
+    let choose = || match listed(&limits.allowed_domains).as_str() {
+        "" => "ask an administrator: no host name is allowed".to_owned(),
+        domains => format!("set expose.hostname to a name in one of: {domains}"),
+    };
     match &exposure.how.hostname {
         Some(host) if !limits.allows_host(host) => findings.problem(
             &path.key("hostname"),
             Reason::Invalid,
-            format!("{host} is in no domain that the operator's configuration allows"),
-            format!("choose a name in one of: {}", listed(&limits.allowed_domains)),
+            if host.starts_with("*.") {
+                format!("{host} is no wildcard that the operator's configuration lists")
+            } else {
+                format!("{host} is in no domain that the operator's configuration allows")
+            },
+            choose(),
         ),
         None if limits.allowed_domains.is_some()
             && exposure.host.is_none()
@@ -75,10 +83,7 @@ fn within_limits(
                 Reason::Required,
                 "without a host name it would take requests for every name, which the operator's \
                  configuration does not allow",
-                format!(
-                    "set expose.hostname to a name in one of: {}",
-                    listed(&limits.allowed_domains)
-                ),
+                choose(),
             );
         }
         _ => {}

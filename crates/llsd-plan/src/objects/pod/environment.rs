@@ -10,6 +10,7 @@ use crate::config::wiring::VariableValue;
 use crate::objects::blueprint::{Blueprint, ConfigSource};
 use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::ServerFamily;
+use crate::server::guarded::{OWN_VARIABLES, own_variables};
 use crate::server::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE};
 
 /// Variables that the Service, the probes and the start program rely on.
@@ -105,6 +106,12 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
         VariableValue::Literal(value) => literal(&variable.name, value),
         VariableValue::Secret(target) => secret(&variable.name, target),
     }));
+    if blueprint.listening().guarded {
+        let names = variables.iter().map(|variable| variable.name.as_str());
+        let sources = blueprint.overrides().env_from.as_ref();
+        let own = own_variables(names, sources.is_some_and(|sources| !sources.is_empty()));
+        variables.push(literal(OWN_VARIABLES, own));
+    }
     variables
 }
 

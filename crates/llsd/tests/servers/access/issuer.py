@@ -2,7 +2,7 @@
 
 Arguments: a folder, a port, the certificate, its key, and the issuer's name. Reads `claims.json` of the folder, a list of
 claims to sign, and writes `tokens.json` once it listens. Claims with `forged` are signed by a key of somebody else.
-What is below `/in-clear/` has moved to plain http. Where the folder has `keys.json`, these are its keys.
+What is below `/in-clear/` has moved to plain http, and the provider `/keys-in-clear` has its keys there. Where the folder has `keys.json`, these are its keys.
 """
 
 import base64
@@ -48,6 +48,10 @@ class Provider(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         documents = {
             "/.well-known/openid-configuration": {"issuer": issuer, "jwks_uri": f"{issuer}/keys"},
+            "/keys-in-clear/.well-known/openid-configuration": {
+                "issuer": f"{issuer}/keys-in-clear",
+                "jwks_uri": f"{issuer}/in-clear/keys",
+            },
             "/keys": keys(),
         }
         if self.path.startswith("/in-clear/"):

@@ -10,6 +10,7 @@ mod oidc;
 mod probes;
 mod published;
 mod routes;
+mod start;
 
 use std::time::Duration;
 

@@ -46,7 +46,7 @@ async fn what_the_installed_server_would_drop_stops_its_start() {
     assert!(said.contains("would pass over the pattern regex:/v1/files(?<id>.*)"), "{said}");
 }
 
-/// Somebody on the way could name keys of their own.
+/// Somebody on the way could name keys of their own, or give them. The server's own client would follow both.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_leads_to_plain_http_is_not_followed() {
     let release = Release::newest();
@@ -55,18 +55,29 @@ async fn a_provider_that_leads_to_plain_http_is_not_followed() {
     }
     let issuer = Issuer::start(release, |_| json!([])).await;
     let stub = OpenAiStub::start(&["llama"]).await.unwrap();
-    let oidc = json!({"issuer": format!("{}/in-clear", issuer.url), "audience": "stack"});
-    let spec = json!({
-        "providers": {"inference": {"provider": "vllm", "endpoint": stub.url()}},
-        "access": {"authentication": {"oidc": oidc}},
-    });
-    let pod = Pod::planned(release, spec, &Secrets::new());
-    let trust = issuer.authority().display().to_string();
-    let boot = pod.boot(pod.config().replace(TRUST_FILE, &trust));
-    let mut server = release.boot(boot.with_env("LLS_DISCOVERY_SECONDS", "1")).unwrap();
-    let ended = server.wait_exit(PATIENCE).await.unwrap();
-    assert!(!ended.success(), "{}", server.log());
-    assert!(server.log().contains("answers 302, which leads to plain http"), "{}", server.log());
+    let url = &issuer.url;
+    for (oidc, failure) in [
+        (json!({"issuer": format!("{url}/in-clear")}), "does not say where its keys are"),
+        (json!({"issuer": format!("{url}/keys-in-clear")}), "does not give its keys"),
+        (
+            json!({"issuer": url, "jwksUri": format!("{url}/in-clear/keys")}),
+            "does not give its keys",
+        ),
+    ] {
+        let spec = json!({
+            "providers": {"inference": {"provider": "vllm", "endpoint": stub.url()}},
+            "access": {"authentication": {"oidc": oidc}},
+        });
+        let pod = Pod::planned(release, spec, &Secrets::new());
+        let trust = issuer.authority().display().to_string();
+        let boot = pod.boot(pod.config().replace(TRUST_FILE, &trust));
+        let mut server = release.boot(boot.with_env("LLS_DISCOVERY_SECONDS", "1")).unwrap();
+        let ended = server.wait_exit(PATIENCE).await.unwrap();
+        let log = server.log();
+        assert!(!ended.success(), "{log}");
+        assert!(log.contains(failure), "{log}");
+        assert!(log.contains("answers 302, which leads to plain http"), "{log}");
+    }
 }
 
 /// Its image said another release than it holds.
