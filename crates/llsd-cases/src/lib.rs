@@ -8,6 +8,7 @@
 //! | [`objects`] | `llsd-plan/tests/objects` and `object_rules.yaml` | make objects, and apply them |
 //! | [`programs`] | | name programs instead of comparing their texts |
 //! | [`verdicts`] | `llsd-plan/tests/verdicts` | judge resources, with and without an API server |
+//! | [`secret_fields`] | the schema of v1alpha2 | check that every list of such fields is whole |
 //! | [`samples`] | `deploy/samples` | plan, render, apply and migrate |
 
 pub mod files;
@@ -15,5 +16,6 @@ pub mod golden;
 pub mod objects;
 pub mod programs;
 pub mod samples;
+pub mod secret_fields;
 pub mod specification;
 pub mod verdicts;

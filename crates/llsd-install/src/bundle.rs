@@ -1,6 +1,6 @@
-//! The bundle for the Operator Lifecycle Manager (OLM): the operator as a ClusterServiceVersion, and the
-//! resource. OLM makes the certificates of the webhooks, registers them and grants the rights; it takes
-//! no admission policies, which stand in a file beside the bundle.
+//! The bundle for the Operator Lifecycle Manager (OLM): the operator as a ClusterServiceVersion, the resource,
+//! and the role of users who read figures. OLM makes the certificates of the webhooks, registers them and
+//! grants the rights; it takes no admission policies, which stand in a file beside the bundle.
 
 use llsd_api::{GROUP, KIND, PLURAL, crd, policy};
 use llsd_plan::releases::Distribution;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::file::yaml;
 use crate::named_text::NamedText;
 use crate::names::{
-    CONVERT_PATH, DEFINITION, NAMESPACE, OLDEST_KUBERNETES, OPERATOR, VALIDATE_PATH, WEBHOOK_NAME,
-    WEBHOOK_PORT, WEBHOOK_SERVICE_PORT,
+    CONVERT_PATH, DEFINITION, METRICS_READER, NAMESPACE, OLDEST_KUBERNETES, OPERATOR,
+    VALIDATE_PATH, WEBHOOK_NAME, WEBHOOK_PORT, WEBHOOK_SERVICE_PORT,
 };
-use crate::roles::Scope;
+use crate::roles::{self, Scope};
 use crate::{manager, network_policy, operator_policy, rules};
 
 const PACKAGE: &str = "llsd";
@@ -44,6 +44,13 @@ pub fn bundle(image: &str) -> Vec<NamedText> {
             format!(
                 "# The LlamaStackDistribution resource, both versions. {made}\n{}",
                 yaml(&definition)
+            ),
+        ),
+        NamedText::new(
+            format!("manifests/{METRICS_READER}.clusterrole.yaml"),
+            format!(
+                "# The role of users who read the operator's figures. {made}\n{}",
+                yaml(&roles::for_metrics_readers())
             ),
         ),
         NamedText::new(

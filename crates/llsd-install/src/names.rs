@@ -92,8 +92,27 @@ pub(crate) const NETWORK_POLICY: &str = "llama-stack-k8s-operator-controller-man
 pub(crate) const DISRUPTION_BUDGET: &str = "llama-stack-k8s-operator-controller-manager-pdb";
 /// What has Prometheus watch the operator.
 pub(crate) const MONITORING: &str = "llama-stack-k8s-operator";
-/// The Secret with certificates of the webhooks that somebody else makes.
+/// The Secret with certificates of the webhooks, where cert-manager or OpenShift makes them.
 pub(crate) const FOREIGN_CERTIFICATES: &str = "llama-stack-k8s-operator-webhook-tls";
+/// The Secret with the authority that signs them, where cert-manager makes them.
+pub(crate) const FOREIGN_AUTHORITY: &str = "llama-stack-k8s-operator-webhook-ca";
+/// The Secret with certificates of the webhooks that OLM makes, which names it after the Deployment.
+const OLM_CERTIFICATES: &str = "llama-stack-k8s-operator-controller-manager-service-cert";
+
+/// The operator's own Secrets, in its own namespace; no resource may name one.
+pub const OWN_SECRETS: [&str; 7] = [
+    KEY_SECRET,
+    IMAGE_KEYS_SECRET,
+    WEBHOOK_SECRET,
+    FOREIGN_CERTIFICATES,
+    FOREIGN_AUTHORITY,
+    OLM_CERTIFICATES,
+    // The token of the account of the same name.
+    METRICS_READER,
+];
+/// The accounts that are installed with the operator, in its own namespace; no resource may name one.
+pub const OWN_ACCOUNTS: [&str; 2] = [OPERATOR, METRICS_READER];
+
 /// The policies on what operators write: Secrets, and all other objects.
 pub const SECRET_POLICY: &str = "operator-secrets.llamastack.io";
 pub const OBJECT_POLICY: &str = "operator-objects.llamastack.io";

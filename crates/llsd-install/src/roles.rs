@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::names::{
-    EDITOR, METRICS_READER, METRICS_ROLE, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH,
+    EDITOR, METRICS_READER, METRICS_ROLE, NAMESPACE, OPERATOR, OWN_ROLE, ROLE, SECRET_WATCH,
     STORAGE_MIGRATION, VIEWER, WEBHOOK_ROLE, labels,
 };
 use crate::rules;
@@ -33,7 +33,7 @@ pub(crate) fn all(namespace: &str, scope: Scope) -> Vec<Value> {
     if scope == Scope::Cluster {
         objects.extend(granted(WEBHOOK_ROLE, &rules::of_registration(), namespace, scope));
         objects.extend(granted(METRICS_ROLE, &rules::of_metrics(), namespace, scope));
-        objects.push(role(METRICS_READER, &rules::of_metrics_readers(), namespace, scope));
+        objects.push(for_metrics_readers());
     }
     objects.extend(for_users(namespace, scope));
     objects
@@ -48,6 +48,11 @@ pub(crate) fn secret_watch(namespace: &str, scope: Scope) -> Vec<Value> {
 pub(crate) fn storage_migration(namespace: &str) -> Vec<Value> {
     let rules = rules::of_storage_migration();
     granted(STORAGE_MIGRATION, &rules, namespace, Scope::Cluster).into()
+}
+
+/// The role of users who read figures, which administrators bind.
+pub(crate) fn for_metrics_readers() -> Value {
+    role(METRICS_READER, &rules::of_metrics_readers(), NAMESPACE, Scope::Cluster)
 }
 
 /// An account that may read figures and nothing else, with a token that stays: what Prometheus shows.

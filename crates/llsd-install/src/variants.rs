@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::file::{File, yaml};
 use crate::names::{
-    DEFINITION, FOREIGN_CERTIFICATES, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_ROLE, WEBHOOK_SERVICE,
-    labels, webhook_hosts,
+    DEFINITION, FOREIGN_AUTHORITY, FOREIGN_CERTIFICATES, OPERATOR, VALIDATING_WEBHOOK,
+    WEBHOOK_ROLE, WEBHOOK_SERVICE, labels, webhook_hosts,
 };
 
 const FOLDER: &str = "/var/run/webhook-certificates";
@@ -132,7 +132,6 @@ fn patched(kind: &str, name: &str, patch: &Value) -> Value {
 /// one is still served: the bundle would hold one of the two.
 pub(crate) fn issued(namespace: &str) -> Vec<Value> {
     let api = "cert-manager.io/v1";
-    let authority = format!("{CERTIFICATE}-ca");
     let metadata = |name: &str| json!({"name": name, "namespace": namespace, "labels": labels()});
     let issuer = |name: &str| json!({"kind": "Issuer", "name": name});
     let own = format!("{CERTIFICATE}-selfsigned");
@@ -142,11 +141,11 @@ pub(crate) fn issued(namespace: &str) -> Vec<Value> {
         json!({
             "apiVersion": api,
             "kind": "Certificate",
-            "metadata": metadata(&authority),
+            "metadata": metadata(FOREIGN_AUTHORITY),
             "spec": {
                 "isCA": true,
-                "commonName": authority,
-                "secretName": authority,
+                "commonName": FOREIGN_AUTHORITY,
+                "secretName": FOREIGN_AUTHORITY,
                 // Renewing it is the one moment in which calls may fail.
                 "duration": "87600h",
                 "privateKey": {"algorithm": "ECDSA", "size": 256},
@@ -154,7 +153,7 @@ pub(crate) fn issued(namespace: &str) -> Vec<Value> {
             },
         }),
         json!({"apiVersion": api, "kind": "Issuer", "metadata": metadata(CERTIFICATE),
-               "spec": {"ca": {"secretName": authority}}}),
+               "spec": {"ca": {"secretName": FOREIGN_AUTHORITY}}}),
         json!({
             "apiVersion": api,
             "kind": "Certificate",

@@ -53,6 +53,16 @@ fn olm_grants_the_rights_of_the_install_files_but_that_to_register() {
     }
 }
 
+/// The operator of the bundle asks for tokens, and users need a role that they can be given.
+#[test]
+fn olm_installs_the_role_of_those_who_read_figures() {
+    let role = file(&format!("manifests/{}.clusterrole.yaml", names::METRICS_READER)).remove(0);
+    assert_eq!(role, *find_object(&installed(), "ClusterRole", names::METRICS_READER));
+    let deployment = &service_version()["spec"]["install"]["spec"]["deployments"][0];
+    let args = &deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert!(args.as_array().unwrap().contains(&json!(names::METRICS_AUTHENTICATION)), "{args}");
+}
+
 #[test]
 fn olm_registers_conversion_and_validation_and_the_definition_leaves_it_to_olm() {
     let version = service_version();

@@ -121,10 +121,11 @@ pub fn ask(examined: &Examined, planned: &Planned, question: &Question) -> Resul
     let spec: AccessSpec =
         serde_json::from_value(written.clone()).map_err(|error| format!("spec.access: {error}"))?;
     let name = planned.plan.generated.as_ref().map(|generated| generated.release);
-    let release = name.and_then(|name| Releases::shipped().by_title(name));
+    let releases = Releases::shipped();
+    let release = name.and_then(|name| releases.by_title(name));
     let release =
         release.ok_or("the release of the server is not known; give it with --release")?;
-    let policies = policy::parse_policies(&spec, release).map_err(|problems| {
+    let policies = policy::parse_policies(&spec, release, releases).map_err(|problems| {
         let lines: Vec<String> =
             problems.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();
         lines.join("; ")
@@ -213,7 +214,7 @@ impl Evaluator<'_> {
             DecidedBy::Audience => {
                 let audience = FieldPath::spec().key("access").key("authentication").key("oidc");
                 let own = self.examined.own_path(&audience.key("audience")).to_string();
-                format!(" by {}: the token is for somebody else", field.insert(own))
+                format!(" by {}: the token was issued for another audience", field.insert(own))
             }
             DecidedBy::Default(sentence) => format!(" by a rule of the server's own: {sentence}"),
             DecidedBy::NoRule if list == "rules" && self.spec.rules.is_empty() => {

@@ -92,6 +92,24 @@ fn a_release_and_a_provider_type_are_added_as_data_and_rendered_with() {
     assert!(before.contains("releases OGX 9.6.0 to OGX 9.6.0 have it"), "{before}");
 }
 
+#[test]
+fn what_is_forbidden_is_forbidden_under_the_names_that_the_data_says() {
+    let mut texts = Texts::shipped();
+    let routes = texts.routes.to_mut();
+    *routes = routes.replace("\naliases:\n", "\naliases:\n  /v1/files: /v1alpha/admin/files\n");
+    let releases = Releases::from_texts(texts).unwrap();
+    let routes = json!([{"forbid": {"paths": ["/v1/files"]}}, {"permit": {"paths": ["*"]}}]);
+    let spec = json!({
+        "distribution": {"name": "starter"},
+        "access": {"authentication": {"github": {}}, "routes": routes},
+    });
+    let forbids = |releases: &'static Releases| {
+        let plan = planned(releases, &spec).unwrap();
+        plan.generated.as_ref().unwrap().text.contains("/v1alpha/admin/files")
+    };
+    assert!(forbids(releases) && !forbids(Releases::shipped()));
+}
+
 /// The files of a folder beside the data, as `Texts` names them.
 fn files_of(folder: &str) -> Vec<String> {
     let root = repository("crates/llsd-plan/src/releases").join(folder);

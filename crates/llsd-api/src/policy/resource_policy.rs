@@ -6,7 +6,7 @@ use crate::{GROUP, PLURAL};
 
 /// The name of the policy on the resource's form, and of its binding.
 pub const NAME: &str = "llamastackdistributions.llamastack.io";
-/// The same of the policy on what takes the right to create pods.
+/// The same of the policy on what requires permission to create pods.
 pub const PODS: &str = "pods.llamastackdistributions.llamastack.io";
 /// The same of the policy on Secrets that are named.
 pub const SECRETS: &str = "secrets.llamastackdistributions.llamastack.io";

@@ -1,18 +1,32 @@
-//! Two policies on what a resource lets its author do by way of the operator: what only those who may
-//! create pods could do otherwise is denied to others, and Secrets that the author cannot reach are
-//! remarked on. Both judge what changed alone, so that an unrelated edit by somebody else passes.
+//! Two policies on what a resource lets its author do through the operator: fields that make of the server's
+//! pod another pod are denied to users who cannot create pods, and Secrets that the author cannot read are
+//! remarked on. Both judge only what a request adds or changes, so that a user without these permissions can
+//! still edit the rest of the resource.
 
 use serde_json::{Value, json};
 
 use super::resource_policy::{PODS, ResourcePolicy, SECRETS, variable};
 use crate::v1alpha2::PROVIDER_APIS;
 
-/// The overrides that make of the server's pod whatever a pod can be.
-const LIKE_PODS: [&str; 6] =
-    ["serviceAccountName", "command", "args", "volumes", "podLabels", "securityContext"];
+/// The overrides by which the server's pod becomes whatever a pod can be. A probe with `exec` runs any
+/// command, and other components act on labels and annotations: they inject containers or attach networks.
+const LIKE_PODS: [&str; 8] = [
+    "serviceAccountName",
+    "command",
+    "args",
+    "probes",
+    "volumes",
+    "podLabels",
+    "podAnnotations",
+    "securityContext",
+];
 
-/// Asked of the API server: whether the user has a right in the resource's namespace. It costs a third of
-/// what an expression may cost, so it is asked last, and once or twice.
+/// How many comparisons a part of the spec may take. Beyond that it is judged as a whole, because an
+/// expression must not cost more than 1,000,000.
+const MOST_COMPARISONS: u32 = 100_000;
+
+/// Asks the API server whether the user has a permission in the resource's namespace. One question costs
+/// 350,000 of the 1,000,000 that an expression may cost, so it comes last, and at most twice.
 fn may(verb: &str, resource: &str) -> String {
     format!(
         "authorizer.group('').resource('{resource}').namespace(request.namespace)\
@@ -20,7 +34,7 @@ fn may(verb: &str, resource: &str) -> String {
     )
 }
 
-/// What takes the right to create pods.
+/// What requires permission to create pods.
 pub(super) fn of_pods() -> ResourcePolicy {
     let fields = LIKE_PODS.map(|field| format!("'{field}'")).join(", ");
     let mut variables = Vec::from(specs());
@@ -41,8 +55,8 @@ pub(super) fn of_pods() -> ResourcePolicy {
              (variables.claim == '' || variables.claim == variables.claim_before ? [] : ['storage.existingClaim'])"
         ),
     ));
-    let says = "takes the right to create pods in this namespace, which you do not have";
-    let remedy = "let somebody set it who has that right, or leave it out";
+    let says = "requires permission to create pods in this namespace";
+    let remedy = "ask a user who has it to set this field, or remove it";
     ResourcePolicy {
         name: PODS,
         actions: &["Deny"],
@@ -60,9 +74,16 @@ pub(super) fn of_pods() -> ResourcePolicy {
 
 /// What names Secrets.
 pub(super) fn of_secrets() -> ResourcePolicy {
+    let [spec, spec_before] = ["variables.spec", "variables.spec_before"];
     let mut variables = Vec::from(specs());
-    variables.push(variable("named", &named_in("variables.spec")));
-    variables.push(variable("named_before", &named_in("variables.spec_before")));
+    variables.push(variable("entries", &entries_in(spec)));
+    // A provider that names no Secret names none that this empty one does not name.
+    let before = format!("({}).map(l, l + [dyn({{}})])", entries_in(spec_before));
+    variables.push(variable("entries_before", &before));
+    variables.push(variable("named", &named_in(spec)));
+    variables.push(variable("named_before", &named_in(spec_before)));
+    variables.push(variable("adds_to_providers", &adds_to_providers()));
+    variables.push(variable("adds_elsewhere", &adds_elsewhere()));
     ResourcePolicy {
         name: SECRETS,
         actions: &["Warn", "Audit"],
@@ -70,15 +91,13 @@ pub(super) fn of_secrets() -> ResourcePolicy {
         variables: json!(variables),
         validations: json!([{
             "expression": format!(
-                "variables.named == variables.named_before || \
-                 !variables.named.exists(l, size(l) > 0) || {} || {}",
+                "!(variables.adds_to_providers || variables.adds_elsewhere) || {} || {}",
                 may("get", "secrets"),
                 may("create", "pods"),
             ),
             "reason": "Forbidden",
-            "message": "spec: names Secrets of this namespace, which you may not read; the server gets \
-                        them all the same, so let somebody name them who has the right to get Secrets \
-                        or to create pods",
+            "message": "spec: names Secrets, but you do not have permission to read Secrets in this \
+                        namespace; a user with `get secrets` or `create pods` must set these fields",
         }]),
     }
 }
@@ -94,13 +113,57 @@ fn specs() -> [Value; 2] {
     ]
 }
 
-/// All that names a Secret in a spec, part by part. Maps have no order and are compared as they are.
+/// Whether a provider names a Secret that no provider of its API named before, in the same field. Providers
+/// that did not change are passed over first, which is cheap.
+fn adds_to_providers() -> String {
+    let of_before = "variables.entries_before[i]";
+    let names_no_more = "(!has(e.apiKey) || e.?apiKey == b.?apiKey) && \
+                         (type(e.?host.orValue('')) != map || e.?host == b.?host) && \
+                         (!has(e.secretRefs) || (has(b.secretRefs) && e.secretRefs.all(k, \
+                         k in b.secretRefs && b.secretRefs[k] == e.secretRefs[k])))";
+    format!(
+        "{}.exists(i, variables.entries[i].exists(e, !(e in {of_before}) && \
+         !{of_before}.exists(b, {names_no_more})))",
+        indexes(2 * PROVIDER_APIS.len())
+    )
+}
+
+/// Whether another part of the spec names a Secret that the same part did not name before.
+fn adds_elsewhere() -> String {
+    let [part, before] = ["variables.named[i]", "variables.named_before[i]"];
+    format!(
+        "{}.exists(i, size({part}) * size({before}) > {MOST_COMPARISONS} ? {part} != {before} : \
+         {part}.exists(r, !(r in {before})))",
+        indexes(PARTS)
+    )
+}
+
+fn indexes(count: usize) -> String {
+    format!("{:?}", Vec::from_iter(0..count))
+}
+
+/// The providers of each API, and then the external ones, as one list for each. An API without any has an
+/// empty list, so that the lists of two specs correspond.
+fn entries_in(spec: &str) -> String {
+    let apis = PROVIDER_APIS.map(|api| format!("'{api}'")).join(", ");
+    let entries = ["providers", "externalProviders"].map(|field| {
+        let providers = format!("{spec}.?{field}.orValue({{}})");
+        format!(
+            "[{apis}].map(a, a in {providers} ? {providers}[a] : [])\
+             .map(p, type(p) == list ? p : [p]).map(l, l.filter(e, type(e) == map))"
+        )
+    });
+    entries.join(" + ")
+}
+
+/// How many parts [`named_in`] has.
+const PARTS: usize = 6;
+
+/// What the rest of a spec names Secrets by, in a list for each part.
 fn named_in(spec: &str) -> String {
     let overrides = format!("{spec}.?workload.?overrides");
     let access = format!("{spec}.?access.?authentication");
-    let parts = [
-        of_entries(&format!("{spec}.?providers")),
-        of_entries(&format!("{spec}.?externalProviders")),
+    let parts: [String; PARTS] = [
         format!(
             "[?{spec}.?storage.?kv.?password, ?{spec}.?storage.?sql.?connectionString, \
              ?{access}.?oidc.?introspection.?clientSecret, ?{spec}.?networking.?tls.?secretName]"
@@ -118,17 +181,4 @@ fn named_in(spec: &str) -> String {
         format!("{overrides}.?envFrom.orValue([]).filter(f, has(f.secretRef)).map(f, f.secretRef)"),
     ];
     format!("[{}]", parts.map(|part| format!("dyn({part})")).join(", "))
-}
-
-/// What the providers of each API name, those that name nothing left out.
-fn of_entries(providers: &str) -> String {
-    let apis = PROVIDER_APIS.map(|api| format!("'{api}'")).join(", ");
-    let providers = format!("{providers}.orValue({{}})");
-    format!(
-        "[{apis}].filter(a, a in {providers}).map(a, {providers}[a])\
-         .map(p, type(p) == list ? p : [p])\
-         .map(l, l.map(e, [?e.?apiKey, ?e.?secretRefs] + \
-         [e.?host.orValue('')].filter(h, type(h) == map)).filter(n, size(n) > 0))\
-         .filter(l, size(l) > 0)"
-    )
 }

@@ -41,8 +41,8 @@ pub struct Authentication {
     pub api_keys: Option<Vec<Lenient<SecretRef>>>,
     /// By a gateway in front, which has checked the caller and says in headers who it is. OGX.
     pub gateway: Option<GatewayHeadersSpec>,
-    /// Lets the server ask about callers over plain HTTP, where whoever is on the way can answer in the
-    /// place of the one who is asked. Inside the pod it may always.
+    /// Allows plain HTTP to the identity provider. Traffic can be intercepted. Loopback addresses are
+    /// always allowed.
     pub allow_plain_http: Option<bool>,
 }
 
@@ -56,7 +56,7 @@ pub struct OidcSpec {
     #[schemars(length(max = 2048), regex(pattern = URL))]
     pub issuer: String,
     /// Whom tokens must be for, in `aud`. Default: `llama-stack`, or `ogx` for OGX, which every server has
-    /// that names none. With `introspection`, tokens for anybody are taken unless it is set.
+    /// that names none. With `introspection`, tokens for any audience are accepted unless it is set.
     #[schemars(length(min = 1, max = 512), regex(pattern = LITERAL))]
     pub audience: Option<String>,
     /// Where the provider's keys are. Default: where the provider says, which is asked when the pod
@@ -166,7 +166,8 @@ pub struct GatewayHeadersSpec {
     #[schemars(with = "Option<AttributeMap>")]
     pub attribute_headers: Option<Attributes>,
     /// The addresses of the gateway, as `192.0.2.10/32`. Requests from elsewhere are refused; without it,
-    /// or where others have such addresses too, everybody who reaches the server can say to be anybody.
+    /// or where other clients have such addresses too, any client that reaches the server can impersonate
+    /// any user.
     #[schemars(
         length(min = 1, max = 64),
         inner(length(max = 64), regex(pattern = r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$"))

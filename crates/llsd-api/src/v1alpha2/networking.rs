@@ -78,8 +78,9 @@ pub struct AllowedFromSpec {
     /// Namespaces by a label key that they carry.
     #[schemars(length(max = 256), inner(length(min = 1, max = 317)))]
     pub labels: Option<Vec<String>>,
-    /// Pods, such as those of a gateway. Where `access` trusts a gateway and this list is set, only the operator
-    /// connects beside those whom `allowedFrom` names: not the other pods of the namespace either.
+    /// Pods, such as those of a gateway. Where `access` trusts a gateway and `pods` is set, only these pods,
+    /// the namespaces that `allowedFrom` names and the operator can connect: other pods of the resource's
+    /// own namespace cannot.
     #[schemars(length(max = 64))]
     pub pods: Option<Vec<AllowedPods>>,
 }

@@ -33,8 +33,8 @@ pub(super) fn chart() -> Chart {
             Value::choice(
                 "namedSecrets",
                 &["Warn", "Deny"],
-                "What becomes of a resource that names Secrets, written by somebody who may neither get Secrets nor \
-                 create pods in its namespace.",
+                "How to treat a resource that names Secrets when its author has neither `get secrets` nor \
+                 `create pods` in the namespace.",
             ),
         ],
         templates: vec![

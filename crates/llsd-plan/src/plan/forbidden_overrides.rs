@@ -22,7 +22,8 @@ pub(super) fn check(
             &path.key(field),
             Reason::Conflict,
             "the operator's configuration forbids overrides",
-            "remove it, or have whoever runs the operator set `overrides: Allow` in its ConfigMap",
+            "remove it, or ask the administrator of the operator to set `overrides: Allow` in its \
+             ConfigMap",
         );
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{EnvFromSource, EnvVar};
+use llsd_api::expose::Expose;
 use llsd_api::lenient::Lenient;
 use llsd_api::one_or_many::OneOrMany;
 use llsd_api::secret_ref::{Host, SecretKey, SecretRef};
@@ -41,6 +42,9 @@ pub enum Purpose {
     RedisPassword,
     ConnectionString,
     Certificate,
+    /// What an Ingress serves. The Ingress controller reads it; the operator neither reads it nor waits
+    /// for it, because cert-manager may make it once there is an Ingress.
+    IngressCertificate,
     CaBundle,
     OverrideConfig,
     ServiceAccount,
@@ -60,7 +64,7 @@ impl Purpose {
 
     /// Whether the server's pods cannot start without it, or were not meant to.
     pub fn is_needed(self) -> bool {
-        self != Self::OptionalVariable
+        !matches!(self, Self::OptionalVariable | Self::IngressCertificate)
     }
 }
 
@@ -88,8 +92,11 @@ pub fn walk(spec: &LlamaStackDistributionSpec) -> Vec<Reference> {
     walk.providers(spec.providers.as_ref(), &path.key("providers"));
     walk.external(spec.external_providers.as_ref(), &path.key("externalProviders"));
     walk.storage(spec.storage.as_ref(), &path.key("storage"));
-    let tls = spec.networking.as_ref().and_then(|networking| networking.tls.as_ref());
+    let networking = spec.networking.as_ref();
+    let tls = networking.and_then(|networking| networking.tls.as_ref());
     walk.tls(tls, &path.key("networking").key("tls"));
+    let expose = networking.and_then(|networking| networking.expose.as_ref());
+    walk.exposure(expose, &path.key("networking").key("expose"));
     walk.access(spec.access.as_ref(), &path.key("access"));
     if let Some(own) = &spec.override_config {
         let path = path.key("overrideConfig").key("configMapName");
@@ -192,6 +199,14 @@ impl Walk {
                 name: bundle.config_map_name.clone(),
                 key: None,
             });
+        }
+    }
+
+    fn exposure(&mut self, expose: Option<&Expose>, path: &FieldPath) {
+        let Some(Expose::How(how)) = expose.filter(|expose| expose.is_on()) else { return };
+        if let Some(name) = how.understood().and_then(|how| how.tls_secret_name.as_ref()) {
+            let path = path.key("tlsSecretName");
+            self.add(Purpose::IngressCertificate, ObjectKind::Secret, name, None, path);
         }
     }
 
@@ -310,6 +325,7 @@ pub fn references(spec: &LlamaStackDistributionSpec, namespace: &str) -> Referen
                 let elsewhere = reference.namespace.as_deref().filter(|it| *it != namespace);
                 found.config_maps.insert(fact_name(elsewhere, &reference.name));
             }
+            Purpose::IngressCertificate => {}
             Purpose::PullSecret => found.pull_secrets.push(reference.name),
             Purpose::ServiceAccount => found.service_account = Some(reference.name),
             Purpose::Claim => drop(found.claims.insert(reference.name)),

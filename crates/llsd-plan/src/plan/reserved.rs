@@ -1,4 +1,4 @@
-//! What belongs to the operator itself, and no resource may name: its account, under which a pod would have all
+//! What belongs to the operator itself, and no resource may name: its accounts, under which a pod would have the
 //! rights of the operator, and its Secrets. Where tenants have resources in the operator's own namespace, naming
 //! them would be the way to become the operator.
 
@@ -69,17 +69,14 @@ fn secrets_of(volume: &Volume) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use llsd_api::policy;
+    use llsd_api::v1alpha2::PROVIDER_APIS;
+    use llsd_cases::secret_fields::secret_fields;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn problems(namespace: &str, overrides: &Value) -> Vec<String> {
-        let spec = json!({
-            "distribution": {"name": "starter"}, "workload": {"overrides": overrides},
-            "providers": {"inference": {
-                "provider": "vllm", "apiKey": {"secretKeyRef": {"name": "own-key", "key": "key"}},
-            }},
-        });
+    fn problems(namespace: &str, spec: Value) -> Vec<String> {
         let operator = OperatorFacts {
             namespace: Some("system".to_owned()),
             own_accounts: ["operator".to_owned()].into(),
@@ -106,10 +103,17 @@ mod tests {
                 {"name": "d", "secret": {"secretName": "mine"}},
             ],
         });
-        let found = problems("system", &overrides);
+        let spec = json!({
+            "distribution": {"name": "starter"}, "workload": {"overrides": overrides},
+            "providers": {"inference": {
+                "provider": "vllm", "apiKey": {"secretKeyRef": {"name": "own-key", "key": "key"}},
+            }},
+            "networking": {"expose": {"tlsSecretName": "own-key"}},
+        });
         let overrides_at = "spec.workload.overrides";
         let expected = [
             "spec.providers.inference.apiKey".to_owned(),
+            "spec.networking.expose.tlsSecretName".to_owned(),
             format!("{overrides_at}.serviceAccountName"),
             format!("{overrides_at}.imagePullSecrets[0].name"),
             format!("{overrides_at}.env[0].valueFrom.secretKeyRef"),
@@ -118,10 +122,56 @@ mod tests {
             format!("{overrides_at}.volumes[1]"),
             format!("{overrides_at}.volumes[2]"),
         ];
-        assert_eq!(found.len(), expected.len(), "{found:?}");
-        for path in &expected[1..] {
-            assert!(found.contains(path), "{path} of {found:?}");
+        assert_eq!(problems("system", spec.clone()), expected);
+        assert!(problems("elsewhere", spec).is_empty(), "there they belong to others");
+    }
+
+    /// What the expressions of a policy say, without the marks of optional fields.
+    fn expressions(name: &str) -> String {
+        let policies = policy::manifests();
+        let is_it =
+            |it: &&Value| it["metadata"]["name"] == name && it["spec"]["variables"].is_array();
+        let policy = policies.iter().find(is_it).unwrap();
+        policy["spec"]["variables"].to_string().replace('?', "")
+    }
+
+    /// Whether expressions have these fields in a row, such as `storage.kv.password`.
+    fn have(expressions: &str, fields: &str) -> bool {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        expressions.match_indices(fields).any(|(at, _)| {
+            !expressions[..at].ends_with(is_name)
+                && !expressions[at + fields.len()..].starts_with(is_name)
+        })
+    }
+
+    /// The pieces of a path that stand in a row. Lists, maps and the names of APIs interrupt it.
+    fn pieces(path: &[Option<String>]) -> Vec<String> {
+        let steps = path.iter().map(|step| match step.as_deref() {
+            None => "|".to_owned(),
+            Some(api) if PROVIDER_APIS.contains(&api) => format!("|{api}|"),
+            Some(field) => field.to_owned(),
+        });
+        let joined = steps.collect::<Vec<_>>().join(".");
+        let pieces = joined.split('|').map(|piece| piece.trim_matches('.').to_owned());
+        pieces.filter(|piece| !piece.is_empty()).collect()
+    }
+
+    /// Here, and in the policies on what authors of resources may do: a field that the policy on Secrets does
+    /// not have must be one that requires permission to create pods.
+    #[test]
+    fn every_field_that_names_a_secret_is_looked_at() {
+        let [secrets, pods] = [policy::SECRETS, policy::PODS].map(expressions);
+        let fields = secret_fields("own-key");
+        assert!(fields.len() > 70, "{}", fields.len());
+        for field in fields {
+            let path = &field.path;
+            assert_eq!(problems("system", field.spec.clone()).len(), 1, "{path:?}");
+            let pieces = pieces(path);
+            let is_judged = pieces.iter().all(|piece| have(&secrets, piece));
+            let of_pods = pieces[0].strip_prefix("workload.overrides.");
+            let of_pods = of_pods.is_some_and(|field| have(&pods, field));
+            assert!(is_judged || of_pods, "{path:?}");
         }
-        assert!(problems("elsewhere", &overrides).is_empty(), "there they are somebody else's");
+        assert!(!have(&secrets, "storage.kv.endpoint") && !have(&pods, "env"));
     }
 }

@@ -91,15 +91,16 @@ mod tests {
     use crate::policy::parse_policies;
 
     fn warnings(release: &str, forbid: &Value, permit: &str) -> Vec<String> {
-        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let releases = Releases::shipped();
+        let release = releases.all().iter().find(|row| row.name == release).unwrap();
         let spec = serde_json::from_value(json!({
             "authentication": {"github": {}},
             "routes": [{"forbid": {"paths": forbid}}, {"permit": {"paths": [permit]}}],
         }))
         .unwrap();
-        let policies = parse_policies(&spec, release).unwrap();
+        let policies = parse_policies(&spec, release, releases).unwrap();
         let mut findings = Findings::default();
-        warn_of_gaps(&spec, &policies, Releases::shipped(), &mut findings);
+        warn_of_gaps(&spec, &policies, releases, &mut findings);
         findings.warnings.iter().map(|it| format!("{} {}", it.path, it.message)).collect()
     }
 

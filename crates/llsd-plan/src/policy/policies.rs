@@ -10,7 +10,7 @@ use super::route_policy::{ServerRule, route_policy};
 use super::rule::{DecidedBy, Effect, Guard, Rule};
 use super::scope::{Paths, ResourceScope, Resources, without_end_slash};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
-use crate::releases::Release;
+use crate::releases::{Release, Releases};
 
 /// Rules that are understood.
 #[derive(Clone, Debug)]
@@ -26,6 +26,7 @@ pub struct Policies {
 pub fn parse_policies(
     spec: &AccessSpec,
     release: &'static Release,
+    releases: &Releases,
 ) -> Result<Policies, Vec<Problem>> {
     let access = FieldPath::spec().key("access");
     let mut reader = PolicyReader { release, findings: Findings::default() };
@@ -46,7 +47,7 @@ pub fn parse_policies(
     if !reader.findings.problems.is_empty() {
         return Err(reader.findings.problems);
     }
-    let routes = route_policy(spec).into_iter();
+    let routes = route_policy(spec, releases).into_iter();
     let routes = routes
         .filter_map(|ServerRule { by, rule }| {
             Some((by, reader.route(&rule, &access.key("routes"))?))
@@ -224,13 +225,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::releases::Releases;
 
     fn problems(release: &str, routes: &Value, rules: &Value) -> Vec<String> {
-        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let releases = Releases::shipped();
+        let release = releases.all().iter().find(|row| row.name == release).unwrap();
         let authentication = json!({"kubernetes": {}});
         let spec = json!({"authentication": authentication, "routes": routes, "rules": rules});
-        let problems = parse_policies(&serde_json::from_value(spec).unwrap(), release).unwrap_err();
+        let spec = serde_json::from_value(spec).unwrap();
+        let problems = parse_policies(&spec, release, releases).unwrap_err();
         problems.into_iter().map(|problem| problem.path.to_string()).collect()
     }
 
@@ -277,11 +279,13 @@ mod tests {
         #[case] conditions: Value,
         #[case] expected: Option<usize>,
     ) {
-        let release = Releases::shipped().all().iter().find(|row| row.name == release).unwrap();
+        let releases = Releases::shipped();
+        let release = releases.all().iter().find(|row| row.name == release).unwrap();
         let mut rules: Vec<Value> = conditions.as_array().unwrap().iter().map(create).collect();
         rules.push(json!({"permit": {"actions": ["read"]}}));
         let spec = json!({"authentication": {"kubernetes": {}}, "rules": rules});
-        let read = parse_policies(&serde_json::from_value(spec).unwrap(), release).unwrap();
+        let spec = serde_json::from_value(spec).unwrap();
+        let read = parse_policies(&spec, release, releases).unwrap();
         assert_eq!(read.vain_create(), expected);
     }
 

@@ -8,6 +8,7 @@ use llsd_api::v1alpha2::{AccessSpec, Paths, RouteRule};
 use super::audience::RequiredAudience;
 use super::rule::DecidedBy;
 use super::spelling::other_spellings;
+use crate::releases::Releases;
 use crate::server::paths::OPEN_PATHS;
 
 /// A rule of the server, and how its decisions are named.
@@ -18,7 +19,7 @@ pub struct ServerRule {
 }
 
 /// All of them, in their order; none where every caller who is known may call every path.
-pub fn route_policy(access: &AccessSpec) -> Vec<ServerRule> {
+pub fn route_policy(access: &AccessSpec, releases: &Releases) -> Vec<ServerRule> {
     let audience = RequiredAudience::of(&access.authentication);
     let audience = audience.map(|it| OneOrMany::One(Lenient::Read(it.condition())));
     if access.routes.is_empty() && audience.is_none() {
@@ -29,7 +30,7 @@ pub fn route_policy(access: &AccessSpec) -> Vec<ServerRule> {
         let rule = RouteRule {
             forbid: Some(all()),
             unless: audience.clone(),
-            description: Some("tokens that are for somebody else".to_owned()),
+            description: Some("tokens issued for another audience".to_owned()),
             ..RouteRule::default()
         };
         rules.push(ServerRule { by: DecidedBy::Audience, rule });
@@ -37,7 +38,7 @@ pub fn route_policy(access: &AccessSpec) -> Vec<ServerRule> {
     let written = access.routes.iter().enumerate();
     rules.extend(written.map(|(index, rule)| ServerRule {
         by: DecidedBy::Rule(index),
-        rule: for_everybody_of(audience.as_ref(), spelled_out(rule.clone())),
+        rule: for_everybody_of(audience.as_ref(), spelled_out(rule.clone(), releases)),
     }));
     if access.routes.is_empty() {
         let rule = RouteRule { permit: Some(all()), when: audience, ..RouteRule::default() };
@@ -61,10 +62,10 @@ fn all() -> Paths {
 }
 
 /// What is forbidden is forbidden under all its names; behind those that the resource writes.
-fn spelled_out(mut rule: RouteRule) -> RouteRule {
+fn spelled_out(mut rule: RouteRule, releases: &Releases) -> RouteRule {
     if let Some(forbid) = &mut rule.forbid {
-        let others: Vec<String> = forbid.paths.iter().flat_map(|it| other_spellings(it)).collect();
-        for other in others {
+        let others = forbid.paths.iter().flat_map(|it| other_spellings(it, releases));
+        for other in others.collect::<Vec<String>>() {
             if !forbid.paths.contains(&other) {
                 forbid.paths.push(other);
             }

@@ -1,8 +1,10 @@
-//! What an author of a resource must be allowed to do themselves, on a real API server: what makes of the
-//! server's pod another one takes the right to create pods, and Secrets are named by those who can reach them.
+//! What an author of a resource must be allowed to do themselves, on a real API server: fields that make of the
+//! server's pod another pod require permission to create pods, and Secrets are named by users who can read them.
 
 use std::path::{Path, PathBuf};
 
+use llsd_api::v1alpha2::PROVIDER_APIS;
+use llsd_cases::secret_fields::secret_fields;
 use llsd_install::files;
 use llsd_testbed::access::{eventually, may};
 use llsd_testbed::cluster::install as install_definition;
@@ -80,48 +82,45 @@ fn overrides(of: &Value) -> Value {
     json!({"workload": {"overrides": of}})
 }
 
+/// Every way to make of the server's pod another one: a name for the resource, its spec, and the field.
+fn like_pods() -> Vec<(&'static str, Value, &'static str)> {
+    let probe = json!({"liveness": {"exec": {"command": ["sh"]}}});
+    let token = json!({"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}});
+    let mut volume = json!({"name": "v"});
+    volume.as_object_mut().unwrap().extend(token.as_object().unwrap().clone());
+    let annotations = json!({"k8s.v1.cni.cncf.io/networks": "theirs"});
+    let fields = [
+        ("account", json!({"serviceAccountName": "admin"}), "overrides.serviceAccountName"),
+        ("command", json!({"command": ["sh"]}), "overrides.command"),
+        ("args", json!({"args": ["-c"]}), "overrides.args"),
+        ("probes", json!({"probes": probe}), "overrides.probes"),
+        ("volumes", json!({"volumes": [volume]}), "overrides.volumes"),
+        ("labels", json!({"podLabels": {"a": "b"}}), "overrides.podLabels"),
+        ("annotations", json!({"podAnnotations": annotations}), "overrides.podAnnotations"),
+        ("context", json!({"securityContext": {"runAsUser": 0}}), "overrides.securityContext"),
+    ];
+    let claim = json!({"workload": {"storage": {"existingClaim": "theirs"}}});
+    let fields = fields.map(|(name, used, field)| (name, overrides(&used), field));
+    fields.into_iter().chain([("claim", claim, "storage.existingClaim")]).collect()
+}
+
 #[tokio::test]
 async fn what_makes_another_pod_of_the_servers_is_for_those_who_may_create_pods() {
     let Some(team) = Team::new().await else { return };
     let author = team.author("author", &[]).await;
     let trusted = team.author("trusted", &[("create", "pods")]).await;
-    for (name, used, field) in [
-        (
-            "account",
-            overrides(&json!({"serviceAccountName": "admin"})),
-            "overrides.serviceAccountName",
-        ),
-        ("command", overrides(&json!({"command": ["sh"]})), "overrides.command"),
-        ("args", overrides(&json!({"args": ["-c"]})), "overrides.args"),
-        ("labels", overrides(&json!({"podLabels": {"a": "b"}})), "overrides.podLabels"),
-        (
-            "context",
-            overrides(&json!({"securityContext": {"runAsUser": 0}})),
-            "overrides.securityContext",
-        ),
-        (
-            "volumes",
-            overrides(&json!({"volumes": [{"name": "v", "projected": {"sources": [
-                {"serviceAccountToken": {"path": "token"}},
-            ]}}]})),
-            "overrides.volumes",
-        ),
-        (
-            "claim",
-            json!({"workload": {"storage": {"existingClaim": "theirs"}}}),
-            "storage.existingClaim",
-        ),
-    ] {
+    for (name, used, field) in like_pods() {
         let refused = team.apply(&author, name, &used).await;
-        let says = format!("spec.workload: {field}: takes the right to create pods");
+        let says = format!("spec.workload: {field}: requires permission to create pods");
         assert!(!refused.success() && refused.stderr.contains(&says), "{}", refused.stderr);
         team.apply(&trusted, name, &used).await.expect_success();
     }
-    let harmless = overrides(&json!({"env": [{"name": "A", "value": "1"}], "podLabels": {}}));
+    let env = json!([{"name": "A", "value": "1"}]);
+    let harmless = overrides(&json!({"env": env, "podLabels": {}, "probes": {}}));
     team.apply(&author, "harmless", &harmless).await.expect_success();
 }
 
-/// As a pipeline that scales a server, or somebody who takes an override away.
+/// As a pipeline that scales a server, or a user who removes an override.
 #[tokio::test]
 async fn only_what_is_added_or_changed_takes_the_right() {
     let Some(team) = Team::new().await else { return };
@@ -134,7 +133,7 @@ async fn only_what_is_added_or_changed_takes_the_right() {
     used["workload"]["overrides"]["command"] = json!(["bash"]);
     let refused = team.apply(&author, "server", &used).await;
     assert!(
-        refused.stderr.contains("spec.workload: overrides.command: takes"),
+        refused.stderr.contains("spec.workload: overrides.command: requires permission"),
         "{}",
         refused.stderr
     );
@@ -178,7 +177,35 @@ fn naming() -> Vec<(&'static str, Value)> {
     ]
 }
 
-const NAMES_SECRETS: &str = "spec: names Secrets of this namespace, which you may not read";
+const NAMES_SECRETS: &str = "spec: names Secrets, but you do not have permission to read Secrets";
+
+/// Whether a spec has a value at a path of the schema.
+fn has(value: &Value, path: &[Option<String>]) -> bool {
+    let Some((step, rest)) = path.split_first() else { return true };
+    match (step, value) {
+        (Some(field), _) => value.get(field).is_some_and(|below| has(below, rest)),
+        (None, Value::Array(items)) => items.iter().any(|item| has(item, rest)),
+        (None, Value::Object(fields)) => {
+            has(value, rest) || fields.values().any(|below| has(below, rest))
+        }
+        _ => false,
+    }
+}
+
+/// The APIs are alike, and volumes are for users who can create pods.
+#[test]
+fn every_field_that_names_a_secret_is_tried() {
+    let skipped = |field: &str| {
+        field == "volumes" || (field != "inference" && PROVIDER_APIS.contains(&field))
+    };
+    let fields = secret_fields("theirs");
+    let mut fields: Vec<_> = fields.iter().map(|field| &field.path).collect();
+    fields.retain(|path| !path.iter().flatten().any(|field| skipped(field)));
+    assert!(fields.len() >= naming().len(), "{fields:?}");
+    for path in fields {
+        assert!(naming().iter().any(|(_, used)| has(used, path)), "{path:?}");
+    }
+}
 
 #[tokio::test]
 async fn who_names_secrets_without_the_right_to_them_is_warned_once_for_the_resource() {
@@ -192,7 +219,8 @@ async fn who_names_secrets_without_the_right_to_them_is_warned_once_for_the_reso
         assert_eq!(warned.stderr.matches(NAMES_SECRETS).count(), 1, "{name}: {}", warned.stderr);
         for (user, suffix) in [(&reader, "r"), (&trusted, "t")] {
             let silent = team.apply(user, &format!("{name}-{suffix}"), &used).await;
-            assert!(!silent.stderr.contains(NAMES_SECRETS), "{name}: {}", silent.stderr);
+            let says = silent.stderr.contains(NAMES_SECRETS);
+            assert!(silent.success() && !says, "{name}: {}", silent.stderr);
         }
     }
     // An edit elsewhere says nothing, and neither does a resource that names none.
@@ -202,6 +230,77 @@ async fn who_names_secrets_without_the_right_to_them_is_warned_once_for_the_reso
     assert!(silent.success() && !silent.stderr.contains(NAMES_SECRETS), "{}", silent.stderr);
     let silent = team.apply(&author, "none", &json!({"networking": {"expose": true}})).await;
     assert!(silent.success() && !silent.stderr.contains(NAMES_SECRETS), "{}", silent.stderr);
+}
+
+/// Secrets that a privileged user named, in fields of each form: alone, in lists and in maps.
+fn named_before() -> Value {
+    let key = |key: &str| json!({"name": "theirs", "key": key});
+    let provider = |id: &str| {
+        let refs = json!({"one": key("one"), "two": {"secretKeyRef": key("two")}});
+        json!({"id": id, "provider": "remote::vllm", "apiKey": key(id), "secretRefs": refs})
+    };
+    json!({
+        "providers": {"inference": [provider("a"), provider("b")]},
+        "access": {"authentication": {"apiKeys": [key("alice"), key("bob")]}},
+        "workload": {"overrides": {
+            "env": [
+                {"name": "A", "valueFrom": {"secretKeyRef": key("a")}},
+                {"name": "B", "valueFrom": {"secretKeyRef": key("b")}},
+            ],
+            "imagePullSecrets": [{"name": "pull"}, {"name": "theirs"}],
+        }},
+    })
+}
+
+/// Applies a change of what a privileged user wrote; whether its author is warned of Secrets.
+async fn is_warned(team: &Team<'_>, author: &Path, change: impl FnOnce(&mut Value)) -> bool {
+    let mut used = named_before();
+    let admin = team.cluster.kubeconfig_path();
+    team.apply(admin, "server", &used).await.expect_success();
+    change(&mut used);
+    let changed = team.apply(author, "server", &used).await;
+    assert!(changed.success(), "{}", changed.stderr);
+    changed.stderr.contains(NAMES_SECRETS)
+}
+
+#[tokio::test]
+async fn only_secrets_that_were_not_named_before_are_judged() {
+    let Some(team) = Team::new().await else { return };
+    let author = team.author("author", &[]).await;
+    let keys = "/access/authentication/apiKeys";
+    let (first, pod) = ("/providers/inference/0", "/workload/overrides");
+    let reverse = |at: &'static str| {
+        move |spec: &mut Value| spec.pointer_mut(at).unwrap().as_array_mut().unwrap().reverse()
+    };
+    let remove = |at: &'static str, index: usize| {
+        move |spec: &mut Value| {
+            spec.pointer_mut(at).unwrap().as_array_mut().unwrap().remove(index);
+        }
+    };
+    for list in [keys, "/providers/inference", "/workload/overrides/imagePullSecrets"] {
+        assert!(!is_warned(&team, &author, reverse(list)).await, "{list} is reordered");
+        assert!(!is_warned(&team, &author, remove(list, 0)).await, "{list} loses one");
+    }
+    assert!(!is_warned(&team, &author, remove("/workload/overrides/env", 1)).await);
+    let without_ref = |spec: &mut Value| {
+        let provider = spec.pointer_mut(first).unwrap().as_object_mut().unwrap();
+        provider.remove("apiKey");
+        provider["secretRefs"].as_object_mut().unwrap().remove("two");
+        provider.insert("endpoint".to_owned(), json!("http://vllm:8000"));
+    };
+    assert!(!is_warned(&team, &author, without_ref).await, "a provider loses two");
+
+    let another_key = |spec: &mut Value| spec.pointer_mut(keys).unwrap()[1]["key"] = json!("root");
+    assert!(is_warned(&team, &author, another_key).await);
+    let another_ref = |spec: &mut Value| {
+        spec.pointer_mut(first).unwrap()["secretRefs"]["two"] = json!({"name": "x", "key": "k"});
+    };
+    assert!(is_warned(&team, &author, another_ref).await);
+    // A Secret that images are pulled with is none that the server reads.
+    let read = |spec: &mut Value| {
+        spec.pointer_mut(pod).unwrap()["envFrom"] = json!([{"secretRef": {"name": "pull"}}]);
+    };
+    assert!(is_warned(&team, &author, read).await);
 }
 
 #[tokio::test]

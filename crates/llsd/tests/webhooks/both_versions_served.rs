@@ -188,7 +188,7 @@ async fn what_takes_the_right_to_create_pods_takes_it_in_either_version() {
     let is_denied = async |version: &str, object: &Value| {
         let answer = author.send(Method::POST, version, "", object).await;
         let said = answer.body["message"].as_str().unwrap_or_default();
-        answer.code == 403 && said.contains("takes the right to create pods")
+        answer.code == 403 && said.contains("requires permission to create pods")
     };
     let written = old("account", json!({"serviceAccountName": "admin"}));
     eventually("it is denied", async || is_denied("v1alpha1", &written).await).await;

@@ -31,7 +31,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
         "provider_config",
         authentication::provider_config(draft, &access.authentication, &way),
     );
-    if let Some(routes) = policy::routes(access, &path) {
+    if let Some(routes) = policy::routes(access, draft.profile.releases, &path) {
         auth.set("route_policy", routes);
     }
     if let Some(rules) = policy::rules(&access.rules, &path.key("rules")) {
@@ -77,12 +77,13 @@ fn has_all(draft: &mut Draft<'_>, parts: &[Part]) -> bool {
 fn check(draft: &mut Draft<'_>, access: &AccessSpec, path: &FieldPath) {
     tenants(access, path, &mut draft.findings);
     risks::check(draft, &access.authentication, &path.key("authentication"));
+    let releases = draft.profile.releases;
     for (index, candidate) in draft.profile.candidates().enumerate() {
-        match parse_policies(access, candidate.release) {
+        match parse_policies(access, candidate.release, releases) {
             Ok(policies) => {
                 vain(policies.vain_create(), path, &mut draft.findings);
                 if index == 0 {
-                    warn_of_gaps(access, &policies, draft.profile.releases, &mut draft.findings);
+                    warn_of_gaps(access, &policies, releases, &mut draft.findings);
                 }
             }
             Err(problems) => draft.findings.problems.extend(problems),
@@ -131,7 +132,8 @@ fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
 /// rules as this one does.
 fn know(draft: &mut Draft<'_>, access: &AccessSpec, parts: &[Part]) {
     let names: Vec<&str> = parts.iter().map(|part| part.name).collect();
-    let reads = |release| parse_policies(access, release).is_ok();
+    let releases = draft.profile.releases;
+    let reads = |release| parse_policies(access, release, releases).is_ok();
     // In no release that is not known to have it all does the start program take it for granted.
     let (first, last) = draft.profile.known_with_access(&names, reads).unwrap_or_default();
     let [first, last] = [first, last].map(|n| format!("{}.{}.{}", n.major, n.minor, n.patch));

@@ -7,16 +7,17 @@ use serde_json::json;
 
 use crate::policy::{DecidedBy, ServerRule, route_policy};
 use crate::problems::FieldPath;
+use crate::releases::Releases;
 use llsd_yaml::document::{Node, Origin};
 
 const OPEN: Origin = Origin::Rule("without these the kubelet would restart the server for ever");
 const SPELLING: Origin = Origin::Rule("leads to the same");
 
 /// `route_policy`, where there is one.
-pub(super) fn routes(access: &AccessSpec, path: &FieldPath) -> Option<Node> {
+pub(super) fn routes(access: &AccessSpec, releases: &Releases, path: &FieldPath) -> Option<Node> {
     let audience = path.key("authentication").key("oidc").key("audience");
     let path = path.key("routes");
-    let rules: Vec<Node> = route_policy(access)
+    let rules: Vec<Node> = route_policy(access, releases)
         .into_iter()
         .map(|ServerRule { by, rule }| match by {
             DecidedBy::Rule(index) => {

@@ -1,5 +1,5 @@
-//! What is weak in an authentication: refused where somebody else could answer for the one who is asked, and
-//! warned of where more are let in than it seems.
+//! What is weak in an authentication: refused where another host could answer in the place of the identity
+//! provider, and warned of where more callers are let in than it seems.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn plain_http(given: &Authentication, path: &FieldPath, findings: &mut Findings)
         findings.problem(
             path,
             Reason::Invalid,
-            "over plain HTTP whoever is on the way can say who a caller is",
+            "traffic over plain HTTP can be intercepted, and any user impersonated",
             "use https, or set access.authentication.allowPlainHttp",
         );
     }
@@ -104,7 +104,7 @@ fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) 
         draft.findings.warning(
             &FieldPath::spec().key("networking").key("expose"),
             Reason::Conflict,
-            "leads to the server past the gateway, and callers can say to be anybody",
+            "leads to the server past the gateway, where any client can impersonate any user",
             "expose the gateway instead, or let what serves this address take away its headers",
         );
     }
@@ -120,7 +120,7 @@ fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) 
                 draft.findings.warning(
                     &path.key("trustedCidrs").index(index),
                     Reason::Conflict,
-                    "whoever else has one of so many addresses can say to be anybody",
+                    "any other client with one of so many addresses can impersonate any user",
                     remedy,
                 );
             }
@@ -128,7 +128,7 @@ fn gateway(draft: &mut Draft<'_>, given: &GatewayHeadersSpec, path: &FieldPath) 
         None => draft.findings.warning(
             path,
             Reason::Conflict,
-            "everybody who reaches the server without the gateway can say to be anybody",
+            "any client that reaches the server without the gateway can impersonate any user",
             remedy,
         ),
     }

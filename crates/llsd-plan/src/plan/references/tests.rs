@@ -20,7 +20,8 @@ fn full() -> LlamaStackDistributionSpec {
         "storage": {"kv": {"password": {"name": "four", "key": "p"}},
                     "sql": {"connectionString": {"name": "five", "key": "url"}}},
         "networking": {"tls": {"enabled": true, "secretName": "six",
-            "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"}}},
+            "caBundle": {"configMapName": "roots", "configMapNamespace": "elsewhere"}},
+            "expose": {"tlsSecretName": "eleven"}},
         "access": {"authentication": {
             "apiKeys": [{"name": "eight", "key": "k"}],
             "oidc": {"issuer": "https://a.example",
@@ -65,7 +66,7 @@ fn every_place_that_can_point_outside_is_found() {
             "two/k"
         ]
     );
-    assert!(found.whole_secrets.contains("all"));
+    assert_eq!(found.whole_secrets, BTreeSet::from(["all".to_owned()]));
     assert!(found.claims.contains("disk"));
     for variables in ["perhaps", "many"] {
         assert!(found.config_maps.contains(variables), "{variables}");
@@ -101,6 +102,7 @@ fn every_field_that_names_an_object_is_found_with_its_path() {
             "Secret five[url] at spec.storage.sql.connectionString",
             "Secret six at spec.networking.tls.secretName",
             "ConfigMap elsewhere/roots at spec.networking.tls.caBundle.configMapName",
+            "Secret eleven at spec.networking.expose.tlsSecretName",
             "Secret eight[k] at spec.access.authentication.apiKeys[0]",
             "Secret nine[k] at spec.access.authentication.oidc.introspection.clientSecret",
             "ConfigMap issuer-roots at spec.access.authentication.oidc.caBundle.configMapName",
@@ -120,11 +122,15 @@ fn every_field_that_names_an_object_is_found_with_its_path() {
 fn a_certificate_that_is_not_served_is_no_reference() {
     let spec: LlamaStackDistributionSpec = serde_json::from_value(json!({
         "distribution": {"name": "starter"},
-        "networking": {"tls": {"enabled": false, "secretName": "six"}},
+        "networking": {
+            "tls": {"enabled": false, "secretName": "six"},
+            "expose": {"enabled": false, "tlsSecretName": "eleven"},
+        },
         "overrideConfig": {"configMapName": "mine"},
     }))
     .unwrap();
     let found = references(&spec, "here");
     assert!(found.secrets.is_empty());
     assert!(found.config_maps.contains("mine"));
+    assert!(walk(&spec).iter().all(|reference| reference.kind != ObjectKind::Secret));
 }

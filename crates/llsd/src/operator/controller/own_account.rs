@@ -1,10 +1,10 @@
-//! The ServiceAccount that the operator itself runs as, which no resource may name.
+//! The ServiceAccounts that belong to the operator itself, which no resource may name.
 
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use llsd_install::names::OPERATOR;
+use llsd_install::names::OWN_ACCOUNTS;
 use serde_json::Value;
 
 /// Where Kubernetes puts the token of a pod's account.
@@ -13,11 +13,11 @@ const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 /// What Kubernetes calls the user of a ServiceAccount, before its namespace and name.
 const PREFIX: &str = "system:serviceaccount:";
 
-/// The account that is installed with the operator, and the one that it has in this namespace.
+/// The accounts that are installed with the operator, and the one that it has in this namespace.
 pub fn own_accounts(namespace: &str) -> BTreeSet<String> {
     let token = std::fs::read_to_string(TOKEN).unwrap_or_default();
     let own = account(&token, namespace);
-    own.into_iter().chain([OPERATOR.to_owned()]).collect()
+    own.into_iter().chain(OWN_ACCOUNTS.map(str::to_owned)).collect()
 }
 
 /// The account that a token is for. Nobody is asked whether the token is genuine: it is our own.
@@ -45,5 +45,11 @@ mod tests {
         assert_eq!(named("system:serviceaccount:system-2:mine"), None);
         assert_eq!(named("admin"), None);
         assert_eq!(account("no token", "system"), None);
+    }
+
+    #[test]
+    fn the_accounts_of_the_installation_are_the_operators_own() {
+        let own = own_accounts("system");
+        assert!(OWN_ACCOUNTS.iter().all(|account| own.contains(*account)), "{own:?}");
     }
 }

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use llsd_api::v1alpha2::{AccessSpec, Authentication, RouteRule};
 use llsd_plan::policy::audience::RequiredAudience;
 use llsd_plan::policy::route_policy;
-use llsd_plan::releases::Release as Row;
+use llsd_plan::releases::{Release as Row, Releases};
 use llsd_testkit::Release;
 use serde_json::{Map, Value, json};
 
@@ -119,8 +119,9 @@ impl Case {
             access["tenancy"] = tenancy;
         }
         let spec: AccessSpec = serde_json::from_value(access.clone()).unwrap();
+        let rules_for_paths = route_policy(&spec, Releases::shipped()).into_iter();
         let route_policy: Vec<RouteRule> =
-            route_policy(&spec).into_iter().map(|server_rule| server_rule.rule).collect();
+            rules_for_paths.map(|server_rule| server_rule.rule).collect();
         let for_server = json!({
             "auth": {
                 "provider_config": provider_config,

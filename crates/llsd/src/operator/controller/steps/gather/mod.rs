@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use llsd_install::names::{IMAGE_KEYS_SECRET, KEY_SECRET, WEBHOOK_SECRET};
+use llsd_install::names::OWN_SECRETS;
 use llsd_plan::facts::{AdoptedFacts, ExternalProviderFacts, Facts, OperatorFacts};
 use llsd_plan::live::{DeploymentDetail, LiveObject};
 use llsd_plan::objects::{ObjectKind, PlannedObject, names};
@@ -158,7 +158,7 @@ fn without_asking(context: &Context, resource: &Resource, live: &[LiveObject]) -
         owner_uid: resource.uid.clone(),
         operator: OperatorFacts {
             own_accounts: context.own_accounts.clone(),
-            own_secrets: [KEY_SECRET, WEBHOOK_SECRET, IMAGE_KEYS_SECRET].map(str::to_owned).into(),
+            own_secrets: OWN_SECRETS.map(str::to_owned).into(),
             ..context.configuration.get().config.facts(
                 Some(context.settings.operator_namespace.clone()),
                 context.settings.operator_image.clone(),
