@@ -139,7 +139,7 @@ fn adds_elsewhere() -> String {
 }
 
 fn indexes(count: usize) -> String {
-    format!("{:?}", Vec::from_iter(0..count))
+    format!("{:?}", (0..count).collect::<Vec<_>>())
 }
 
 /// The providers of each API, and then the external ones, as one list for each. An API without any has an
