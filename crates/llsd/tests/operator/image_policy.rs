@@ -129,7 +129,9 @@ async fn an_image_runs_once_one_of_the_keys_signed_it() {
     assert_eq!(image_of(&namespace, "own").await, Some(format!("{image}@{digest}")));
 
     // A tag that moves to what is not signed moves nothing.
-    namespace.distribution("generated", of_image(&format!("{}/team/server:2", registry.host()))).await;
+    namespace
+        .distribution("generated", of_image(&format!("{}/team/server:2", registry.host())))
+        .await;
     until_told(&namespace, "generated", "signature cannot be verified").await;
     assert_eq!(image_of(&namespace, "generated").await, Some(format!("{image}@{digest}")));
 }

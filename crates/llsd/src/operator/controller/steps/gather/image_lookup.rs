@@ -71,7 +71,8 @@ impl ImageLookup<'_> {
         let needed = reference.and_then(|it| self.asker.configuration.signers_id(&it));
         if needed.is_some() && image.facts.verified_with != needed {
             let why = image.facts.unavailable.clone();
-            image.facts.unverified = Some(why.unwrap_or_else(|| "it was not asked for".to_owned()));
+            image.facts.unverified =
+                Some(why.unwrap_or_else(|| "its registry was not asked yet".to_owned()));
         }
         Ok(image)
     }
