@@ -73,8 +73,8 @@ fn a_path_is_forbidden_under_all_its_spellings_and_a_token_is_for_one_audience()
         (
             "/v1/models",
             "another",
-            "403  GET /v1/models: denied by spec.access.authentication.oidc.audience: the token is for \
-             somebody else\n",
+            "403  GET /v1/models: denied by spec.access.authentication.oidc.audience: the token \
+             was issued for another audience\n",
         ),
     ] {
         let told = format!(r#"{{"sub": "ann", "aud": "{audience}"}}"#);
