@@ -9,7 +9,7 @@
 //!     keys: [cosign.pub]         # keys of the operator's Secret with public keys
 //! ```
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::mirrors::{ImageName, RepositoryPrefix};
 use crate::settings::{ConfigProblem, Problems, below, document};
@@ -42,7 +42,8 @@ impl ImagePolicy {
         }
         if let Some(root) = problems.object("", &value, &["allowed", "signed"]) {
             let is_set = root.get("allowed").is_some_and(|value| !value.is_null());
-            policy.allowed = is_set.then(|| prefixes("allowed", root, &mut problems));
+            policy.allowed = is_set
+                .then(|| problems.parsed("allowed", root.get("allowed"), RepositoryPrefix::parse));
             for (path, item) in problems.items("signed", root.get("signed")) {
                 policy.signed.extend(signed(&path, item, &mut problems));
             }
@@ -80,28 +81,12 @@ fn signed(path: &str, item: &Value, problems: &mut Problems) -> Option<SignedIma
         problems.at(&at_keys, "at least one key is required");
     }
     let keys = keys.into_iter().map(|(_, key)| key.to_owned()).collect();
-    let images = prefixes(&below(path, "images"), fields, problems);
+    let at_images = below(path, "images");
+    let images = problems.parsed(&at_images, fields.get("images"), RepositoryPrefix::parse);
     if images.is_empty() {
-        problems.at(&below(path, "images"), "at least one registry or repository is required");
+        problems.at(&at_images, "at least one registry or repository is required");
     }
     Some(SignedImages { images, keys })
-}
-
-/// The list that is the last part of `path`.
-fn prefixes(
-    path: &str,
-    fields: &Map<String, Value>,
-    problems: &mut Problems,
-) -> Vec<RepositoryPrefix> {
-    let field = path.rsplit('.').next().unwrap_or(path);
-    let mut found = Vec::new();
-    for (path, text) in problems.texts(path, fields.get(field)) {
-        match RepositoryPrefix::parse(text) {
-            Ok(prefix) => found.push(prefix),
-            Err(message) => problems.at(&path, message),
-        }
-    }
-    found
 }
 
 #[cfg(test)]

@@ -133,6 +133,23 @@ impl Problems {
             })
             .collect()
     }
+
+    /// The strings of a list, each read by `parse`; its message is reported at the string's path.
+    pub fn parsed<T>(
+        &mut self,
+        path: &str,
+        value: Option<&Value>,
+        parse: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Vec<T> {
+        let mut found = Vec::new();
+        for (path, text) in self.texts(path, value) {
+            match parse(text) {
+                Ok(item) => found.push(item),
+                Err(message) => self.at(&path, message),
+            }
+        }
+        found
+    }
 }
 
 pub fn below(path: &str, key: &str) -> String {

@@ -90,13 +90,9 @@ pub(super) fn rule(
             None
         }
     });
-    let mut mirrors = Vec::new();
-    for (path, mirror) in problems.texts(&below(path, "mirrors"), fields.get("mirrors")) {
-        match check_mirror(mirror) {
-            Ok(()) => mirrors.push(mirror.to_owned()),
-            Err(message) => problems.at(&path, message),
-        }
-    }
+    let mirrors = problems.parsed(&below(path, "mirrors"), fields.get("mirrors"), |mirror| {
+        check_mirror(mirror).map(|()| mirror.to_owned())
+    });
     let at_policy = below(path, "mirrorSourcePolicy");
     let policy = match problems.text(&at_policy, fields.get("mirrorSourcePolicy")) {
         None | Some("" | "AllowContactingSource") => MirrorSourcePolicy::AllowContactingSource,
@@ -137,12 +133,5 @@ fn authorities(value: Option<&Value>, problems: &mut Problems) -> Vec<(HostPatte
 }
 
 fn hosts(key: &str, root: &Map<String, Value>, problems: &mut Problems) -> Vec<HostPattern> {
-    let mut found = Vec::new();
-    for (path, host) in problems.texts(key, root.get(key)) {
-        match HostPattern::parse(host) {
-            Ok(pattern) => found.push(pattern),
-            Err(message) => problems.at(&path, message),
-        }
-    }
-    found
+    problems.parsed(key, root.get(key), HostPattern::parse)
 }
