@@ -6,7 +6,7 @@ use crate::{Digest, Error, Manifest, Repository};
 /// The annotation of a layer with the signature over it.
 pub const SIGNATURE: &str = "dev.cosignproject.cosign/signature";
 
-/// Layers that are read of what is attached; whoever may push there may attach any number.
+/// How many layers are read. A user who can push to the repository can attach any number.
 const MOST: usize = 64;
 
 /// A layer of what is attached.

@@ -35,7 +35,7 @@ pub struct Broken {
 pub enum Instead {
     /// The text before stays in use.
     LastGood,
-    /// There is none before, and this one is used as far as it can be read.
+    /// The key had no good value before, so the operator uses what it can read of this one.
     #[default]
     WhatCanBeRead,
     /// The same of a key that restricts resources: none of what it is about is allowed.
@@ -57,9 +57,9 @@ impl TextsInUse {
 
     /// What holds once the ConfigMap has this data. A text in order is used, and one that is absent or
     /// empty means the default. One that is broken is not, and the one before stays; only where there
-    /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds. Of a key that
-    /// restricts resources an empty text is none, for it restricts nothing, and a text under a misspelt
-    /// name is read as the key's own: a slip of the pen must not open what it was to close.
+    /// is none before, as with a ConfigMap that v0.9 left, what can be read of it holds. For a key that
+    /// restricts resources, an empty text does not count as a good value, and a text under a misspelt name
+    /// is read as the key's own: a typing mistake must not lift a restriction.
     #[must_use]
     pub fn check(&self, data: &BTreeMap<String, String>) -> CheckedTexts {
         let mut checked = CheckedTexts { in_use: self.clone(), ..CheckedTexts::default() };

@@ -296,7 +296,7 @@ async fn only_secrets_that_were_not_named_before_are_judged() {
         spec.pointer_mut(first).unwrap()["secretRefs"]["two"] = json!({"name": "x", "key": "k"});
     };
     assert!(is_warned(&team, &author, another_ref).await);
-    // A Secret that images are pulled with is none that the server reads.
+    // The server does not read a Secret that the kubelet pulls images with.
     let read = |spec: &mut Value| {
         spec.pointer_mut(pod).unwrap()["envFrom"] = json!([{"secretRef": {"name": "pull"}}]);
     };

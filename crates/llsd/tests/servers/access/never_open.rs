@@ -46,7 +46,8 @@ async fn what_the_installed_server_would_drop_stops_its_start() {
     assert!(said.contains("would pass over the pattern regex:/v1/files(?<id>.*)"), "{said}");
 }
 
-/// Somebody on the way could name keys of their own, or give them. The server's own client would follow both.
+/// An attacker on the network could name keys of their own, or serve them. The server's own client would
+/// accept both.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_leads_to_plain_http_is_not_followed() {
     let release = Release::newest();

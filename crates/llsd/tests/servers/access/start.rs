@@ -99,7 +99,7 @@ fn answer(mut stream: &TcpStream, port: u16) {
         .take_while(|line| !line.is_empty())
         .collect();
     let path = head.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
-    // Another name of this machine, which is none of the pod's own.
+    // Another name of this machine, which does not count as inside the pod.
     let (inside, outside) =
         (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.2:{port}"));
     let (issuer, rest) = path.trim_start_matches('/').split_once('/').unwrap_or_default();
