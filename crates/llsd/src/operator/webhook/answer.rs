@@ -26,8 +26,11 @@ impl JsonAnswer {
         let status = match why {
             Unread::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Unread::Broken => StatusCode::BAD_REQUEST,
+            Unread::Slow => StatusCode::REQUEST_TIMEOUT,
+            Unread::Busy => StatusCode::SERVICE_UNAVAILABLE,
         };
-        Self::plain(status, &why.to_string(), Call::NoReview)
+        let call = if why == Unread::Busy { Call::Late } else { Call::NoReview };
+        Self::plain(status, &why.to_string(), call)
     }
 
     pub(super) fn busy() -> Self {
