@@ -58,6 +58,8 @@ pub struct DeploymentDetail {
     pub last_good: Option<Box<str>>,
     /// That the template is one of before, and why.
     pub rolled_back: Option<Box<str>>,
+    /// By its strategy old pods go before new ones come, as it is set only while no pod is available.
+    pub old_pods_go_first: bool,
     /// The inputs from which that template was made.
     pub last_good_inputs: Option<Box<str>>,
     /// From which installation of the operator it was taken over, and when.
@@ -161,6 +163,16 @@ impl DeploymentDetail {
         self.state.available > 0 && self.serving().is_some_and(|serving| !serving.guarded)
     }
 
+    /// Whether no pod of its template was ever available: there is nothing to protect. What completed its rollout
+    /// ran, and so did what the server went back to; where the Deployment says nothing yet, it may have.
+    pub fn never_ran(&self) -> bool {
+        let Self { state, last_good, progress_of, rolled_back, .. } = self;
+        let was_complete = self.completed_at.is_some() && !self.unproven;
+        let is_of_before = rolled_back.is_some() || last_good.is_some() && last_good == progress_of;
+        let is_known = state.is_observed() && progress_of.is_some();
+        is_known && state.available == 0 && !was_complete && !is_of_before
+    }
+
     /// Whether its template was made from the spec that the resource has, with images resolved since the
     /// resource last asked for that.
     pub fn is_made_from(&self, resource: &Resource) -> bool {
@@ -213,6 +225,7 @@ impl DeploymentDetail {
                 .and_then(|condition| seconds(&condition["lastTransitionTime"])),
             last_good: annotation(labels::LAST_GOOD),
             rolled_back: annotation(labels::ROLLED_BACK),
+            old_pods_go_first: object["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0,
             last_good_inputs: annotation(labels::LAST_GOOD_INPUTS),
             taken_over: annotation(labels::TAKEN_OVER),
             storage_secrets: annotation(labels::STORAGE_SECRETS),
