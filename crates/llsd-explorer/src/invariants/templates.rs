@@ -62,7 +62,8 @@ pub(super) fn only_what_ran_is_held(world: &World) -> Result<(), String> {
     let pending = world.condition("UpdatePending");
     let is_held = pending.is_some_and(|it| it["reason"] == "TemplateKept");
     let is_hindered = world.given.paused || world.is_unplanned;
-    let runs = world.template().filter(|_| is_held && !is_hindered);
+    let wanted = world.deployment().and_then(|it| it["spec"]["replicas"].as_u64()).unwrap_or(0);
+    let runs = world.template().filter(|_| is_held && !is_hindered && wanted > 0);
     let is_served = world.serving().next().is_some();
     match runs.filter(|runs| !is_served && !has_run(world, runs)) {
         Some(runs) => Err(format!("{} never ran, and an upgrade waits", runs.identity)),

@@ -81,6 +81,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::live::DeploymentState;
 
     fn applied(inputs: &str, template: &str) -> PlannedObject {
         let annotations = json!({
@@ -132,7 +133,11 @@ mod tests {
     #[test]
     fn another_template_of_a_server_that_never_ran_comes_from_an_upgrade() {
         let before = live(Some("pods=a"));
-        let never_ran = DeploymentDetail { progress_of: Some("5d4f".into()), ..before.clone() };
+        let never_ran = DeploymentDetail {
+            state: DeploymentState { wanted: 1, ..DeploymentState::default() },
+            progress_of: Some("5d4f".into()),
+            ..before.clone()
+        };
         let of = |live: &DeploymentDetail, inputs: &str| {
             of_template(&applied(inputs, "new"), Some(live), None)
         };

@@ -217,7 +217,8 @@ impl<'a> Rollout<'a> {
         let is_ours = live.is_some_and(|live| live.fingerprint.is_some());
         if is_ours && detail.is_some_and(|detail| !detail.adopted) {
             let found = kept::with_live_template(&planned.json, whole, &running.still_read);
-            if let Some((json, kept)) = found {
+            let never_ran = detail.is_some_and(DeploymentDetail::never_ran);
+            if let Some((json, kept)) = found.filter(|(_, kept)| kept.is_none() || !never_ran) {
                 planned.json = json;
                 self.kept = kept;
             }

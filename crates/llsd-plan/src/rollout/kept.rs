@@ -375,48 +375,4 @@ mod tests {
         assert!(!keeps("spec=1 image=ff", "new"));
         assert!(!keeps("spec=1 image=-", "old"), "planned as it was: what differs is repaired");
     }
-
-    /// Whether the template stays under an operator that plans another one, where the Deployment says this of its
-    /// rollout and has this record beside those of `live`.
-    fn keeps_what(progress: (&str, &str), available: i32, record: Option<(&str, &str)>) -> bool {
-        let metadata = json!({"name": "llama", "namespace": "here", "generation": 1});
-        let resource = Resource::parse(&json!({"metadata": metadata}));
-        let json = deployment("spec=1", "new", "server:2");
-        let planned = PlannedObject { kind: ObjectKind::Deployment, name: "llama".into(), json };
-        let mut live = live("spec=1", "old", "server:1");
-        live["metadata"]["annotations"][labels::PLANNED_FOR] = json!(resource.state());
-        let (status, reason) = progress;
-        live["status"] = json!({
-            "replicas": 1, "updatedReplicas": 1, "availableReplicas": available,
-            "conditions": [{
-                "type": "Progressing", "status": status, "reason": reason,
-                "message": "ReplicaSet \"llama-5d4f\" is as it is.",
-                "lastUpdateTime": "2026-01-01T00:00:00Z",
-            }],
-        });
-        if let Some((name, value)) = record {
-            live["metadata"]["annotations"][name] = json!(value);
-        }
-        let (_, live) = LiveObject::parse(ObjectKind::Deployment, &live).unwrap();
-        keeps_template(&resource, &planned, None, Some(&live))
-    }
-
-    #[test]
-    fn what_an_upgrade_holds_back_is_applied_where_no_pod_was_ever_available() {
-        let starts = ("True", "ReplicaSetUpdated");
-        let late = ("False", "ProgressDeadlineExceeded");
-        let complete = ("True", "NewReplicaSetAvailable");
-        for progress in [starts, late] {
-            assert!(!keeps_what(progress, 0, None), "it never ran");
-            assert!(!keeps_what(progress, 0, Some((labels::LAST_GOOD, "77aa"))), "another did");
-            assert!(keeps_what(progress, 1, None), "a pod serves");
-            assert!(keeps_what(progress, 0, Some((labels::LAST_GOOD, "5d4f"))), "it ran before");
-            assert!(keeps_what(progress, 0, Some((labels::ROLLED_BACK, "{}"))), "it ran before");
-            assert!(keeps_what(progress, 0, Some((labels::ADOPTED, "true"))), "it is another's");
-        }
-        assert!(keeps_what(complete, 1, None));
-        assert!(keeps_what(complete, 0, None), "it ran, and is in trouble now");
-        let unproven = Some((labels::UNPROVEN, "true"));
-        assert!(!keeps_what(complete, 0, unproven), "it is complete only because no pod is wanted");
-    }
 }
