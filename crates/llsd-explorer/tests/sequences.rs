@@ -132,6 +132,19 @@ fn an_upgrade_of_the_operator_waits_for_its_approval_and_no_longer() {
 }
 
 #[test]
+fn an_upgrade_of_the_operator_reaches_a_server_that_never_ran() {
+    let asleep = [Step::Scale(0), Step::Settle, Step::Edit(Mood::Good), Step::Settle];
+    assert_eq!(
+        run(&[&asleep[..], &[Step::Upgrade, Step::Settle, Step::Scale(1)]].concat()),
+        Ok(())
+    );
+    assert_eq!(run(&[Step::Edit(Mood::Good), Step::Scale(0), Step::LoseKey]), Ok(()));
+    let new = [Step::Delete, Step::Settle, Step::Edit(Mood::Broken), Step::Create, Step::Settle];
+    assert_eq!(run(&[&new[..], &[Step::Upgrade, Step::Settle]].concat()), Ok(()));
+    assert_eq!(run(&[&new[..], &[Step::Edit(Mood::Good)]].concat()), Ok(()));
+}
+
+#[test]
 fn a_state_that_a_person_names_runs_until_something_else_is_asked_for() {
     let back = [Step::Edit(Mood::Good), Step::Settle, Step::RollBack, Step::Settle];
     assert_eq!(run(&[&back[..], &[Step::Upgrade, Step::Rotate(0)]].concat()), Ok(()));

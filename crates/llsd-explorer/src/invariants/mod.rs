@@ -32,6 +32,7 @@ pub fn at_rest(world: &World) -> Result<(), String> {
     told::ready_is_ready(world)?;
     told::rotations_arrive_or_are_told(world)?;
     templates::failures_go_back(world)?;
+    templates::only_what_ran_is_held(world)?;
     templates::requested_states_run(world)?;
     reach::number_of_others_stays(world)?;
     reach::somebody_serves(world)

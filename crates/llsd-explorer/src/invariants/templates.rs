@@ -26,7 +26,8 @@ pub(super) fn new_templates_have_a_cause(
     }
     let back = world.record(labels::ROLLED_BACK).map(Return::parse);
     let cause = cause(&world.given);
-    if back.is_none() && watcher.cause.as_ref() == Some(&cause) {
+    let has_run = has_run(world, &before);
+    if back.is_none() && has_run && watcher.cause.as_ref() == Some(&cause) {
         return Err(format!("{} takes the place of {} for nothing", now.identity, before.identity));
     }
     watcher.cause = Some(cause);
@@ -47,6 +48,27 @@ pub(super) fn new_templates_have_a_cause(
         }
     }
     Ok(())
+}
+
+/// Whether a pod of a template is available or was for a while: there is something to protect.
+fn has_run(world: &World, template: &Template) -> bool {
+    let mut sets = world.replica_sets.iter();
+    let set = sets.find(|set| set.template.hash == template.hash);
+    set.is_some_and(|set| set.has_served || set.pods.iter().any(|pod| pod.is_available))
+}
+
+/// What an upgrade of the operator holds back protects a server that runs, or did.
+pub(super) fn only_what_ran_is_held(world: &World) -> Result<(), String> {
+    let pending = world.condition("UpdatePending");
+    let is_held = pending.is_some_and(|it| it["reason"] == "TemplateKept");
+    let is_hindered = world.given.paused || world.is_unplanned;
+    let wanted = world.deployment().and_then(|it| it["spec"]["replicas"].as_u64()).unwrap_or(0);
+    let runs = world.template().filter(|_| is_held && !is_hindered && wanted > 0);
+    let is_served = world.serving().next().is_some();
+    match runs.filter(|runs| !is_served && !has_run(world, runs)) {
+        Some(runs) => Err(format!("{} never ran, and an upgrade waits", runs.identity)),
+        None => Ok(()),
+    }
 }
 
 /// The last good state is one that served, with whatever values of Secrets: those are never restored.

@@ -16,7 +16,8 @@ const HISTORY: usize = 5;
 struct Wanted {
     template: Rc<Template>,
     pods: usize,
-    recreates: bool,
+    /// By `Recreate`, or because nothing may come beside them.
+    old_pods_go_first: bool,
     generation: i64,
     deadline: i64,
 }
@@ -28,7 +29,8 @@ impl Wanted {
         Some(Self {
             template: Rc::clone(stored.template.as_ref()?),
             pods: usize::try_from(pods).unwrap_or(1),
-            recreates: spec["strategy"]["type"] == "Recreate",
+            old_pods_go_first: spec["strategy"]["type"] == "Recreate"
+                || spec["strategy"]["rollingUpdate"]["maxSurge"] == 0,
             generation: stored.json["metadata"]["generation"].as_i64().unwrap_or(0),
             deadline: spec["progressDeadlineSeconds"].as_i64().unwrap_or(600),
         })
@@ -111,7 +113,7 @@ impl World {
     fn start_and_stop_pods(&mut self, wanted: &Wanted) {
         let (now, secrets, is_denied) = (self.now, self.given.secrets, self.given.trouble.quota);
         let Some((current, old)) = self.replica_sets.split_first_mut() else { return };
-        if wanted.recreates {
+        if wanted.old_pods_go_first {
             for set in old.iter_mut() {
                 set.pods.clear();
             }

@@ -58,6 +58,8 @@ pub struct DeploymentDetail {
     pub last_good: Option<Box<str>>,
     /// That the template is one of before, and why.
     pub rolled_back: Option<Box<str>>,
+    /// By its strategy old pods go before new ones come, as it is set only while no pod is available.
+    pub old_pods_go_first: bool,
     /// The inputs from which that template was made.
     pub last_good_inputs: Option<Box<str>>,
     /// From which installation of the operator it was taken over, and when.
@@ -161,6 +163,18 @@ impl DeploymentDetail {
         self.state.available > 0 && self.serving().is_some_and(|serving| !serving.guarded)
     }
 
+    /// Whether pods of its template are wanted and none was ever available: there is nothing to protect. What
+    /// completed its rollout ran, and so did what the server went back to; where the Deployment says nothing yet, it
+    /// may have.
+    pub fn never_ran(&self) -> bool {
+        let Self { state, last_good, progress_of, rolled_back, .. } = self;
+        let was_complete = self.completed_at.is_some() && !self.unproven;
+        let is_of_before = rolled_back.is_some() || last_good.is_some() && last_good == progress_of;
+        let is_known = state.is_observed() && progress_of.is_some();
+        let lacks_pods = state.wanted > 0 && state.available == 0;
+        is_known && lacks_pods && !was_complete && !is_of_before
+    }
+
     /// Whether its template was made from the spec that the resource has, with images resolved since the
     /// resource last asked for that.
     pub fn is_made_from(&self, resource: &Resource) -> bool {
@@ -213,6 +227,7 @@ impl DeploymentDetail {
                 .and_then(|condition| seconds(&condition["lastTransitionTime"])),
             last_good: annotation(labels::LAST_GOOD),
             rolled_back: annotation(labels::ROLLED_BACK),
+            old_pods_go_first: object["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0,
             last_good_inputs: annotation(labels::LAST_GOOD_INPUTS),
             taken_over: annotation(labels::TAKEN_OVER),
             storage_secrets: annotation(labels::STORAGE_SECRETS),
@@ -242,4 +257,49 @@ fn progress_of(object: &Value) -> Option<Box<str>> {
     let named = progressing["message"].as_str()?.split('"').nth(1)?;
     let deployment = object["metadata"]["name"].as_str()?;
     Some(named.strip_prefix(deployment)?.strip_prefix('-')?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Of a Deployment that says this of its rollout, has so many available pods and this record.
+    fn never_ran(progress: (&str, &str), available: i32, record: Option<(&str, &str)>) -> bool {
+        let (status, reason) = progress;
+        let mut deployment = json!({
+            "metadata": {"name": "llama", "annotations": {}},
+            "status": {
+                "replicas": 1, "updatedReplicas": 1, "availableReplicas": available,
+                "conditions": [{
+                    "type": "Progressing", "status": status, "reason": reason,
+                    "message": "ReplicaSet \"llama-5d4f\" is as it is.",
+                    "lastUpdateTime": "2026-01-01T00:00:00Z",
+                }],
+            },
+        });
+        if let Some((name, value)) = record {
+            deployment["metadata"]["annotations"][name] = json!(value);
+        }
+        DeploymentDetail::parse(&deployment).never_ran()
+    }
+
+    #[test]
+    fn a_server_never_ran_if_its_rollout_was_never_complete_and_no_pod_is_available() {
+        let late = ("False", "ProgressDeadlineExceeded");
+        let complete = ("True", "NewReplicaSetAvailable");
+        for progress in [("True", "ReplicaSetUpdated"), late] {
+            assert!(never_ran(progress, 0, None));
+            assert!(never_ran(progress, 0, Some((labels::LAST_GOOD, "77aa"))), "another one ran");
+            assert!(!never_ran(progress, 1, None), "a pod serves");
+            assert!(!never_ran(progress, 0, Some((labels::LAST_GOOD, "5d4f"))), "it ran before");
+            assert!(!never_ran(progress, 0, Some((labels::ROLLED_BACK, "{}"))), "it ran before");
+        }
+        assert!(!never_ran(complete, 0, None), "it ran, and is in trouble now");
+        let unproven = Some((labels::UNPROVEN, "true"));
+        assert!(never_ran(complete, 0, unproven), "it was complete while no pod was wanted");
+        let unknown = DeploymentDetail::parse(&json!({"metadata": {"name": "llama"}}));
+        assert!(!unknown.never_ran(), "the Deployment says nothing yet");
+    }
 }

@@ -8,6 +8,9 @@ use crate::objects::{ObjectKind, PlannedObject, labels};
 use crate::resource::ROLLBACK_TO;
 use crate::resource::template_inputs::{self, Inputs, told};
 
+/// Why the template of a server that never ran changes, although no input did.
+const UPGRADE: &str = "an upgrade of the operator";
+
 /// The inputs that are planned and that the live Deployment was not made from.
 pub fn changed_inputs(planned: &[PlannedObject], live: &[LiveObject]) -> Vec<String> {
     let planned = planned.iter().find(|object| object.kind == ObjectKind::Deployment);
@@ -51,6 +54,9 @@ fn of_planned(
     if changed.is_empty() && lacks_record && is_for_another {
         return told([template_inputs::SPEC]);
     }
+    if changed.is_empty() && live.template.is_some() && live.never_ran() {
+        return vec![UPGRADE.to_owned()];
+    }
     changed
 }
 
@@ -75,6 +81,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::live::DeploymentState;
 
     fn applied(inputs: &str, template: &str) -> PlannedObject {
         let annotations = json!({
@@ -121,6 +128,22 @@ mod tests {
         assert!(of("pods=a secret:keys/token=a", KeepCause::Preflight).is_empty());
         assert_eq!(of(rotated, KeepCause::Preflight), ["secret:keys/token"]);
         assert!(of("pods=b", KeepCause::Adopted).is_empty());
+    }
+
+    #[test]
+    fn another_template_of_a_server_that_never_ran_comes_from_an_upgrade() {
+        let before = live(Some("pods=a"));
+        let never_ran = DeploymentDetail {
+            state: DeploymentState { wanted: 1, ..DeploymentState::default() },
+            progress_of: Some("5d4f".into()),
+            ..before.clone()
+        };
+        let of = |live: &DeploymentDetail, inputs: &str| {
+            of_template(&applied(inputs, "new"), Some(live), None)
+        };
+        assert_eq!(of(&never_ran, "pods=a"), ["an upgrade of the operator"]);
+        assert_eq!(of(&never_ran, "pods=b"), ["spec"]);
+        assert!(of(&before, "pods=a").is_empty());
     }
 
     #[test]

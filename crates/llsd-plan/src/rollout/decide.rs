@@ -6,7 +6,7 @@ use super::action::Action;
 use super::kept::{self, KeepCause, KeptTemplate, keeps_template};
 use super::preflight::Preflight;
 use super::rollback::{Back, Return};
-use super::{adopted, causes, claim, contention, guard, records, storage_secrets};
+use super::{adopted, causes, claim, contention, guard, old_pods_first, records, storage_secrets};
 use crate::live::{DeploymentDetail, LiveObject};
 use crate::objects::{ObjectKind, PlannedObject, Role, labels};
 use crate::problems::{FieldPath, Problem, Reason};
@@ -98,6 +98,7 @@ pub fn decide<'a>(
         is_open = !rollout.only_marks && guard::is_open_meanwhile(&wanted, template, live);
         rollout.causes = causes::of_template(deployment, live, rollout.kept.as_ref());
         if !rollout.only_marks {
+            old_pods_first::let_old_pods_go(deployment, live);
             records::note_who_serves(deployment, live);
             records::note_unproven(deployment, live, &resource.status, running.now);
             storage_secrets::record(deployment, &resource.key.name, live, &running.gone);
@@ -216,7 +217,8 @@ impl<'a> Rollout<'a> {
         let is_ours = live.is_some_and(|live| live.fingerprint.is_some());
         if is_ours && detail.is_some_and(|detail| !detail.adopted) {
             let found = kept::with_live_template(&planned.json, whole, &running.still_read);
-            if let Some((json, kept)) = found {
+            let never_ran = detail.is_some_and(DeploymentDetail::never_ran);
+            if let Some((json, kept)) = found.filter(|(_, kept)| kept.is_none() || !never_ran) {
                 planned.json = json;
                 self.kept = kept;
             }

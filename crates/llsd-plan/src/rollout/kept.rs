@@ -1,5 +1,6 @@
 //! A running server is restarted by a change of its resource's own inputs and by nothing else. While those
-//! are as they were, its Deployment keeps the pod template that it has, whatever this operator would write.
+//! are as they were, its Deployment keeps the pod template that it has, whatever this operator would write; unless no
+//! pod of that template was ever available.
 
 use k8s_openapi::api::core::v1::PodSpec;
 use serde::Deserialize;
@@ -78,7 +79,11 @@ pub fn keeps_template(
             deployment.template.as_deref() == annotations[labels::TEMPLATE_HASH].as_str();
         // Planned as it was applied: whatever differs in it is somebody else's doing.
         let repairs = deployment.template.is_some() && is_planned_alike;
-        !repairs && has_its_inputs(resource, annotations, image_override, deployment)
+        // An adopted one waits for its user's word in any case: taking over changes nothing.
+        let is_protected = deployment.adopted || !deployment.never_ran();
+        !repairs
+            && is_protected
+            && has_its_inputs(resource, annotations, image_override, deployment)
     });
     // To compare all of it takes longest, so that comes last.
     let action = || Action::for_object(&planned.json, live, resource.owner());

@@ -5,8 +5,11 @@
 //!   ([`crate::resource::template_inputs`]) are unchanged, its image keeps its digest
 //!   ([`RunningServer`]) and its Deployment the template that it has ([`keeps_template`]); one of an earlier
 //!   operator is only marked as ours.
+//! - Where no pod of its template was ever available, there is nothing to protect: what another operator would
+//!   write is applied.
 //! - What would replace pods is checked by its own image first ([`preflight`]).
 //! - What does not become available in time goes back to the last good template, once ([`returns_to`]).
+//! - Where no pod is available, old pods go before new ones come.
 //! - An edit of `image-overrides` is a change of the resources whose distribution it names.
 //! - Objects of somebody else are left alone, and one that is being deleted is waited for.
 //! - A volume never shrinks, and one that is to be kept is nobody's.
@@ -24,6 +27,7 @@ mod guard;
 mod inquiry;
 mod instead;
 mod kept;
+mod old_pods_first;
 pub mod preflight;
 mod records;
 mod refusal;

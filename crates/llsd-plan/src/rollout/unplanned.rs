@@ -2,7 +2,7 @@
 //! known: a template that failed goes back all the same.
 
 use super::decide::{ClusterState, Rollout};
-use super::records;
+use super::{old_pods_first, records};
 use crate::fingerprint;
 use crate::objects::{ObjectKind, PlannedObject};
 use crate::resource::Resource;
@@ -18,6 +18,7 @@ pub fn decide_unplanned<'a>(resource: &Resource, state: &'a ClusterState) -> Opt
     let detail = deployment.deployment();
     let goes_back = state.goes_back() && rollout.goes_back(&mut applied, detail, state);
     goes_back.then(|| {
+        old_pods_first::let_old_pods_go(&mut applied, detail);
         records::note_who_serves(&mut applied, detail);
         records::note_unproven(&mut applied, detail, &resource.status, state.now);
         let decision = rollout.deployment(resource, applied, Some(deployment), None);

@@ -39,6 +39,7 @@ mod obstacle;
 mod pod_trouble;
 mod previous;
 mod providers;
+mod remedy;
 mod rollout;
 mod situation;
 mod stage;

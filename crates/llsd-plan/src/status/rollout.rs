@@ -3,6 +3,7 @@
 
 use super::messages::counted;
 use super::observed::ObservedObjects;
+use super::remedy::with_remedy;
 use crate::live::DeploymentState;
 
 /// How far the Deployment is.
@@ -83,7 +84,9 @@ fn troubles(deployment: &DeploymentState, live: &ObservedObjects) -> Vec<String>
         let message = deployment.replica_failure.as_ref();
         failure = message.map(|message| format!("ReplicaFailure: {message}"));
     }
-    [stuck, failure, live.pod_trouble.clone()].into_iter().flatten().collect()
+    let serves = deployment.available > 0;
+    let of_pods = [failure, live.pod_trouble.clone()].into_iter().flatten();
+    stuck.into_iter().chain(of_pods.map(|trouble| with_remedy(trouble, serves))).collect()
 }
 
 /// v0.9's sentences where it has one.

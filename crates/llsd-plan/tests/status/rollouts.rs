@@ -65,7 +65,9 @@ use crate::scene::{Scene, running};
         replicas: 0, updated: 0, ready: 0, available: 0,
         replica_failure: Some("exceeded quota".into()), ..running(1)
     },
-    "False DeploymentFailed", "Deployment is pending; ReplicaFailure: exceeded quota", "False ServerFailing", "Reconciling", "Failed"
+    "False DeploymentFailed",
+    "Deployment is pending; ReplicaFailure: exceeded quota (lower workload.resources, or have the quota raised)",
+    "False ServerFailing", "Reconciling", "Failed"
 )]
 fn a_deployment_is_told_by_its_numbers(
     #[case] deployment: DeploymentState,

@@ -4,6 +4,7 @@
 mod diff_and_preflight;
 mod explored;
 mod guarded;
+mod no_room;
 mod operators_that_differ;
 mod preflight;
 mod rollback;

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use kube::api::{Patch, PatchParams};
-use llsd_testbed::namespace::Namespace;
+use llsd_testbed::namespace::{Namespace, name_of};
 use llsd_testbed::test_operator::TestOperator;
 use llsd_testkit::PodState;
 use serde_json::{Value, json};
@@ -40,9 +40,23 @@ pub async fn ask(namespace: &Namespace<'_>, name: &str, labels: &Value, workers:
 }
 
 /// Writes the Deployment as an operator had that put the start program into the command and recorded no
-/// inputs.
+/// inputs, and waits until that runs.
 pub async fn made_before(namespace: &Namespace<'_>, name: &str) {
-    let mut deployment = namespace.get("Deployment", name).await.unwrap();
+    let deployment = namespace.get("Deployment", name).await.unwrap();
+    write_as_before(namespace, deployment).await;
+    namespace
+        .until("Deployment", name, "runs as before", |now| {
+            let status = &now["status"];
+            status["observedGeneration"] == now["metadata"]["generation"]
+                && status["updatedReplicas"] == 1
+                && status["replicas"] == 1
+                && status["availableReplicas"] == 1
+        })
+        .await;
+}
+
+/// The same, whatever becomes of its pods.
+pub async fn write_as_before(namespace: &Namespace<'_>, mut deployment: Value) {
     let metadata = &deployment["metadata"];
     let kept = ["name", "namespace", "labels", "annotations", "ownerReferences"];
     deployment["metadata"] =
@@ -59,16 +73,8 @@ pub async fn made_before(namespace: &Namespace<'_>, name: &str) {
     pod["containers"][0]["command"] = json!(BEFORE);
     let parameters = PatchParams::apply("llama-stack-operator").force();
     let api = namespace.api("Deployment");
-    api.patch(name, &parameters, &Patch::Apply(&deployment)).await.unwrap();
-    namespace
-        .until("Deployment", name, "runs as before", |now| {
-            let status = &now["status"];
-            status["observedGeneration"] == now["metadata"]["generation"]
-                && status["updatedReplicas"] == 1
-                && status["replicas"] == 1
-                && status["availableReplicas"] == 1
-        })
-        .await;
+    let name = name_of(&deployment).to_owned();
+    api.patch(&name, &parameters, &Patch::Apply(&deployment)).await.unwrap();
 }
 
 /// What a restart would change: the pods by their uids, and the states that are kept.

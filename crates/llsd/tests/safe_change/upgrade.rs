@@ -1,10 +1,13 @@
 //! An upgrade of the operator restarts no server: what it would do otherwise waits until it is approved.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::server::{STUCK, ask, is_new, llsd, made_before, operator, pods_and_states, said};
+use crate::server::{
+    STUCK, ask, is_new, llsd, made_before, operator, pods_and_states, said, write_as_before,
+};
 use llsd_testbed::namespace::{DISTRIBUTION, Namespace, condition};
 use llsd_testbed::test_operator::TestOperator;
+use llsd_testkit::PodState;
 
 /// Servers that an operator before made, under one that would start them otherwise.
 async fn upgraded(operator: &mut TestOperator, servers: &[&str]) -> String {
@@ -87,6 +90,42 @@ async fn what_a_new_operator_would_do_otherwise_waits_until_it_is_approved() {
 }
 
 #[tokio::test]
+async fn an_upgrade_reaches_a_server_that_never_ran() {
+    let Some(mut operator) = operator().await else { return };
+    // What the operator before made never becomes ready.
+    operator.kubelet.decide(|_| PodState::NeverReady);
+    let (name, deployment) = {
+        let namespace = operator.namespace("never-ran").await;
+        ask(&namespace, "llama", &json!({STUCK: "no"}), 2).await;
+        let has_pod = |now: &Value| now["status"]["replicas"] == 1;
+        let deployment = namespace.until("Deployment", "llama", "has a pod", has_pod).await;
+        (namespace.name, deployment)
+    };
+    operator.process.kill();
+    let namespace = Namespace { cluster: &operator.cluster, name: name.clone() };
+    namespace.delete("Deployment", "llama").await;
+    namespace.until_gone("Deployment", "llama").await;
+    write_as_before(&namespace, deployment).await;
+    let is_seen = |now: &Value| {
+        let is_observed = now["status"]["observedGeneration"] == now["metadata"]["generation"];
+        is_observed && now["status"]["updatedReplicas"] == 1
+    };
+    let held = namespace.until("Deployment", "llama", "has a pod of before", is_seen).await;
+    assert!(!is_new(&held) && held["status"]["availableReplicas"].is_null(), "{held}");
+
+    operator.kubelet.decide(|pod| {
+        let mut volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+        let is_new = volumes.any(|volume| volume.name == "start-program");
+        if is_new { PodState::Ready } else { PodState::NeverReady }
+    });
+    operator.restart(&[]);
+    let namespace = Namespace { cluster: &operator.cluster, name };
+    namespace.until("Deployment", "llama", "is as this operator plans it", is_new).await;
+    let now = namespace.until_ready("llama").await;
+    assert!(condition(&now, "UpdatePending").is_null(), "{now}");
+}
+
+#[tokio::test]
 async fn approval_of_all_stops_at_the_first_server_that_does_not_come_back() {
     let Some(mut operator) = operator().await else { return };
     let servers = ["a", "b", "c"];
@@ -102,11 +141,7 @@ async fn approval_of_all_stops_at_the_first_server_that_does_not_come_back() {
             .any(|(label, value)| label == "app.kubernetes.io/instance" && value == "b");
         let mut volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
         let is_new = volumes.any(|volume| volume.name == "start-program");
-        if of_b && is_new {
-            llsd_testkit::PodState::NeverReady
-        } else {
-            llsd_testkit::PodState::Ready
-        }
+        if of_b && is_new { PodState::NeverReady } else { PodState::Ready }
     });
     let approved = llsd(&namespace, &["rollout", "approve", "--all"]).await;
     let told = said(&approved);

@@ -1,4 +1,4 @@
-//! CPU and memory of the containers. With one worker the server's defaults are v0.9's.
+//! CPU and memory of the containers.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,28 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::objects::blueprint::Blueprint;
 use crate::values::quantity::nanos;
 
-/// One core and 1Gi of memory for each worker, each of which is a server of its own, unless the
-/// resource says otherwise; limits alike where it sets `workers`.
+/// Of a core, in thousandths: what a server uses while it answers a few requests a second. A start takes more,
+/// and gets it where the node has some left. Measured: `docs/performance.md`.
+const MILLICORES: i64 = 250;
+/// In GiB: a server without PyTorch holds a quarter of it, and one that loads an embedding model most of it.
+const GIBIBYTES: i64 = 1;
+
+/// For each worker, which is a server of its own, what a real one needs, unless the resource says otherwise.
+/// Limits are the resource's own or there are none: one made of a request throttles and kills servers that the
+/// node has room for.
 pub(super) fn of_server(blueprint: &Blueprint) -> ResourceRequirements {
     let mut resources = blueprint.workload().resources.clone().unwrap_or_default();
-    let mut limits = resources.limits.take().unwrap_or_default();
+    let limits = resources.limits.take().unwrap_or_default();
     let mut requests = resources.requests.take().unwrap_or_default();
-    let workers = blueprint.workers();
-    for (name, default) in [("cpu", workers.to_string()), ("memory", format!("{workers}Gi"))] {
-        let request = requests.entry(name.into()).or_insert_with(|| {
+    let workers = i64::from(blueprint.workers());
+    let cpu = format!("{}m", workers * MILLICORES);
+    let memory = format!("{}Gi", workers * GIBIBYTES);
+    for (name, default) in [("cpu", cpu), ("memory", memory)] {
+        requests.entry(name.into()).or_insert_with(|| {
             // A request above its limit is refused.
             let limit = limits.get(name).filter(|limit| nanos(&limit.0) < nanos(&default));
             limit.cloned().unwrap_or(Quantity(default))
         });
-        if blueprint.workload().workers.is_some() {
-            limits.entry(name.into()).or_insert_with(|| request.clone());
-        }
     }
     resources.requests = Some(requests);
     resources.limits = Some(limits).filter(|limits| !limits.is_empty());
