@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::mirrors::Registries;
+use crate::{Error, mirrors::Registries};
 
 /// The operator's configuration of the client. Without a word in it the defaults hold: https only,
 /// public trust, no addresses of the machine itself or of a cloud's metadata service.
@@ -41,6 +41,8 @@ pub struct Limits {
     pub longest_wait: Duration,
     /// How long a failure is answered from memory.
     pub failure_memory: Duration,
+    /// The same of a name that could not be resolved: no registry was asked, so none has to be spared.
+    pub name_memory: Duration,
     /// How long it is believed that a host still asks for the same kind of authentication.
     pub host_memory: Duration,
     /// What the cache of configurations may hold.
@@ -68,10 +70,40 @@ impl Default for Limits {
             attempts: 3,
             longest_wait: Duration::from_secs(10),
             failure_memory: Duration::from_secs(30),
+            name_memory: Duration::from_secs(5),
             host_memory: Duration::from_mins(10),
             cache: 32 << 20,
             per_host: 8,
             unpacking: 2,
         }
+    }
+}
+
+impl Limits {
+    /// How long this failure is answered from memory.
+    pub fn memory_of(&self, failure: &Error) -> Duration {
+        if failure.is_unresolved() {
+            self.failure_memory.min(self.name_memory)
+        } else {
+            self.failure_memory
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::UNRESOLVED;
+
+    #[test]
+    fn a_name_that_cannot_be_resolved_is_asked_for_again_soon() {
+        let limits = Limits::default();
+        let memory = |reason: &str| {
+            let (host, reason) = ("r.io".to_owned(), reason.to_owned());
+            limits.memory_of(&Error::Unreachable { host, reason })
+        };
+        assert_eq!(memory("connection refused"), limits.failure_memory);
+        assert_eq!(memory(UNRESOLVED), limits.name_memory);
+        assert!(limits.name_memory < limits.failure_memory);
     }
 }

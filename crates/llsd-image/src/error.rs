@@ -66,7 +66,15 @@ impl From<InvalidDigest> for Error {
     }
 }
 
+/// Why a host cannot be reached whose name no resolver knows, or whose resolver does not answer.
+pub const UNRESOLVED: &str = "its name cannot be resolved";
+
 impl Error {
+    /// Whether nobody was asked at all, because the host's name could not be resolved.
+    pub fn is_unresolved(&self) -> bool {
+        matches!(self, Self::Unreachable { reason, .. } if reason == UNRESOLVED)
+    }
+
     /// Whether the same request may succeed later without anyone changing anything.
     pub fn is_transient(&self) -> bool {
         matches!(

@@ -18,5 +18,5 @@ pub mod settings;
 pub use config::{Config, Limits};
 pub use credentials::Credential;
 pub use digest::{Digest, InvalidDigest, Verifier};
-pub use error::Error;
+pub use error::{Error, UNRESOLVED};
 pub use reference::Reference;

@@ -40,7 +40,7 @@ pub(crate) struct Memory {
     pointed: Cache<(Reference, Identity), (Digest, Instant)>,
     under_way: Cache<Question, Arc<Image>>,
     failures: Cache<Question, (Error, Instant)>,
-    forget_after: Duration,
+    limits: Limits,
 }
 
 impl Memory {
@@ -55,7 +55,7 @@ impl Memory {
             pointed: Cache::new(10_000),
             under_way: Cache::new(10_000),
             failures: Cache::new(10_000),
-            forget_after: limits.failure_memory,
+            limits: limits.clone(),
         }
     }
 
@@ -155,7 +155,8 @@ impl Memory {
             Error::Busy { retry_after, .. } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        let memory = asked_for.clamp(self.forget_after, self.forget_after * 10);
+        let shortest = self.limits.memory_of(&error);
+        let memory = asked_for.clamp(shortest, shortest * 10);
         self.failures.insert(question, (error, Instant::now() + memory)).await;
     }
 }

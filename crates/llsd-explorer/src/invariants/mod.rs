@@ -31,6 +31,7 @@ pub fn at_rest(world: &World) -> Result<(), String> {
     told::holds_end(world)?;
     told::ready_is_ready(world)?;
     told::rotations_arrive_or_are_told(world)?;
+    told::returns_have_a_cause(world)?;
     templates::failures_go_back(world)?;
     templates::only_what_ran_is_held(world)?;
     templates::requested_states_run(world)?;

@@ -1,5 +1,8 @@
 //! Whatever is not as the resource says is told in its status, and ends.
 
+use llsd_plan::objects::labels;
+use llsd_plan::rollout::Return;
+
 use crate::operator::image_of_operator;
 use crate::wish::{Mood, SECRETS};
 use crate::world::{Ask, Given, World, identity};
@@ -51,6 +54,18 @@ pub(super) fn holds_end(world: &World) -> Result<(), String> {
     let is_free = !is_hindered && world.given.wish.mood == Mood::Good;
     if is_approved && is_free && is_reason("UpdatePending", "TemplateKept") {
         return Err("an upgrade was approved, and still waits".to_owned());
+    }
+    Ok(())
+}
+
+/// Why a change failed is told for as long as an earlier state runs for it, whatever else is written meanwhile: its pods
+/// are gone.
+pub(super) fn returns_have_a_cause(world: &World) -> Result<(), String> {
+    let back = world.record(labels::ROLLED_BACK).map(Return::parse);
+    let Some(back) = back.filter(|back| !back.is_asked_for()) else { return Ok(()) };
+    let told = world.condition("RolledBack").map(|it| it["message"].to_string());
+    if back.cause.is_empty() || told.is_some_and(|told| !told.contains(&back.cause)) {
+        return Err(format!("{} failed, and nothing says why", back.from));
     }
     Ok(())
 }

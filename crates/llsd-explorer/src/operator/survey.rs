@@ -68,6 +68,9 @@ pub fn survey_failed(
 
 fn take_return(world: &World, state: &mut ClusterState, mut back: Back, live: &DeploymentDetail) {
     back.template = world.template_of(&back.to.to);
+    if !back.to.from.is_empty() {
+        back.to.cause = format!("CrashLoopBackOff (llama-stack): {} does not start", back.to.from);
+    }
     state.take_return(back, live);
 }
 

@@ -3,8 +3,10 @@
 
 mod credential;
 pub mod keyring;
+mod offered;
 pub mod pull_secret;
 
 pub use credential::Credential;
 pub use keyring::Keyring;
+pub use offered::OfferedSecrets;
 pub use pull_secret::PullSecret;

@@ -1,6 +1,7 @@
 //! What the cluster holds of a resource's objects.
 
 mod claim;
+pub mod current_pods;
 mod deployment;
 pub mod image_pull;
 pub mod installation;
@@ -8,6 +9,7 @@ mod job;
 mod object;
 mod outside;
 pub(crate) mod pod;
+pub mod probe_kill;
 pub mod rbac_denial;
 mod reads;
 pub mod takeover;

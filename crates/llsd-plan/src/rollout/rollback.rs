@@ -34,6 +34,9 @@ pub struct Return {
     /// Why, in the Deployment's words; empty where somebody asked for it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// What was in the way of the pods of the template that failed; empty where that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cause: String,
 }
 
 impl Return {
@@ -108,7 +111,8 @@ fn failed(deployment: &DeploymentDetail, now: i64) -> Option<Return> {
     let (good, failed) = (deployment.last_good.as_deref()?, deployment.progress_of.as_deref()?);
     // Where the last good one itself does not come back, there is nothing to go back to.
     let goes = deployment.state.is_observed() && deployment.rolled_back.is_none() && good != failed;
-    goes.then(|| Return { to: good.to_owned(), from: failed.to_owned(), why })
+    let cause = String::new();
+    goes.then(|| Return { to: good.to_owned(), from: failed.to_owned(), why, cause })
 }
 
 /// Why a template failed that was made while no pod was wanted. Kubernetes calls such a rollout complete, and
@@ -184,9 +188,12 @@ mod tests {
     fn what_misses_its_deadline_goes_back_to_the_last_good_one_and_only_once() {
         let failed = |deployment: &DeploymentDetail| failed(deployment, 0);
         let back = failed(&stuck(Some("old"))).unwrap();
-        let expected = Return { to: "old".into(), from: "new".into(), why: "timed out".into() };
+        let (to, from, why) = ("old".into(), "new".into(), "timed out".into());
+        let expected = Return { to, from, why, cause: String::new() };
         assert_eq!((&back, back.is_asked_for()), (&expected, false));
         assert_eq!(Return::parse(&back.text()), back);
+        let caused = Return { cause: "Unschedulable: too little memory".into(), ..back };
+        assert_eq!(Return::parse(&caused.text()), caused, "an operator that starts anew knows it");
         assert_eq!(failed(&stuck(None)), None, "a first rollout has nothing to go back to");
         assert_eq!(failed(&stuck(Some("new"))), None, "it was good, and is what fails now");
         let back = DeploymentDetail { rolled_back: Some("{}".into()), ..stuck(Some("old")) };

@@ -309,10 +309,10 @@ fn remarks(warnings: &[Problem]) -> Vec<Event> {
         .iter()
         .filter_map(|warning| Some(named(warning)?.event(&messages::problem(warning))))
         .collect();
-    let others: Vec<String> =
-        warnings.iter().filter(|warning| named(warning).is_none()).map(messages::problem).collect();
+    let others: Vec<&Problem> =
+        warnings.iter().filter(|warning| named(warning).is_none()).collect();
     if !others.is_empty() {
-        events.push(EventReason::SpecWarning.event(&messages::listed(others, NOTE_BYTES)));
+        events.push(EventReason::SpecWarning.event(&messages::problems_within(others, NOTE_BYTES)));
     }
     events
 }

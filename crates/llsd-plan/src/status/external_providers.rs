@@ -86,7 +86,13 @@ fn come(situation: &Situation<'_>, listed: &Listed<'_>, known: Known<'_>) -> Opt
             State::Checked(checked) if preflight.is_refused() => {
                 let problems = checked.problems.iter().flatten();
                 let own = problems.filter(|problem| problem.field.starts_with(&field));
-                let own: Vec<&str> = own.map(|problem| problem.message.as_str()).collect();
+                let mut all: Vec<&str> = Vec::new();
+                for message in own.map(|problem| problem.message.as_str()) {
+                    if !all.contains(&message) {
+                        all.push(message);
+                    }
+                }
+                let own = all;
                 return Some(if own.is_empty() {
                     as_before(known, "the change was refused before it reached the pods")
                 } else {

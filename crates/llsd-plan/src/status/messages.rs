@@ -20,7 +20,34 @@ const MORE_BYTES: usize = 32;
 
 /// Every problem with its remedy, as far as there is room.
 pub(super) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
-    listed(problems.into_iter().map(problem), MESSAGE_BYTES)
+    problems_within(problems, MESSAGE_BYTES)
+}
+
+pub(super) fn problems_within<'a>(
+    problems: impl IntoIterator<Item = &'a Problem>,
+    bytes: usize,
+) -> String {
+    listed(sentences(problems, problem_at), bytes)
+}
+
+/// What is said of several places in the same words is said once, of all of them.
+fn sentences<'a>(
+    problems: impl IntoIterator<Item = &'a Problem>,
+    sentence: fn(&str, &Problem) -> String,
+) -> Vec<String> {
+    let mut alike: Vec<(Vec<String>, &Problem)> = Vec::new();
+    for problem in problems {
+        let path = problem.path.to_string();
+        let same = |known: &Problem| {
+            (&known.message, &known.remedy) == (&problem.message, &problem.remedy)
+        };
+        match alike.iter_mut().find(|(_, known)| same(known)) {
+            Some((paths, _)) if paths.contains(&path) => {}
+            Some((paths, _)) => paths.push(path),
+            None => alike.push((vec![path], problem)),
+        }
+    }
+    alike.iter().map(|(paths, problem)| sentence(&paths.join(", "), problem)).collect()
 }
 
 /// Every limitation, as far as there is room.
@@ -38,13 +65,16 @@ pub(super) fn models_awaited(words: &str) -> String {
 
 /// `path: message (remedy)`.
 pub(super) fn problem(problem: &Problem) -> String {
-    let remark = remark(problem);
+    problem_at(&problem.path.to_string(), problem)
+}
+
+fn problem_at(path: &str, problem: &Problem) -> String {
+    let remark = remark_at(path, problem);
     if problem.remedy.is_empty() { remark } else { format!("{remark} ({})", problem.remedy) }
 }
 
 /// `path: message`.
-fn remark(problem: &Problem) -> String {
-    let path = problem.path.to_string();
+fn remark_at(path: &str, problem: &Problem) -> String {
     if path.is_empty() {
         return problem.message.clone();
     }
@@ -58,7 +88,7 @@ pub(super) fn with_warnings(sentence: &str, warnings: &[Problem]) -> String {
     }
     let start = format!("{sentence}; warnings: ");
     let room = MESSAGE_BYTES.saturating_sub(start.len());
-    start + &listed(warnings.iter().map(remark), room)
+    start + &listed(sentences(warnings, remark_at), room)
 }
 
 /// The items that fit, and how many more there are; never half of one, except of a first one that
@@ -105,8 +135,12 @@ pub(super) fn rolled_back(back: &Return) -> String {
             back.to
         );
     }
+    let cause = match back.cause.trim_end_matches('.') {
+        "" => String::new(),
+        cause => format!("; its pod: {cause}"),
+    };
     format!(
-        "The last change did not become available in time ({}), and the server runs the state {} from \
+        "The last change did not become available in time ({}{cause}), and the server runs the state {} from \
          before it. It is not tried again until the spec, its image or what only it reads changes; `llsd rollout \
          retry` or a new value of llamastack.io/retry tries it as it is. Values of Secrets and data are \
          not restored",
@@ -144,14 +178,28 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
     }
 }
 
+/// What a server says alike of several places of its file is said once.
 fn findings(checked: &PreflightStatus) -> String {
-    let one = |problem: &PreflightProblem| {
-        let place = problem.path.as_ref().map(|path| format!(" (at {path} of config.yaml)"));
-        let place = place.unwrap_or_default();
+    let mut alike: Vec<(&PreflightProblem, Vec<&str>)> = Vec::new();
+    for problem in checked.problems.iter().flatten() {
+        let same = |known: &PreflightProblem| {
+            (&known.field, &known.message) == (&problem.field, &problem.message)
+        };
+        let place = problem.path.as_deref();
+        match alike.iter_mut().find(|(known, _)| same(known)) {
+            Some((_, places)) => places.extend(place.filter(|place| !places.contains(place))),
+            None => alike.push((problem, place.into_iter().collect())),
+        }
+    }
+    let one = |(problem, places): (&PreflightProblem, Vec<&str>)| {
+        let place = match &places[..] {
+            [] => String::new(),
+            places => format!(" (at {} of config.yaml)", places.join(", ")),
+        };
         format!("{}: {}{place}", problem.field, problem.message)
     };
     let more = checked.more.map(|more| format!("and {more} more"));
-    checked.problems.iter().flatten().map(one).chain(more).collect::<Vec<_>>().join("; ")
+    alike.into_iter().map(one).chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// `1 model`, `2 models`.
@@ -163,6 +211,7 @@ pub(super) fn counted(number: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problems::{FieldPath, Reason};
 
     #[test]
     fn a_list_is_cut_between_items_and_says_how_many_are_missing() {
@@ -177,6 +226,37 @@ mod tests {
     fn a_first_item_that_is_too_long_is_cut_itself() {
         let cut = listed(["é".repeat(100), "b".to_owned()], 100);
         assert!(cut.len() <= 100 && cut.ends_with("é…; and 1 more"), "{cut}");
+    }
+
+    #[test]
+    fn what_is_said_alike_of_several_places_is_said_once() {
+        let problem = |field: &str, message: &str| Problem {
+            path: FieldPath::spec().key(field),
+            reason: Reason::Invalid,
+            message: message.to_owned(),
+            remedy: "mend it".to_owned(),
+        };
+        let all =
+            [problem("a", "no"), problem("b", "other"), problem("c", "no"), problem("a", "no")];
+        assert_eq!(problems(&all), "spec.a, spec.c: no (mend it); spec.b: other (mend it)");
+        assert_eq!(
+            with_warnings("Done", &all),
+            "Done; warnings: spec.a, spec.c: no; spec.b: other"
+        );
+        let found = |path: &str| PreflightProblem {
+            field: "spec.overrideConfig".to_owned(),
+            message: "the backend kv_default is not there".to_owned(),
+            path: Some(path.to_owned()),
+            ..PreflightProblem::default()
+        };
+        let checked = PreflightStatus {
+            problems: Some(["a", "b", "c", "a"].map(found).into()),
+            ..PreflightStatus::default()
+        };
+        assert_eq!(
+            findings(&checked),
+            "spec.overrideConfig: the backend kv_default is not there (at a, b, c of config.yaml)"
+        );
     }
 
     #[test]

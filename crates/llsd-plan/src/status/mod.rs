@@ -55,7 +55,7 @@ use stage::Stage;
 pub use events::{Event, EventKind, EventReason};
 pub use models_awaited::models_awaited;
 pub use observed::*;
-pub use pod_trouble::pod_trouble;
+pub use pod_trouble::{failure_cause, overdue_trouble, pod_trouble};
 pub use vocabulary::{ConditionReason, ConditionType};
 
 /// What one pass changes in the status, and the events that tell of it.

@@ -51,13 +51,13 @@ mod tests {
     fn a_pod_that_waits_for_a_model_has_no_trouble(#[case] state: Value) {
         let expected = "model m of provider ollama: http://o:1 does not answer";
         assert_eq!(models_awaited(&pod(&state)).as_deref(), Some(expected));
-        assert_eq!(pod_trouble(&pod(&state)), None);
+        assert_eq!(pod_trouble(&pod(&state), None), None);
     }
 
     #[test]
     fn once_the_model_is_there_nothing_is_awaited() {
         let done = pod(&json!({"terminated": {"exitCode": 0, "reason": "Completed"}}));
         assert_eq!(models_awaited(&done), None);
-        assert_eq!(pod_trouble(&done), None);
+        assert_eq!(pod_trouble(&done, None), None);
     }
 }

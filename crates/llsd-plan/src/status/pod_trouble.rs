@@ -2,23 +2,68 @@
 
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
+use super::messages::bounded;
 use super::{exit_reason, models_awaited};
 use crate::live::installation::install_words;
 use crate::live::pod::{ended, ended_last, unscheduled};
+use crate::live::probe_kill::ProbeKill;
 use crate::objects::labels::WAIT_FOR_MODELS;
 
 const CRASH_LOOP: &str = "CrashLoopBackOff";
 
-/// What keeps a pod from running; `None` of one that runs or is just coming up.
-pub fn pod_trouble(pod: &Pod) -> Option<String> {
+/// As much as is kept of why a change failed.
+const CAUSE_BYTES: usize = 1000;
+
+/// What is in the way of a pod.
+struct Trouble {
+    /// Begins with a word and a colon.
+    what: String,
+    /// The command that shows more, while the pod is there.
+    look: Option<String>,
+}
+
+/// What keeps a pod from running; `None` of one that runs or is just coming up. `probe_kill` says why the kubelet
+/// killed one of its containers, where that is known.
+pub fn pod_trouble(pod: &Pod, probe_kill: Option<&ProbeKill>) -> Option<String> {
+    find(pod, probe_kill).map(Trouble::with_look)
+}
+
+/// What keeps a pod from running or from being ready, where there was time enough for both.
+pub fn overdue_trouble(pod: &Pod, probe_kill: Option<&ProbeKill>) -> Option<String> {
+    find(pod, probe_kill).or_else(|| not_ready(pod)).map(Trouble::with_look)
+}
+
+/// Why a change failed, by one of its pods. That is read when the pod is gone.
+pub fn failure_cause(pod: &Pod, probe_kill: Option<&ProbeKill>) -> Option<String> {
+    let trouble = find(pod, probe_kill).or_else(|| not_ready(pod))?;
+    Some(bounded(&trouble.what, CAUSE_BYTES))
+}
+
+impl Trouble {
+    fn with_look(self) -> String {
+        let Self { what, look } = self;
+        look.map_or_else(|| what.clone(), |look| format!("{what} ({look})"))
+    }
+}
+
+fn find(pod: &Pod, probe_kill: Option<&ProbeKill>) -> Option<Trouble> {
     let status = pod.status.as_ref()?;
     let containers = status.init_container_statuses.iter().flatten();
     let mut containers = containers.chain(status.container_statuses.iter().flatten());
     let name = pod.metadata.name.as_deref().unwrap_or_default();
-    containers.find_map(|container| of_container(container, name)).or_else(|| unscheduled(pod))
+    let of_container = |container: &ContainerStatus| {
+        let kill = probe_kill.filter(|kill| kill.container == container.name);
+        of_container(container, name, kill)
+    };
+    let unscheduled = || unscheduled(pod).map(|what| Trouble { what, look: None });
+    containers.find_map(of_container).or_else(unscheduled)
 }
 
-fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
+fn of_container(
+    container: &ContainerStatus,
+    pod: &str,
+    probe_kill: Option<&ProbeKill>,
+) -> Option<Trouble> {
     if container.name == WAIT_FOR_MODELS && models_awaited::words(container).is_some() {
         return None;
     }
@@ -34,34 +79,50 @@ fn of_container(container: &ContainerStatus, pod: &str) -> Option<String> {
         return None;
     }
     let own_words = install_words(container);
-    let why = ended_last(container).map(|ended| match &own_words {
-        Some(words) => format!("{words} (kubectl logs {pod} -c {} --previous)", container.name),
-        None => why_it_ended(ended, &container.name, pod),
-    });
+    let why = ended_last(container)
+        .map(|ended| own_words.unwrap_or_else(|| why_it_ended(ended, probe_kill)));
     // An init container that has done its work is not ready either.
     let is_done = ended(container).is_some_and(|now| now.exit_code == 0);
     if waiting.is_none() && (why.is_none() || is_done) {
         return None;
     }
+    let name = &container.name;
+    let look = why.is_some().then(|| format!("kubectl logs {pod} -c {name} --previous"));
     let message = || waiting.and_then(|waiting| waiting.message.clone()).unwrap_or_default();
-    Some(format!("{reason} ({}): {}", container.name, why.unwrap_or_else(message)))
+    Some(Trouble { what: format!("{reason} ({name}): {}", why.unwrap_or_else(message)), look })
 }
 
-/// Its exit code, the reason that Kubernetes or the program itself gives, and where there is more.
-fn why_it_ended(ended: &ContainerStateTerminated, container: &str, pod: &str) -> String {
-    let mut why = format!("exit code {}", ended.exit_code);
+/// A container that runs, and whose probes do not pass.
+fn not_ready(pod: &Pod) -> Option<Trouble> {
+    let mut containers = pod.status.as_ref()?.container_statuses.iter().flatten();
+    let running = |container: &&ContainerStatus| {
+        let state = container.state.as_ref();
+        !container.ready && state.is_some_and(|state| state.running.is_some())
+    };
+    let ContainerStatus { name, started, .. } = containers.find(running)?;
+    let probe = if *started == Some(false) { "startup" } else { "readiness" };
+    let pod = pod.metadata.name.as_deref().unwrap_or_default();
+    Some(Trouble {
+        what: format!("NotReady ({name}): it runs, and its {probe} probe does not pass"),
+        look: Some(format!("kubectl logs {pod} -c {name}")),
+    })
+}
+
+/// Its exit code, and the reason that Kubernetes, the kubelet's probe or the program itself gives.
+fn why_it_ended(ended: &ContainerStateTerminated, probe_kill: Option<&ProbeKill>) -> String {
+    let why = format!("exit code {}", ended.exit_code);
     let reason = ended.reason.as_deref().unwrap_or_default();
     let message = ended.message.as_deref().unwrap_or_default().trim();
     let cause = match reason {
         // It never ran, so these are the words of the runtime.
         "StartError" | "ContainerCannotRun" => Some(format!("{reason}: {message}")),
-        "" | "Error" | "Completed" => exit_reason::exit_reason(message),
+        "" | "Error" | "Completed" => {
+            let killed = probe_kill.map(ProbeKill::words);
+            killed.or_else(|| exit_reason::exit_reason(message))
+        }
         _ => Some(reason.to_owned()),
     };
-    if let Some(cause) = cause {
-        why = format!("{why}: {cause}");
-    }
-    format!("{why} (kubectl logs {pod} -c {container} --previous)")
+    cause.map_or_else(|| why.clone(), |cause| format!("{why}: {cause}"))
 }
 
 #[cfg(test)]
@@ -70,13 +131,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::live::probe_kill::KilledContainer;
+    use k8s_openapi::api::events::v1::Event;
 
     fn trouble(container: &Value) -> Option<String> {
         let pod = json!({
             "metadata": {"name": "demo-1"},
             "status": {"containerStatuses": [container]},
         });
-        pod_trouble(&serde_json::from_value(pod).unwrap())
+        pod_trouble(&serde_json::from_value(pod).unwrap(), None)
     }
 
     fn container(state: &Value, last: &Value, restarts: i32, ready: bool) -> Value {
@@ -120,6 +183,49 @@ mod tests {
             trouble.starts_with(&format!("CrashLoopBackOff (server): {expected}")),
             "{trouble}"
         );
+    }
+
+    #[test]
+    fn a_container_that_a_probe_killed_does_not_look_as_if_memory_were_short() {
+        let killed = container(&json!({"running": {}}), &ended(137, "Error", ""), 1, false);
+        assert!(trouble(&killed).unwrap().contains("exit code 137 (kubectl logs"));
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": "demo-1"}, "status": {"containerStatuses": [killed]},
+        }))
+        .unwrap();
+        let event: Event = serde_json::from_value(json!({
+            "metadata": {"name": "e"}, "eventTime": null, "reason": "Killing",
+            "note": "Container server failed startup probe, will be restarted",
+        }))
+        .unwrap();
+        let kill = ProbeKill::find(&KilledContainer::find(&pod).unwrap(), &[event]).unwrap();
+        let expected = "CrashLoopBackOff (server): exit code 137: the kubelet killed it because its \
+                        startup probe failed";
+        let look = " (kubectl logs demo-1 -c server --previous)";
+        assert_eq!(pod_trouble(&pod, Some(&kill)), Some(format!("{expected}{look}")));
+        assert_eq!(failure_cause(&pod, Some(&kill)).as_deref(), Some(expected));
+        let mut other = kill;
+        other.container = "proxy".into();
+        assert!(pod_trouble(&pod, Some(&other)).unwrap().contains("exit code 137 (kubectl"));
+    }
+
+    #[rstest]
+    #[case(Some(false), "NotReady (server): it runs, and its startup probe does not pass")]
+    #[case(Some(true), "NotReady (server): it runs, and its readiness probe does not pass")]
+    fn a_pod_that_is_never_ready_has_trouble_once_it_is_overdue(
+        #[case] started: Option<bool>,
+        #[case] expected: &str,
+    ) {
+        let mut runs = container(&json!({"running": {}}), &json!({}), 0, false);
+        runs["started"] = json!(started);
+        let pod: Pod = serde_json::from_value(json!({
+            "metadata": {"name": "demo-1"}, "status": {"containerStatuses": [runs]},
+        }))
+        .unwrap();
+        assert_eq!(pod_trouble(&pod, None), None, "it may just be coming up");
+        let overdue = overdue_trouble(&pod, None).unwrap();
+        assert_eq!(overdue, format!("{expected} (kubectl logs demo-1 -c server)"));
+        assert_eq!(failure_cause(&pod, None).as_deref(), Some(expected));
     }
 
     #[test]

@@ -298,12 +298,14 @@ fn what_an_upgrade_of_the_operator_holds_back_is_listed_and_the_server_is_ready(
 
 #[test]
 fn a_change_that_failed_is_told_with_its_reason_and_how_to_try_again() {
-    let back = Return { to: "5d4f8b".into(), from: "77c9".into(), why: "it timed out.".into() };
+    let (to, from, why) = ("5d4f8b".into(), "77c9".into(), "it timed out.".into());
+    let back = Return { to, from, why, cause: "Unschedulable: Insufficient cpu.".into() };
     let scene = Scene::vllm()
         .with(|scene| scene.applying = keeping(KeepCause::RolledBack(back.clone()), &["spec"]));
     let (status, reason, message) = scene.said("RolledBack");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "RolledBack"));
-    for words in ["it timed out", "5d4f8b", "llamastack.io/retry", "Secrets and data are not"] {
+    let why = "(it timed out; its pod: Unschedulable: Insufficient cpu), and";
+    for words in [why, "5d4f8b", "llamastack.io/retry", "Secrets and data are not"] {
         assert!(message.contains(words), "{message}");
     }
     assert_eq!(scene.short("Ready"), "False RolledBack");

@@ -28,7 +28,7 @@ pub(super) struct Hosts {
     dead: Cache<String, (Error, Instant)>,
     turns: Cache<String, Arc<Semaphore>>,
     per_host: usize,
-    failure_memory: Duration,
+    limits: Limits,
 }
 
 impl Hosts {
@@ -38,7 +38,7 @@ impl Hosts {
             dead: Cache::builder().max_capacity(HOSTS).build(),
             turns: Cache::builder().max_capacity(HOSTS).build(),
             per_host: limits.per_host,
-            failure_memory: limits.failure_memory,
+            limits: limits.clone(),
         }
     }
 
@@ -80,13 +80,11 @@ impl Hosts {
     ) -> Result<T, Error> {
         let answer = request.await;
         let memory = match &answer {
-            Err(Error::Unreachable { host: at, .. } | Error::TimedOut { host: at, .. })
-                if at == host =>
-            {
-                Some(self.failure_memory)
-            }
+            Err(
+                error @ (Error::Unreachable { host: at, .. } | Error::TimedOut { host: at, .. }),
+            ) if at == host => Some(self.limits.memory_of(error)),
             Err(Error::Busy { host: at, retry_after, .. }) if at == host => {
-                Some(retry_after.unwrap_or_default().min(MAX_BUSY).max(self.failure_memory))
+                Some(retry_after.unwrap_or_default().min(MAX_BUSY).max(self.limits.failure_memory))
             }
             _ => None,
         };

@@ -2,5 +2,7 @@
 
 pub mod provider_plugin;
 
-pub use llsd_image::credentials::{Credential, Keyring, PullSecret, keyring, pull_secret};
+pub use llsd_image::credentials::{
+    Credential, Keyring, OfferedSecrets, PullSecret, keyring, pull_secret,
+};
 pub use provider_plugin::ProviderPlugins;

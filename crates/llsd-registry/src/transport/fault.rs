@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use llsd_image::UNRESOLVED;
 use reqwest::Url;
 
 use crate::{Error, address::Forbidden};
@@ -37,11 +38,7 @@ pub(crate) fn explain(error: &reqwest::Error, host: &str, during: &'static str) 
 /// A name that cannot be resolved is reported in one word or another, as resolvers have it from one
 /// moment to the next. Statuses show the reason, and must not change with it.
 fn steady(reason: &str) -> &str {
-    if reason.contains("lookup address information") {
-        "its name cannot be resolved"
-    } else {
-        reason
-    }
+    if reason.contains("lookup address information") { UNRESOLVED } else { reason }
 }
 
 #[cfg(test)]

@@ -124,8 +124,19 @@ async fn every_tenant_reads_the_registry_with_its_own_pull_secret_only() {
     of_bob.distribution("foreign", with_pull_secret("team-a")).await;
     let ready = of_bob.until_ready("own").await;
     assert_eq!(config(&of_bob, &ready).await["distro_name"], "team-b");
-    of_bob.until_condition("foreign", "ConfigGenerated", "False", "RegistryUnavailable").await;
-    assert!(of_bob.get("Deployment", "foreign").await.is_none());
+    let mut missing = with_pull_secret("team-a");
+    missing["workload"]["overrides"]["imagePullSecrets"] = json!([{"name": "nowhere"}]);
+    of_bob.distribution("missing", missing).await;
+    for (name, told) in [
+        ("foreign", "the registry refuses the credentials of Secret registry ("),
+        ("missing", "the registry asks for credentials, and Secret nowhere does not exist ("),
+    ] {
+        let refused =
+            of_bob.until_condition(name, "ConfigGenerated", "False", "RegistryUnavailable").await;
+        let message = condition(&refused, "ConfigGenerated")["message"].as_str().unwrap();
+        assert!(message.contains(told), "{message}");
+        assert!(of_bob.get("Deployment", name).await.is_none());
+    }
     for namespace in [&of_alice, &of_bob] {
         let all = json!([namespace.list(DISTRIBUTION).await, namespace.list("Event").await]);
         assert!(!all.to_string().contains("s-w0rd"), "a password is told");

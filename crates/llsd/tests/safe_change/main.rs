@@ -1,6 +1,7 @@
 //! A change that nobody asked for restarts nothing, and one that fails takes nothing down: on a real
 //! control plane, with the operator as a process.
 
+mod broken_change;
 mod diff_and_preflight;
 mod explored;
 mod guarded;

@@ -47,6 +47,8 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
     let message = condition(&back, "RolledBack")["message"].as_str().unwrap();
     assert!(message.contains("has timed out progressing"), "{message}");
     assert!(message.contains("llamastack.io/retry"), "{message}");
+    let cause = "its pod: NotReady (llama-stack): it runs, and its readiness probe does not pass";
+    assert!(message.contains(cause), "{message}");
     namespace.until_event("llama", "RolledBack", "has timed out progressing").await;
     let deployment = namespace
         .until("Deployment", "llama", "is back", |now| {

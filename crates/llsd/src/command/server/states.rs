@@ -3,14 +3,12 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kube::Api;
 use kube::api::ListParams;
+use llsd_plan::live::current_pods::REVISION;
 use llsd_plan::objects::{labels, names};
 use llsd_plan::rollout::Return;
 use serde_json::{Value, json};
 
 use crate::command::cluster::{Cluster, text};
-
-/// On a ReplicaSet: which one in the order of rollouts it is.
-const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// One state.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use llsd_registry::credentials::Keyring;
+use llsd_registry::credentials::OfferedSecrets;
 use llsd_registry::{Credential, Credentials, Error, Image, Reference, Wanted};
 
 use super::pull_credentials::PullCredentials;
@@ -18,7 +18,7 @@ pub type ImageFound = Result<Arc<Image>, Error>;
 pub struct Asker {
     pub configuration: Arc<Configuration>,
     pub credentials: Arc<PullCredentials>,
-    pub keyring: Arc<Keyring>,
+    pub secrets: Arc<OfferedSecrets>,
     /// What is looked for in images.
     pub wanted: Wanted,
     pub metrics: Metrics,
@@ -26,7 +26,7 @@ pub struct Asker {
 
 impl Credentials for Asker {
     async fn for_repository(&self, repository: &str) -> Vec<Credential> {
-        self.credentials.for_repository(&self.keyring, repository).await
+        self.credentials.for_repository(&self.secrets, repository).await
     }
 }
 

@@ -12,7 +12,7 @@ use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::references::References;
 use llsd_plan::resource::Key;
 use llsd_registry::Credential;
-use llsd_registry::credentials::{Keyring, ProviderPlugins, PullSecret};
+use llsd_registry::credentials::{OfferedSecrets, ProviderPlugins, PullSecret};
 use tokio::time::Instant;
 
 use crate::operator::controller::state::Denials;
@@ -21,7 +21,7 @@ use crate::operator::controller::state::Denials;
 const FRESH: Duration = Duration::from_secs(45);
 
 /// Keyrings by namespace and the Secrets that they were made of, in order.
-type Keyrings = HashMap<(Arc<str>, Vec<String>), (Instant, Arc<Keyring>)>;
+type Keyrings = HashMap<(Arc<str>, Vec<String>), (Instant, Arc<OfferedSecrets>)>;
 
 /// Makes keyrings, and asks plugins.
 #[derive(Default)]
@@ -38,42 +38,43 @@ impl PullCredentials {
         Self { plugins: Plugins(plugins), keyrings: Mutex::default() }
     }
 
-    /// The keyring of a resource.
-    pub async fn keyring(
+    /// The pull secrets of a resource.
+    pub async fn secrets(
         &self,
         client: &Client,
         key: &Key,
         references: &References,
         live: &[LiveObject],
         denials: &Denials<'_>,
-    ) -> Result<Arc<Keyring>, kube::Error> {
+    ) -> Result<Arc<OfferedSecrets>, kube::Error> {
         let mut secrets = references.pull_secrets.clone();
         secrets.extend(of_account(client, key, references, live, denials).await?);
         if secrets.is_empty() {
             return Ok(Arc::default());
         }
         let place = (key.namespace.clone(), secrets);
-        if let Some((made, keyring)) = self.lock().get(&place)
+        if let Some((made, offered)) = self.lock().get(&place)
             && made.elapsed() < FRESH
         {
-            return Ok(Arc::clone(keyring));
+            return Ok(Arc::clone(offered));
         }
-        let mut keyring = Keyring::new();
+        let mut offered = OfferedSecrets::default();
         let api: Api<Secret> = Api::namespaced(client.clone(), &key.namespace);
         for name in &place.1 {
-            // As the kubelet has it: one that is missing is passed over.
-            let found = denials.tolerate(api.get_opt(name).await)?;
-            let Some(secret) = found.flatten() else { continue };
-            let data = secret.data.unwrap_or_default();
-            let kind = secret.type_.as_deref().unwrap_or_default();
-            let read = PullSecret::from_secret(name, kind, |field| Some(&data.get(field)?.0));
-            read.add_to(&mut keyring);
+            // As the kubelet has it: one that is missing is passed over. What may not be read is told as that.
+            let Some(found) = denials.tolerate(api.get_opt(name).await)? else { continue };
+            let read = found.map(|secret| {
+                let data = secret.data.unwrap_or_default();
+                let kind = secret.type_.as_deref().unwrap_or_default();
+                PullSecret::from_secret(name, kind, |field| Some(&data.get(field)?.0))
+            });
+            offered.add(name, read.as_ref());
         }
-        let keyring = Arc::new(keyring);
+        let offered = Arc::new(offered);
         let mut keyrings = self.lock();
         keyrings.retain(|_, (made, _)| made.elapsed() < FRESH);
-        keyrings.insert(place, (Instant::now(), Arc::clone(&keyring)));
-        Ok(keyring)
+        keyrings.insert(place, (Instant::now(), Arc::clone(&offered)));
+        Ok(offered)
     }
 
     /// The Secrets of a namespace are read again the next time.
@@ -82,8 +83,12 @@ impl PullCredentials {
     }
 
     /// Everything that may be shown to the registry of `host[:port]/repository`, in order.
-    pub async fn for_repository(&self, keyring: &Keyring, repository: &str) -> Vec<Credential> {
-        let mut credentials = keyring.candidates(repository);
+    pub async fn for_repository(
+        &self,
+        secrets: &OfferedSecrets,
+        repository: &str,
+    ) -> Vec<Credential> {
+        let mut credentials = secrets.candidates(repository);
         let lookup = self.plugins.0.candidates(repository).await;
         for error in &lookup.errors {
             tracing::warn!(%error, repository, "a credential plugin failed");

@@ -116,6 +116,13 @@ impl Servers {
         LastAnswer { server: ServerAnswer::Awaited, awaited: Some(awaited.unwrap_or_default()) }
     }
 
+    /// Somebody changed the resource, so a server that did not answer is asked now.
+    pub fn ask_anew(&self, key: &Key) {
+        if self.lock().servers.get(key).is_some_and(|asked| asked.failures > 0) {
+            self.schedule.add_anew(key);
+        }
+    }
+
     /// There is no server to ask.
     pub fn forget(&self, key: &Key) {
         self.lock().servers.remove(key);

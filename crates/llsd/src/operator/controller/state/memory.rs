@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use llsd_plan::live::probe_kill::ProbeKill;
 use llsd_plan::objects::ObjectKind;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::preflight::NotMade;
@@ -26,10 +27,19 @@ struct Remembered {
     /// The state of the resource for which its image was resolved last.
     resolved_for: Option<Box<str>>,
     /// Why the registry of an image cannot be asked, in the words that were told first.
-    registry_trouble: BTreeMap<Reference, Box<str>>,
+    registry_trouble: BTreeMap<Reference, RegistryTrouble>,
     record_not_kept: bool,
     /// The Job that could not be made when that was last tried.
     job_not_made: Option<(String, NotMade)>,
+    /// The run of a container that was killed last, and the probe that was the reason, if one was.
+    probe_kill: Option<(Box<str>, Option<ProbeKill>)>,
+}
+
+/// Why a registry cannot be asked, in the words that were told first of this kind of trouble.
+#[derive(Debug, PartialEq, Eq)]
+struct RegistryTrouble {
+    words: Box<str>,
+    is_of_name: bool,
 }
 
 /// What was written and is not in the status yet, and why the pods' template changed with it.
@@ -45,6 +55,7 @@ impl Memory {
         self.change(key, |known| {
             if ready {
                 known.unready_since = None;
+                known.probe_kill = None;
                 return Duration::ZERO;
             }
             known.unready_since.get_or_insert_with(Instant::now).elapsed()
@@ -105,15 +116,23 @@ impl Memory {
     }
 
     /// Why the registry of an image cannot be asked. A network words the same trouble one way or another
-    /// from one moment to the next, and a status is not written for that.
+    /// from one moment to the next, and a status is not written for that; but that a name can be resolved again is
+    /// another trouble.
     pub fn registry_trouble(&self, key: &Key, image: &Reference, error: &Error) -> String {
         self.change(key, |known| {
             if !error.is_transient() {
                 known.registry_trouble.remove(image);
                 return error.to_string();
             }
-            let told = known.registry_trouble.entry(image.clone());
-            told.or_insert_with(|| error.to_string().into()).to_string()
+            let now = || RegistryTrouble {
+                words: error.to_string().into(),
+                is_of_name: error.is_unresolved(),
+            };
+            let told = known.registry_trouble.entry(image.clone()).or_insert_with(now);
+            if told.is_of_name != error.is_unresolved() {
+                *told = now();
+            }
+            told.words.to_string()
         })
     }
 
@@ -142,6 +161,17 @@ impl Memory {
     pub fn set_job_made(&self, key: &Key, job: &str, made: Result<(), NotMade>) {
         let not_made = made.err().map(|not_made| (job.to_owned(), not_made));
         self.change(key, |known| known.job_not_made = not_made);
+    }
+
+    /// The probe that killed a container in this run, or that none did; nothing where that was not asked yet.
+    pub fn probe_kill(&self, key: &Key, run: &str) -> Option<Option<ProbeKill>> {
+        let all = self.lock();
+        let (known, kill) = all.get(key)?.probe_kill.as_ref()?;
+        (**known == *run).then(|| kill.clone())
+    }
+
+    pub fn set_probe_kill(&self, key: &Key, run: &str, kill: Option<ProbeKill>) {
+        self.change(key, |known| known.probe_kill = Some((run.into(), kill)));
     }
 
     pub fn forget(&self, key: &Key) {
@@ -196,9 +226,13 @@ mod tests {
         assert_ne!(first, other, "each image has its own");
         assert_eq!(told(&server, "reset"), first);
         assert_eq!(told(&provider, "timed out"), other);
+        let unresolved = told(&server, llsd_registry::UNRESOLVED);
+        assert_ne!(unresolved, first, "that is no matter of wording");
+        let back = told(&server, "reset");
+        assert!(back.contains("reset"), "the name is known again: {back}");
         memory.set_resolved_for(&key, "1");
         memory.keep_trouble(&key, |image| image != &server);
-        assert_ne!(told(&server, "reset"), first);
+        assert!(told(&server, "refused").contains("refused"), "it was forgotten");
         assert_eq!(told(&provider, "timed out"), other);
     }
 }

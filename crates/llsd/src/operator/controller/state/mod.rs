@@ -17,7 +17,7 @@ mod watched;
 
 pub use api_error::{failure, safe_message};
 pub use bundles::Bundles;
-pub use cache::Cache;
+pub use cache::{Cache, ResourceNews};
 pub use configuration::{Configuration, CurrentConfiguration, ImageKeys};
 pub use memory::Memory;
 pub use queue::{Next, Queue};

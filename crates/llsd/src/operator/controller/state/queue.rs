@@ -27,7 +27,7 @@ pub enum Next {
 }
 
 const RETRY: Backoff =
-    Backoff { first: Duration::from_millis(500), longest: Duration::from_mins(2) };
+    Backoff { first: Duration::from_millis(500), longest: Duration::from_mins(1) };
 
 #[derive(Debug, Default)]
 pub struct Queue {
@@ -64,6 +64,14 @@ impl Queue {
         }
         drop(state);
         self.changed.notify_one();
+    }
+
+    /// Somebody changed what is asked for: it is looked at now, and what failed before no longer makes it wait.
+    pub fn add_anew(&self, key: &Key) {
+        if let Some(slot) = self.lock().slots.get_mut(key) {
+            slot.failures = 0;
+        }
+        self.add(key);
     }
 
     /// The next resource that is due; it is then in the caller's hands until [`done`](Self::done).
@@ -266,6 +274,24 @@ mod tests {
         let begun = Instant::now();
         queue.next().await;
         assert!(begun.elapsed() <= RETRY.first.mul_f64(1.25));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_changes_what_is_asked_for_does_not_wait_for_failures_of_before() {
+        let queue = Queue::default();
+        queue.add(&key("a"));
+        for _ in 0..12 {
+            let taken = queue.next().await;
+            queue.done(&taken, Next::Retry);
+        }
+        let begun = Instant::now();
+        queue.add_anew(&key("a"));
+        let taken = queue.next().await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        // The answer that was remembered a moment ago is still there.
+        queue.done(&taken, Next::Retry);
+        queue.next().await;
+        assert!(begun.elapsed() <= RETRY.first.mul_f64(1.25), "{:?}", begun.elapsed());
     }
 
     #[tokio::test(start_paused = true)]

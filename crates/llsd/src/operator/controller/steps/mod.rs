@@ -1,10 +1,11 @@
 //! The steps of a reconcile that wait for something, one file or folder each. What they share stands beside
-//! them: the preflight, the history of a server, objects that no watch shows, and the two ways to write.
+//! them: the preflight, the history of a server, its pods, objects that no watch shows, and the two ways to write.
 
 pub mod apply;
 pub mod gather;
 mod history;
 pub mod observe;
+mod pods;
 mod preflight;
 pub mod prune;
 pub mod report;

@@ -4,18 +4,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::ListParams;
-use kube::{Api, Client};
 use llsd_plan::live::installation::installations;
-use llsd_plan::live::{DeploymentDetail, Detail, LiveObject};
-use llsd_plan::objects::{ObjectKind, labels, names};
+use llsd_plan::live::{DeploymentDetail, DeploymentState, Detail, LiveObject};
+use llsd_plan::objects::{ObjectKind, names};
 use llsd_plan::plan::Plan;
 use llsd_plan::resource::{Key, Resource};
 use llsd_plan::rollout::Return;
 use llsd_plan::status::{self, ObservedObjects, ServerAnswer};
 use llsd_plan::values::quantity::nanos;
 
+use super::pods;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::servers::{LastAnswer, Target};
 use crate::operator::controller::state::Denials;
@@ -38,7 +36,8 @@ pub struct Observation {
     awaited: Option<Duration>,
 }
 
-/// Looks at the objects, at the pods where they take long, and at what the server answered last.
+/// Looks at the objects, at the pods of the newest template where they take long, and at what the server answered
+/// last.
 #[tracing::instrument(target = TARGET, level = "trace", skip_all)]
 pub async fn observe(
     context: &Context,
@@ -51,13 +50,19 @@ pub async fn observe(
     let exposed = plan
         .map_or_else(|| resource.status["routeURL"].is_string(), |plan| plan.objects.is_exposed());
     let mut live = live(key, objects, exposed);
-    let is_ready = is_ready(&live);
+    // While pods of the template before serve, those of the new one may be in trouble.
+    let is_ready = live.deployment.as_ref().is_some_and(DeploymentState::is_complete);
     let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
     let is_late = context.memory.unready_for(key, is_ready) >= PATIENCE;
-    if (is_late || installs) && live.deployment.is_some() {
-        let pods = denials.tolerate(newest_pods(&context.client, key).await)?.unwrap_or_default();
+    let deployment = objects.iter().find(|live| !live.deleting && live.deployment().is_some());
+    if let Some(deployment) = deployment.filter(|_| is_late || installs) {
+        let listed = pods::of_current_template(context, key, deployment).await;
+        let pods = denials.tolerate(listed)?.unwrap_or_default();
         if is_late {
-            live.pod_trouble = pods.iter().find_map(status::pod_trouble);
+            let state = live.deployment.as_ref();
+            let is_overdue = state.is_some_and(|state| state.stuck.is_some());
+            let words = if is_overdue { status::overdue_trouble } else { status::pod_trouble };
+            live.pod_trouble = pods::trouble(context, key, &pods, words).await;
             live.models_awaited = pods.iter().find_map(status::models_awaited);
         }
         live.installations = pods.first().map(installations).unwrap_or_default();
@@ -124,25 +129,6 @@ fn live(key: &Key, objects: &[LiveObject], exposed: bool) -> ObservedObjects {
 /// Whether more is asked for than a volume has; one that is not bound yet has nothing.
 fn grows(has: &str, asked: &str) -> bool {
     nanos(has).zip(nanos(asked)).is_some_and(|(has, asked)| asked > has)
-}
-
-fn is_ready(live: &ObservedObjects) -> bool {
-    live.deployment.as_ref().is_some_and(|deployment| {
-        deployment.observed_generation >= deployment.generation
-            && deployment.available >= deployment.wanted
-            && deployment.updated >= deployment.wanted
-    })
-}
-
-/// The pods, the newest first.
-async fn newest_pods(client: &Client, key: &Key) -> kube::Result<Vec<Pod>> {
-    let pods: Api<Pod> = Api::namespaced(client.clone(), &key.namespace);
-    let own = ListParams::default().labels(&labels::selector_text(&key.name));
-    let mut listed = pods.list(&own).await?.items;
-    listed.sort_by_key(|pod| {
-        std::cmp::Reverse(pod.metadata.creation_timestamp.as_ref().map(|time| time.0))
-    });
-    Ok(listed)
 }
 
 /// What the server answered last, if a pod of it is ready.

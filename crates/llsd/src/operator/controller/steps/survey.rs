@@ -10,11 +10,11 @@ use llsd_plan::resource::Resource;
 use llsd_plan::rollout::preflight::may_need_preflight;
 use llsd_plan::rollout::retention::Names;
 use llsd_plan::rollout::{self, Back, ClusterState, Refused, WriteFailure};
-use serde_json::Value;
+use llsd_plan::status;
 
 use super::unwatched::{Found, is_out_of_sync, look};
 use super::writer::ObjectRequests;
-use super::{history, preflight};
+use super::{history, pods, preflight};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::state::{Denials, failure};
 use crate::operator::telemetry::traces::TARGET;
@@ -92,7 +92,7 @@ pub async fn survey_failed(
     let deployment = objects.iter().find(|live| live.kind == ObjectKind::Deployment);
     let back = deployment.and_then(|live| rollout::failed_rollout(live, policy, now));
     let Some((mut back, live)) = back.zip(deployment) else { return Ok(None) };
-    back.template = template_of_return(context, resource, live, &back).await?;
+    complete_return(context, resource, live, &mut back).await?;
     let deployment = ObjectRequests::new(context, resource).fetch(live.kind, &live.name).await?;
     let objects = objects.to_vec();
     let mut state = ClusterState { objects, deployment, now, ..ClusterState::default() };
@@ -102,14 +102,30 @@ pub async fn survey_failed(
     Ok(Some(state))
 }
 
-async fn template_of_return(
+/// Adds what only the cluster tells of a return: its template, and what was in the way of the pods that failed. Those
+/// go with the return, so that is recorded with it.
+async fn complete_return(
     context: &Context,
     resource: &Resource,
     live: &LiveObject,
-    back: &Back,
-) -> Result<Option<Value>, WriteFailure> {
-    let template = history::template(context, &resource.key, &live.uid, &back.to.to).await;
-    template.map_err(|error| failure(&context.rights, live.kind, &live.name, &error))
+    back: &mut Back,
+) -> Result<(), WriteFailure> {
+    let key = &resource.key;
+    let unread = |error| failure(&context.rights, live.kind, &live.name, &error);
+    let template = history::template(context, key, &live.uid, &back.to.to).await;
+    back.template = template.map_err(unread)?;
+    if back.template.is_none() || back.to.from.is_empty() {
+        return Ok(());
+    }
+    let pods = match pods::of_template(context, key, &back.to.from).await.map_err(unread) {
+        Ok(pods) => pods,
+        // A return without a cause is better than none.
+        Err(failure) if failure.refused == Refused::Forbidden => return Ok(()),
+        Err(failure) => return Err(failure),
+    };
+    let cause = pods::trouble(context, key, &pods, status::failure_cause).await;
+    back.to.cause = cause.unwrap_or_default();
+    Ok(())
 }
 
 /// The template that a return goes back to, the whole Deployment, and the preflight's answer, each where the
@@ -127,7 +143,7 @@ async fn survey_deployment(
     let keeps = rollout::keeps_template(resource, planned, image_override, live);
     let back = rollout::returns_to(resource, planned, image_override, plan.rollback, live, now);
     if let Some((mut back, live)) = back.zip(live) {
-        back.template = template_of_return(context, resource, live, &back).await?;
+        complete_return(context, resource, live, &mut back).await?;
         if let Some(detail) = live.deployment().cloned() {
             state.take_return(back, &detail);
         }

@@ -20,7 +20,7 @@ use super::operator_config;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::api;
 use crate::operator::controller::requests::object::Object;
-use crate::operator::controller::state::{Part, Watch, Watched};
+use crate::operator::controller::state::{Part, ResourceNews, Watch, Watched};
 
 /// Objects that one answer of the API server holds: a large list is never in memory as a whole. A
 /// Deployment with its managed fields takes 25 KB on the wire, and ten times that while it is read.
@@ -76,8 +76,13 @@ async fn resources(context: Arc<Context>, watch: Watch) {
 
 fn seen(context: &Context, object: Object) {
     let key = object.key();
-    if context.cache.put_resource(&key, object.json) {
-        context.queue.add(&key);
+    match context.cache.put_resource(&key, object.json) {
+        ResourceNews::Nothing => {}
+        ResourceNews::Status => context.queue.add(&key),
+        ResourceNews::Asked => {
+            context.servers.ask_anew(&key);
+            context.queue.add_anew(&key);
+        }
     }
 }
 

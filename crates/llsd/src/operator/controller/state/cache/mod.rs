@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::operator::telemetry::{Condition, HeldChange};
 
-pub use packed::Packed;
+pub use packed::{Packed, ResourceNews};
 
 /// All resources and owned objects.
 #[derive(Debug, Default)]
@@ -34,16 +34,18 @@ struct CacheState {
 }
 
 impl Cache {
-    /// Takes in a resource; whether it asks for a reconcile.
-    pub fn put_resource(&self, key: &Key, object: Value) -> bool {
+    /// Takes in a resource; what is new about it.
+    pub fn put_resource(&self, key: &Key, object: Value) -> ResourceNews {
         let packed = Packed::new(object);
         let mut state = self.lock();
         match state.resources.get(key) {
-            Some(known) if known.uid == packed.uid && known.version > packed.version => false,
+            Some(known) if known.uid == packed.uid && known.version > packed.version => {
+                ResourceNews::Nothing
+            }
             known => {
-                let wakes = !known.is_some_and(|known| known.asks_the_same_as(&packed));
+                let news = known.map_or(ResourceNews::Asked, |known| known.news_in(&packed));
                 state.resources.insert(key.clone(), Arc::new(packed));
-                wakes
+                news
             }
         }
     }

@@ -31,6 +31,17 @@ pub struct Packed {
     status: [u8; 16],
 }
 
+/// What is new about a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceNews {
+    /// Nothing that a reconcile depends on.
+    Nothing,
+    /// Only its status, written by somebody else.
+    Status,
+    /// What it asks for.
+    Asked,
+}
+
 impl Packed {
     pub fn new(mut object: Value) -> Self {
         if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -58,9 +69,15 @@ impl Packed {
         serde_json::from_str(&unpack(&self.bytes)).expect("packed by us")
     }
 
-    /// Whether a reconcile of the one would come to the same as one of the other.
-    pub fn asks_the_same_as(&self, other: &Self) -> bool {
-        self.uid == other.uid && self.asked == other.asked && self.status == other.status
+    /// What a later one brings that a reconcile depends on.
+    pub fn news_in(&self, later: &Self) -> ResourceNews {
+        if self.uid != later.uid || self.asked != later.asked {
+            ResourceNews::Asked
+        } else if self.status != later.status {
+            ResourceNews::Status
+        } else {
+            ResourceNews::Nothing
+        }
     }
 
     /// Notes the status that is about to be written, so that its event wakes nobody.
@@ -178,16 +195,16 @@ mod tests {
         let mut later = object.clone();
         later["metadata"]["resourceVersion"] = "2".into();
         later["spec"] = json!({"b": 2, "a": 1});
-        assert!(Packed::new(later.clone()).asks_the_same_as(&packed));
+        assert_eq!(packed.news_in(&Packed::new(later.clone())), ResourceNews::Nothing);
         let mut other = later.clone();
         other["spec"]["a"] = 2.into();
-        assert!(!Packed::new(other).asks_the_same_as(&packed));
+        assert_eq!(packed.news_in(&Packed::new(other)), ResourceNews::Asked);
         let mut written = later;
         written["status"]["phase"] = "Failed".into();
         let mut expecting = packed.clone();
         expecting.expect_status(&written["status"]);
-        assert!(!Packed::new(written.clone()).asks_the_same_as(&packed));
-        assert!(Packed::new(written).asks_the_same_as(&expecting));
+        assert_eq!(packed.news_in(&Packed::new(written.clone())), ResourceNews::Status);
+        assert_eq!(expecting.news_in(&Packed::new(written)), ResourceNews::Nothing);
         assert!(packed.unpack()["metadata"].get("managedFields").is_none());
         assert_eq!(packed.unpack()["spec"], object["spec"]);
     }

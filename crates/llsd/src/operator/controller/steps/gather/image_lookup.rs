@@ -264,7 +264,11 @@ impl ImageLookup<'_> {
 
     /// Why the registry of an image cannot be asked.
     pub(super) fn trouble(&self, image: &Reference, error: &Error) -> String {
-        self.context.memory.registry_trouble(&self.resource.key, image, error)
+        let trouble = self.context.memory.registry_trouble(&self.resource.key, image, error);
+        match error {
+            Error::Unauthorised { at } => self.asker.secrets.refusal(at, &image.name()),
+            _ => trouble,
+        }
     }
 }
 

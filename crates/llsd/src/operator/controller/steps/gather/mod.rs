@@ -219,12 +219,12 @@ async fn images(
         .as_ref()
         .and_then(|spec| resolve(&spec.distribution, &facts.operator, &mut Findings::default()));
     let Some(wanted) = wanted else { return Ok(Ok(<_>::default())) };
-    let keyring =
-        context.pull_credentials.keyring(&context.client, key, references, live, denials).await?;
+    let secrets =
+        context.pull_credentials.secrets(&context.client, key, references, live, denials).await?;
     let asker = Asker {
         configuration: context.configuration.get(),
         credentials: Arc::clone(&context.pull_credentials),
-        keyring,
+        secrets,
         metrics: context.metrics.clone(),
         wanted: Wanted::Base,
     };
