@@ -90,6 +90,10 @@ bench-controller: ## How fast and small the operator is, with N resources (1000)
 	cargo build --profile bench -p llsd --example bench_controller
 	$${CARGO_TARGET_DIR:-target}/release/examples/bench_controller $(or $(N),1000)
 
+.PHONY: compare-profiles
+compare-profiles: ## The program with fat and with thin link-time optimisation: time to build, size, and with N=300 speed and memory
+	@scripts/compare-profiles $(N)
+
 .PHONY: used-functions
 used-functions: ## Lists the functions that a running operator uses, for the layout of the released program
 	@scripts/used-functions '$(FUNCTION_ORDER)'

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 import registrations
 from installed import (
@@ -39,6 +40,7 @@ from installed import (
 ENTRYPOINTS = ("llama-stack-entrypoint.sh", "ogx-entrypoint.sh", "/opt/app-root/entrypoint.sh")  # of published images
 FAILED_START_SECONDS = 900  # one that ran for longer had started
 PREFLIGHT_SECONDS = 60
+OWN_LOOP = (1, 2, 0)  # since then it is initialized where it serves; 0.2.16 to 0.2.22 were, too, and take no harm
 
 
 def run_as_it_is(release: Release) -> None:
@@ -104,13 +106,27 @@ def check_after_a_failed_start() -> None:
         log.write(f"start: error: {found}\n")
 
 
+def mappings(node) -> Iterator[dict]:
+    """Every mapping of the configuration: each layout has its stores somewhere else."""
+    if isinstance(node, dict):
+        yield node
+        node = list(node.values())
+    for value in node if isinstance(node, list) else ():
+        yield from mappings(value)
+
+
+def uses_redis(config: dict) -> bool:
+    return any(store.get("type") in ("redis", "kv_redis") for store in mappings(config))
+
+
 def make_database_folders(config: dict) -> None:
-    """OGX opens its SQL database before anything has made the folder, which only its key-value store does. Where that
-    is in Redis or Postgres it would not start on a new volume. Of a folder that cannot be made it says more itself."""
-    for backend in ((config.get("storage") or {}).get("backends") or {}).values():
-        if str((backend or {}).get("type")).endswith("sqlite") and backend.get("db_path"):
+    """OGX and 0.2 open their SQL database before anything has made the folder, which only their key-value store does.
+    Where that is in Redis or Postgres they would not start on a new volume. Of a folder that cannot be made they say
+    more themselves."""
+    for store in mappings(config):
+        if str(store.get("type")).endswith("sqlite") and store.get("db_path"):
             with contextlib.suppress(OSError):
-                folder = os.path.dirname(os.path.expanduser(str(backend["db_path"])))
+                folder = os.path.dirname(os.path.expanduser(str(store["db_path"])))
                 os.makedirs(folder or ".", exist_ok=True)
 
 
@@ -127,7 +143,8 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
     if bool(certificate) != bool(key):  # the server would speak plain HTTP without a word
         fail("server.tls_certfile and server.tls_keyfile need each other")
     asked = os.environ.get("LLS_TLS_CERT_FILE"), os.environ.get("LLS_TLS_KEY_FILE")
-    python = [sys.executable, "-m"]
+    mended = release < OWN_LOOP and (release >= OGX or uses_redis(config))
+    python = [sys.executable, beside("event_loops.py") if mended else "-m"]
     if release < (0, 3):  # reads TLS from the file, but not the port, and knows no workers
         if all(asked) and not certificate:
             fail("this release serves TLS only where its file says server.tls_certfile and server.tls_keyfile")
@@ -142,7 +159,7 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
         certificate, key = asked
     # `llama stack run` kills and restarts slow workers for ever, so uvicorn itself, which does not read the file. `ogx
     # run` ends with success when the server does not start, replaces variables in secrets, and leaves a copy of them.
-    command = with_turns(release) if workers > 1 else None
+    command = with_turns(release, mended) if workers > 1 else None
     command = command or [*python, "uvicorn", f"{server_module(release)}:create_app"]
     command += ["--factory", "--host", os.environ.get("LLS_HOST") or every_address(workers)]
     command += ["--port", str(port), "--workers", str(workers)]
@@ -159,15 +176,17 @@ def server_command(config: dict, release: Release, file: str) -> list[str]:
     return command
 
 
-def with_turns(release: Release) -> list[str] | None:
+def with_turns(release: Release, mended: bool) -> list[str] | None:
     """The command whose workers start one after the other, see workers.py."""
     try:
         folder = tempfile.mkdtemp()
-        shutil.copyfile(beside("workers.py"), os.path.join(folder, "operator_workers.py"))
+        for program in ("workers", "event_loops"):
+            shutil.copyfile(beside(f"{program}.py"), os.path.join(folder, f"operator_{program}.py"))
     except OSError as error:
         return say(f"workers start at the same time, for temporary files have no place: {error.strerror}")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     os.environ["LLS_SERVER_MODULE"] = server_module(release)
+    os.environ["LLS_EVENT_LOOPS"] = "mended" if mended else ""
     program = "import operator_workers; operator_workers.serve()"
     return [sys.executable, "-c", program, "operator_workers:create_app"]
 

@@ -3,7 +3,8 @@ tables there: all but one fail, and take the server down, a minute after it bega
 were well.
 
 Worker processes import what they serve, so launch.py copies this file to a folder where they can write, as a module.
-Environment: LLS_SERVER_MODULE, the module with the server's application.
+Environment: LLS_SERVER_MODULE, the module with the server's application; LLS_EVENT_LOOPS, set where event_loops.py is
+needed, which is copied beside this file.
 """
 
 import contextlib
@@ -23,6 +24,10 @@ def create_app():
     """The server's application, in a worker whose turn it is."""
     turn = starts()
     turn.write("begun\n")
+    if os.environ.get("LLS_EVENT_LOOPS"):
+        import operator_event_loops
+
+        operator_event_loops.mend()
     server = importlib.import_module(os.environ["LLS_SERVER_MODULE"])
     fcntl.flock(turn, fcntl.LOCK_EX)
     app = server.create_app()

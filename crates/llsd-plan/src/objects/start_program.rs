@@ -16,11 +16,12 @@ use crate::values::sha256;
 
 /// The keys, and so the names of the files. `launch.py` starts the server, and where a start has failed
 /// calls `preflight.py`, which also checks what is to be rolled out; `models.py` waits for models.
-pub const FILES: [(&str, &str); 8] = [
+pub const FILES: [(&str, &str); 9] = [
     ("launch.py", include_str!("../../pod-programs/launch.py")),
     ("installed.py", include_str!("../../pod-programs/installed.py")),
     ("registrations.py", include_str!("../../pod-programs/registrations.py")),
     ("workers.py", include_str!("../../pod-programs/workers.py")),
+    ("event_loops.py", include_str!("../../pod-programs/event_loops.py")),
     ("access.py", include_str!("../../pod-programs/access.py")),
     ("preflight.py", include_str!("../../pod-programs/preflight.py")),
     ("preflight_checks.py", PREFLIGHT_CHECKS),

@@ -1,6 +1,7 @@
 //! Real servers, and the programs that run in their pods.
 
 mod access;
+mod first_requests;
 mod forgotten_registrations;
 mod image;
 mod moved_to_ogx;

@@ -6,8 +6,7 @@ use llsd_testkit::{Answer, LlamaStackServer, Release};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// With Redis as its store, 0.7.3 hangs on the first requests after a start, or answers them with
-/// errors, ten times and more.
+/// While the tables in Postgres are being made, requests are answered with errors.
 const WARM_UP: Duration = Duration::from_mins(3);
 const ANSWER: Duration = Duration::from_secs(8);
 

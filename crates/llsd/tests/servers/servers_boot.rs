@@ -78,8 +78,7 @@ pub async fn post(server: &LlamaStackServer, path: &str, body: &Value) -> (u16, 
     }
 }
 
-/// Asks again for a while: some releases answer the first requests with errors when their store is
-/// Redis, OGX 1.0 its very first one, and all of them while the tables in Postgres are being made.
+/// Asks again for a while: releases answer with errors while the tables in Postgres are being made.
 pub async fn until_ok<F: Future<Output = (u16, Value)>>(ask: impl Fn() -> F) -> (u16, Value) {
     let mut last = (0, Value::Null);
     for _ in 0..20 {

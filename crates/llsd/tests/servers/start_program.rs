@@ -87,6 +87,12 @@ fn the_folders_of_databases_are_there_when_the_server_opens_them() {
     let done = image.start(config, &[]);
     assert!(done.status.success(), "{}", stderr(&done));
     assert!(image.path().join(".ogx/small").is_dir());
+
+    let Some(image) = Image::installed("0.2.24") else { return };
+    let config = "metadata_store: {type: redis, host: 127.0.0.1, port: 1}\n\
+                  inference_store: {type: sqlite, db_path: '${env.STORE:=~/.llama/small}/sql.db'}\n";
+    image.start(config, &[]);
+    assert!(image.path().join(".llama/small").is_dir());
 }
 
 #[test]
