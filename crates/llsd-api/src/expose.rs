@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
+use crate::patterns::HOST;
 use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
 
 /// Whether and how the server is reached from outside the cluster, as the user wrote it.
@@ -30,7 +31,7 @@ pub struct ExposeSpec {
     #[schemars(
         length(min = 1, max = 253),
         regex(
-            pattern = r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+            pattern = HOST
         )
     )]
     pub hostname: Option<String>,

@@ -8,6 +8,7 @@ pub mod expose;
 pub mod lenient;
 pub mod name_or_entry;
 pub mod one_or_many;
+pub mod patterns;
 pub mod policy;
 pub mod provider_id;
 pub mod review;

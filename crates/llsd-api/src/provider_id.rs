@@ -5,11 +5,9 @@ use std::fmt;
 use schemars::json_schema;
 use serde::{Deserialize, Serialize};
 
+use crate::patterns::PROVIDER_ID;
 use crate::schema::inline_schema;
 
-/// Letters, digits, `.`, `_` and `-`, with a letter or digit at both ends. The server would take
-/// more, but a `/` makes `<provider>/<model>` ambiguous and `${` would be substituted.
-pub const PATTERN: &str = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
 /// Long enough for any name seen, short enough for an environment variable made from it.
 pub const MAX_LENGTH: usize = 63;
 
@@ -50,7 +48,7 @@ impl fmt::Display for ProviderId {
 }
 
 inline_schema!(ProviderId, "ProviderId", |_| {
-    json_schema!({"type": "string", "maxLength": MAX_LENGTH, "pattern": PATTERN})
+    json_schema!({"type": "string", "maxLength": MAX_LENGTH, "pattern": PROVIDER_ID})
 });
 
 #[cfg(test)]

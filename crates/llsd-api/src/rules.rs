@@ -249,7 +249,7 @@ pub const RESOURCE_NAME: Rule = Rule {
     cel: "oldSelf.hasValue() || (self.metadata.name.size() <= 55 && \
           self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",
     message: "metadata.name must be at most 55 lower-case letters, digits and -, beginning with a letter",
-    remedy: "choose a shorter name without dots",
+    remedy: "use lower-case letters, digits and -, for example my-stack",
 };
 
 /// What a rule says that only the admission policy and the Rust validation can judge, because it

@@ -3,11 +3,8 @@
 
 use schemars::json_schema;
 
+use crate::patterns::LITERAL;
 use crate::schema::{ENTRY, SHAPE, Shape, inline_schema};
-
-/// What a text looks like that the server takes as it stands: nothing in it is replaced by an environment
-/// variable.
-pub(crate) const LITERAL: &str = r"^([^$]|\$+[^${])*\$*$";
 
 /// The schema of a text or a list of texts, none of which refers to a variable.
 pub(crate) struct TextOrList;

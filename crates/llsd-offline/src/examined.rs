@@ -81,8 +81,14 @@ impl Examined {
     /// Planning checks by itself too, so most findings come twice.
     fn take(&mut self, mut findings: Findings) {
         findings.sort();
-        let (problems, warnings) =
-            (self.located(findings.problems), self.located(findings.warnings));
+        let Findings { mut problems, mut warnings } = findings;
+        // Planning only warns of what it would still accept from a cluster.
+        warnings.retain(|warning| !problems.contains(warning));
+        if problems.len() > 1 {
+            // The others say why it cannot be read.
+            problems.retain(|problem| *problem != unreadable());
+        }
+        let (problems, warnings) = (self.located(problems), self.located(warnings));
         let summary = &mut self.resource.summary;
         for (list, found) in [(&mut summary.problems, problems), (&mut summary.warnings, warnings)]
         {

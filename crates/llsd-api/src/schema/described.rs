@@ -7,14 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::{ANYTHING, ENTRY, SHAPE};
 
+use crate::patterns::QUANTITY;
+
 /// Names under which the types of Kubernetes itself are defined.
 const EMBEDDED: &str = "io.k8s.";
 /// Formats that the API server knows; it warns about others.
 const FORMATS: [&str; 5] = ["int32", "int64", "float", "double", "date-time"];
-
-/// What a quantity such as `500m` or `10Gi` looks like; the types of Kubernetes leave it open.
-const QUANTITY: &str =
-    r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$";
 
 /// The described schema of `T`.
 pub fn described<T: JsonSchema>() -> Value {

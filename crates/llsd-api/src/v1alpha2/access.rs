@@ -6,8 +6,9 @@ use serde_with_macros::skip_serializing_none;
 
 use super::authentication::Authentication;
 use crate::one_or_many::OneOrMany;
+use crate::patterns::{LITERAL, ROUTE, TENANT};
 use crate::rules::{PERMIT_XOR_FORBID, SINGLE_NEEDS_TENANT, validations};
-use crate::text_or_list::{LITERAL, TextOrList};
+use crate::text_or_list::TextOrList;
 
 /// Who may call the server. Without it everybody who reaches the server may. The paths `/v1/health`
 /// and `/v1/version` stay open, for probes.
@@ -60,7 +61,7 @@ pub struct Paths {
         length(min = 1, max = 64),
         inner(
             length(min = 1, max = 512),
-            regex(pattern = r"^(\*|/([^$]|\$+[^${])*\$*|regex:([^$]|\$+[^${])+\$*)$")
+            regex(pattern = ROUTE)
         )
     )]
     pub paths: Vec<String>,
@@ -122,7 +123,7 @@ pub struct TenancySpec {
     /// the one that the way in names.
     pub mode: TenancyMode,
     /// The tenant of all callers, where the mode is `single`.
-    #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_-]{0,127}$"))]
+    #[schemars(regex(pattern = TENANT))]
     pub default_tenant_id: Option<String>,
 }
 

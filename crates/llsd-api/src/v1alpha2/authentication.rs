@@ -7,18 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
+use crate::patterns::{CIDR, HEADER, KEY, LITERAL, URL};
 use crate::rules::{INTROSPECTION_XOR_KEYS, ONE_WAY_IN, validations};
 use crate::schema::inline_schema;
 use crate::secret_ref::SecretRef;
-use crate::text_or_list::LITERAL;
 
 /// Claims, or headers, by the attribute of the user that they give.
 pub type Attributes = BTreeMap<String, String>;
-
-/// A URL without credentials, and without anything that the server would replace.
-const URL: &str = r"^https?://[^\s@$]+$";
-/// The name of a header.
-const HEADER: &str = r"^[A-Za-z0-9-]+$";
 
 /// How callers show who they are: exactly one of these.
 #[skip_serializing_none]
@@ -102,7 +97,7 @@ pub struct AccessCaBundle {
     /// The key. Default: `ca-bundle.crt`.
     #[schemars(
         length(min = 1, max = 253),
-        regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$")
+        regex(pattern = KEY)
     )]
     pub key: Option<String>,
 }
@@ -170,7 +165,7 @@ pub struct GatewayHeadersSpec {
     /// any user.
     #[schemars(
         length(min = 1, max = 64),
-        inner(length(max = 64), regex(pattern = r"^[0-9a-fA-F.:]+(/[0-9]{1,3})?$"))
+        inner(length(max = 64), regex(pattern = CIDR))
     )]
     pub trusted_cidrs: Option<Vec<String>>,
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
+use crate::patterns::NO_BLANKS;
 use crate::rules::{NAME_XOR_IMAGE, validations};
 
 /// A known distribution by name, or an image. Exactly one of the two.
@@ -15,6 +16,6 @@ pub struct DistributionSpec {
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
     /// A container image, with a tag or a digest.
-    #[schemars(length(min = 1, max = 1024), regex(pattern = r"^\S+$"))]
+    #[schemars(length(min = 1, max = 1024), regex(pattern = NO_BLANKS))]
     pub image: Option<String>,
 }

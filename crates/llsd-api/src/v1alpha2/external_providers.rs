@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
+use crate::patterns::NO_BLANKS;
 use crate::provider_id::ProviderId;
 use crate::secret_ref::SecretRef;
 
@@ -35,7 +36,7 @@ pub struct ExternalProvider {
     /// Id of the provider.
     pub provider_id: ProviderId,
     /// Image with the provider's package.
-    #[schemars(regex(pattern = r"^\S+$"))]
+    #[schemars(regex(pattern = NO_BLANKS))]
     pub image: String,
     /// Configuration, passed on as it stands.
     pub config: Option<Map<String, Value>>,

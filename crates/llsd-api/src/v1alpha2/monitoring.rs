@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
+use crate::patterns::COLLECTOR;
+
 /// Figures for Prometheus, and where telemetry is sent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +51,6 @@ pub struct ServiceMonitorSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtlpSpec {
     /// Its address for OTLP over HTTP, such as `http://collector:4318`.
-    #[schemars(length(min = 1, max = 2048), regex(pattern = r"^https?://[^/@\s]+(/[^@\s]*)?$"))]
+    #[schemars(length(min = 1, max = 2048), regex(pattern = COLLECTOR))]
     pub endpoint: String,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use crate::expose::Expose;
+use crate::patterns::KEY;
 use crate::rules::{TLS_NEEDS_SECRET, validations};
 
 /// Port, TLS, exposure, and who may connect.
@@ -62,7 +63,7 @@ pub struct CaBundleSpec {
         length(max = 50),
         inner(
             length(min = 1, max = 253),
-            regex(pattern = r"^[a-zA-Z0-9]([a-zA-Z0-9\-_.]*[a-zA-Z0-9])?$")
+            regex(pattern = KEY)
         )
     )]
     pub config_map_keys: Option<Vec<String>>,

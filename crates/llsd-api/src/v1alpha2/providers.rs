@@ -9,6 +9,7 @@ use serde_with_macros::skip_serializing_none;
 
 use crate::lenient::Lenient;
 use crate::one_or_many::OneOrMany;
+use crate::patterns::NO_BLANKS;
 use crate::provider_id::ProviderId;
 use crate::secret_ref::{Host, SecretRef};
 
@@ -33,7 +34,7 @@ pub struct ProviderEntry {
     /// Id, by which models name the provider. Default: the short name of `provider`.
     pub id: Option<ProviderId>,
     /// Type: a short name (`vllm`) or a full one (`remote::vllm`).
-    #[schemars(regex(pattern = r"^\S+$"))]
+    #[schemars(regex(pattern = NO_BLANKS))]
     pub provider: String,
     /// Address, for example `http://vllm:8000`.
     #[schemars(length(min = 1))]

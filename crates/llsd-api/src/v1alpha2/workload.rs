@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use super::overrides::OverridesSpec;
+use crate::patterns::ABSOLUTE_PATH;
 use crate::rules::{
     EXISTING_CLAIM_EXCLUDES, MAX_NOT_BELOW_MIN, ONE_CPU_TARGET, ONE_DISRUPTION_BOUND,
     ONE_MEMORY_TARGET, validations,
@@ -116,7 +117,7 @@ pub struct VolumeSpec {
     /// The volume's size. Default: 10Gi. It can grow, where the storage class allows it, not shrink.
     pub size: Option<Quantity>,
     /// Where the volume is mounted. Default: `/.llama`.
-    #[schemars(length(max = 1024), regex(pattern = "^(/.+)?$"))]
+    #[schemars(length(max = 1024), regex(pattern = ABSOLUTE_PATH))]
     pub mount_path: Option<String>,
     /// The storage class. Default: the cluster's. It cannot be changed once the volume is there.
     #[schemars(length(max = 253))]

@@ -9,9 +9,9 @@ use llsd_api::expose::Expose;
 use llsd_api::rules::ACCESS_IS_CARRIED;
 use serde_json::Value;
 
-use crate::config::api_name::in_snake_case;
 use crate::objects::CATCH_ALL;
 use crate::plan::moved;
+use crate::releases::api_name::in_snake_case;
 
 use crate::problems::{FieldPath, Findings, Problem, Reason};
 use crate::releases::Releases;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::api_name;
 use super::draft::{Draft, entry_id};
 use super::registered::KINDS;
 use super::switched_off::Fallen;
 use crate::problems::{FieldPath, Findings, Reason};
+use crate::releases::api_name;
 use llsd_yaml::document::{Content, Node, Origin};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {

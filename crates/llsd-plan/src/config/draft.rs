@@ -9,12 +9,12 @@ use llsd_api::provider_id::short_name;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
 use serde_json::Value;
 
-use super::api_name;
 use super::environment::{Bound, Environment};
 use super::switched_off::SwitchedOff;
 use crate::config::wiring::{ExternalInstall, RedisSidecar, Variable};
 use crate::facts::Facts;
 use crate::problems::{FieldPath, Findings, Problem};
+use crate::releases::api_name;
 use crate::releases::{ProviderType, ServerProfile};
 use crate::server::substitution::{self, EffectiveId, Variables};
 use crate::values::connection::Form;

@@ -5,12 +5,12 @@ use llsd_api::secret_ref::SecretRef;
 use llsd_api::v1alpha2::ExternalProvider;
 use llsd_provider::{Loader, PackageFile, layout};
 
-use super::api_name;
 use super::draft::Draft;
 use super::providers::place;
 use crate::config::wiring::{ExternalInstall, ProviderLabels};
 use crate::facts::{ExternalProviderFacts, forbidden_image};
 use crate::problems::{FieldPath, Problem, Reason};
+use crate::releases::api_name;
 use crate::resource::external::{self, Listed};
 use crate::server::paths::PROVIDERS_D;
 use crate::values::image_name::pinned;

@@ -1,11 +1,11 @@
 //! The last look at the document: nothing may point to what is not there, because the server would
 //! exit at its start, or answer its first request with an error.
 
-use super::api_name;
 use super::draft::{Draft, entry_id, has_id};
 use super::providers::serve;
 use super::registered::{KINDS, ResourceKind, is_registered_shield};
 use crate::problems::Reason;
+use crate::releases::api_name;
 use crate::server::substitution::EffectiveId;
 use llsd_yaml::document::{Content, Node};
 

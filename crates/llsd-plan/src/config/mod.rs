@@ -2,7 +2,6 @@
 //! server that the image holds. Pure; the same inputs give the same bytes.
 
 mod access;
-pub(crate) mod api_name;
 mod awaited;
 mod base;
 mod counts;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_api::v1alpha2::LlamaStackDistributionSpec;
 
-use super::api_name;
 use crate::releases::ServerProfile;
+use crate::releases::api_name;
 
 /// The APIs that are switched off, and those that fall with them.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::migrated::{DecisionKind, Migrated};
 use super::{finished, migrate_with};
-use crate::config::api_name::{in_resource, in_snake_case};
 use crate::facts::Facts;
 use crate::problems::FieldPath;
+use crate::releases::api_name::{in_resource, in_snake_case};
 use crate::releases::{
     Catalogue, Distribution, ProviderType, Releases, ServerFamily, release_of, server_of,
 };

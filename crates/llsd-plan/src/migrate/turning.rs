@@ -11,9 +11,9 @@ use super::providers::{self, Entry, Field};
 use super::resources::{self, Custom};
 use super::uses::{BaseConfiguration, VariableUse};
 use super::variables::{self, EnvEntry, Given, OTHER_CONFIGURATION};
-use crate::config::api_name;
 use crate::facts::{BaseFacts, Facts};
 use crate::problems::{FieldPath, Segment};
+use crate::releases::api_name;
 use crate::releases::release_of;
 use llsd_yaml::document;
 

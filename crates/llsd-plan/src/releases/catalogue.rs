@@ -101,6 +101,7 @@ impl Catalogue {
         find(&|name, _| name == written)
             .or_else(|| of_kind("remote"))
             .or_else(|| of_kind("inline"))
+            .or_else(|| find(&|name, _| short_name(name) == written))
             .or_else(also)
     }
 
@@ -122,6 +123,13 @@ impl Catalogue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_part_of_a_longer_type_is_enough() {
+        let older = Releases::shipped().catalogue("0.6.1").unwrap();
+        assert_eq!(older.full_type("inference", "serverless"), Some("remote::hf::serverless"));
+        assert_eq!(older.full_type("inference", "hf::serverless"), Some("remote::hf::serverless"));
+    }
 
     #[test]
     fn a_short_name_prefers_the_remote_type() {

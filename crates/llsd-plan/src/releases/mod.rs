@@ -5,6 +5,7 @@
 
 mod access;
 mod access_parts;
+pub(crate) mod api_name;
 mod catalogue;
 mod detection;
 mod distributions;
@@ -23,7 +24,7 @@ pub use detection::{NoProfile, ServerProfile, detect};
 pub use distributions::Distribution;
 pub use document::{ConfigDocument, OpenedDocument};
 pub use number::{Number, ServerFamily};
-pub use provider_type::{Awaited, ProviderType};
+pub use provider_type::{Awaited, EndpointForm, ProviderType};
 pub use set::{Releases, Texts};
 pub use stated::{is_known, release_of, release_of_server, row_of, server_of};
 pub use table::{Release, StoreKind};

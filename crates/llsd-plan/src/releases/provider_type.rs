@@ -14,6 +14,7 @@ pub(super) struct Row {
     until: Option<String>,
     #[serde(deserialize_with = "words")]
     endpoint: Vec<Spanned>,
+    endpoint_form: EndpointForm,
     path: Map<String, Value>,
     needs_endpoint: bool,
     with_endpoint: Map<String, Value>,
@@ -51,6 +52,19 @@ impl Row {
     }
 }
 
+/// What the field that takes `endpoint` must look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndpointForm {
+    /// `http://HOST[:PORT][/PATH]`, or https.
+    #[default]
+    Url,
+    /// A host without a port, or the path of a socket.
+    Host,
+    /// `HOST:PORT`, or a URL of a protocol of its own.
+    Address,
+}
+
 /// A backend whose models a pod waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Awaited {
@@ -82,6 +96,11 @@ impl ProviderType {
     /// The field that takes `endpoint`.
     pub fn endpoint(self) -> Option<&'static str> {
         self.valid_words(&self.row.endpoint).next()
+    }
+
+    /// What the value of that field must look like.
+    pub fn endpoint_form(self) -> EndpointForm {
+        self.row.endpoint_form
     }
 
     /// The path that an endpoint in this field must have.

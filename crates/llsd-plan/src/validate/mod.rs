@@ -2,6 +2,9 @@
 //! admission and reconcile all call this, and the API server decides alike.
 
 mod access;
+mod endpoints;
+mod metadata;
+mod misplaced;
 mod providers;
 mod resources;
 mod rules;
@@ -24,8 +27,9 @@ pub use v1alpha2::{DEEPEST, MOST_VALUES, too_deep, too_many};
 pub fn validate(resource: &Value) -> Findings {
     let mut findings = match Version::from_object(resource) {
         Some(Version::V1Alpha1) => v1alpha1::check(resource),
-        _ => v1alpha2::check(resource),
+        _ => v1alpha2::check_written(resource),
     };
+    metadata::check(resource, &mut findings);
     findings.sort();
     findings
 }

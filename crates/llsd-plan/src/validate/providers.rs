@@ -11,16 +11,16 @@ use super::value::{against, present};
 use crate::problems::{FieldPath, Findings, Reason};
 
 /// One provider of the resource, wherever it stands.
-struct ProviderEntry<'a> {
-    api: &'static str,
-    path: FieldPath,
+pub(super) struct ProviderEntry<'a> {
+    pub(super) api: &'static str,
+    pub(super) path: FieldPath,
     /// Whether its API has several.
     several: bool,
-    value: &'a Value,
+    pub(super) value: &'a Value,
 }
 
 impl ProviderEntry<'_> {
-    fn provider(&self) -> Option<&str> {
+    pub(super) fn provider(&self) -> Option<&str> {
         self.value["provider"].as_str()
     }
 
@@ -40,7 +40,7 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     if present(providers, "agents").is_some() && present(providers, "responses").is_some() {
         against(rules::AGENTS_OR_RESPONSES, &path.key("responses"), Reason::Conflict, findings);
     }
-    let entries = entries(providers, &path);
+    let entries = entries(spec);
     for entry in &entries {
         check_entry(entry, findings);
     }
@@ -48,8 +48,11 @@ pub(super) fn check(spec: &Value, findings: &mut Findings) {
     disabled(spec, &entries, findings);
 }
 
-fn entries<'a>(providers: &'a Value, path: &FieldPath) -> Vec<ProviderEntry<'a>> {
+/// All providers of the resource.
+pub(super) fn entries(spec: &Value) -> Vec<ProviderEntry<'_>> {
     let mut entries = Vec::new();
+    let Some(providers @ Value::Object(_)) = present(spec, "providers") else { return entries };
+    let path = FieldPath::spec().key("providers");
     for api in PROVIDER_APIS {
         let path = path.key(api);
         match present(providers, api) {

@@ -179,7 +179,7 @@ fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut 
     }
 }
 
-fn unknown_field<'a>(
+pub(super) fn unknown_field<'a>(
     path: &FieldPath,
     field: &str,
     known: impl IntoIterator<Item = &'a str>,

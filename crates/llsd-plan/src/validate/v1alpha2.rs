@@ -5,8 +5,9 @@ use llsd_api::rules::RESOURCE_NAME;
 use serde_json::Value;
 
 use super::value::{broken, present};
-use super::{rules, schema, shape};
+use super::{endpoints, misplaced, rules, schema, shape};
 use crate::problems::{FieldPath, Findings, Problem, Reason};
+use crate::releases::Releases;
 
 /// The most levels of nesting that are accepted. Programs that read resources give up at 128, most
 /// of them with the whole list that has one such object in it.
@@ -15,12 +16,54 @@ pub const DEEPEST: usize = 100;
 /// The most values that are accepted, lists and objects included: a hundred times what large resources have.
 pub const MOST_VALUES: usize = 20_000;
 
-/// All problems and warnings of a v1alpha2 resource that the API server holds, or that was converted:
-/// what is in it and v1alpha2 refuses came through v1alpha1, and a server that runs with it must go
-/// on running.
+/// All problems and warnings of a v1alpha2 resource that a person writes.
+pub(super) fn check_written(resource: &Value) -> Findings {
+    let mut findings = check(resource);
+    endpoints::check(&resource["spec"], &mut findings);
+    several_replicas(&resource["spec"], &mut findings);
+    misplaced::tell_places(&mut findings);
+    findings
+}
+
+/// Replicas that share no state answer differently: a model or a file that one of them was given is
+/// unknown to the others. Where an image of the user's own keeps its state cannot be told here.
+fn several_replicas(spec: &Value, findings: &mut Findings) {
+    let is_outside = |store: &str| spec.pointer(store).is_some_and(|kind| kind != "sqlite");
+    let name = spec.pointer("/distribution/name").and_then(Value::as_str).unwrap_or_default();
+    let distribution = Releases::shipped().distributions.get(name);
+    if distribution.is_none_or(|known| !known.base().contains("sqlite"))
+        || (is_outside("/storage/kv/type") && is_outside("/storage/sql/type"))
+        || present(spec, "overrideConfig").is_some()
+    {
+        return;
+    }
+    let count = |pointer: &str| spec.pointer(pointer).and_then(Value::as_i64).unwrap_or(1);
+    let workload = FieldPath::spec().key("workload");
+    let path = if count("/workload/autoscaling/maxReplicas") > 1 {
+        workload.key("autoscaling").key("maxReplicas")
+    } else if count("/workload/replicas") > 1 {
+        workload.key("replicas")
+    } else {
+        return;
+    };
+    findings.warning(
+        &path,
+        Reason::Conflict,
+        "the replicas share no state: what one of them was given is unknown to the others",
+        "set storage.kv to redis and storage.sql to postgres, or use one replica",
+    );
+}
+
+/// All problems and warnings of a v1alpha2 resource that the API server holds, or that was converted.
+/// A server that runs with it must go on running, so this accepts what earlier releases of the
+/// operator accepted, and what v1alpha1 accepts.
 pub(crate) fn validate_stored(resource: &Value) -> Findings {
     let mut findings = check(resource);
     allow_low_port(resource, &mut findings);
+    let mut addresses = Findings::default();
+    endpoints::check(&resource["spec"], &mut addresses);
+    findings.warnings.extend(addresses.problems);
+    findings.warnings.extend(addresses.warnings);
     findings.sort();
     findings
 }
@@ -34,7 +77,7 @@ fn allow_low_port(resource: &Value, findings: &mut Findings) {
     }
 }
 
-pub(super) fn check(resource: &Value) -> Findings {
+fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
     if depth(resource) > DEEPEST {
         findings.problems.push(too_deep());

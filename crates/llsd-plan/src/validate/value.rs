@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use llsd_api::patterns::remedy;
 use llsd_api::rules::{
     CONDITION_SHAPE, EXPOSE_SHAPE, NAME_OR_OBJECT, ONE_SECRET_SPELLING, PROVIDER_SHAPE, Rule, Words,
 };
@@ -38,7 +39,7 @@ pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, finding
             path,
             Reason::Invalid,
             format!("`{}` is not well-formed", shortened(text)),
-            format!("write a value that matches {pattern}"),
+            remedy(pattern),
         );
     }
     if let Some(allowed) = schema["enum"].as_array()
@@ -131,6 +132,7 @@ pub(super) fn wrong_type(expected: &str, value: &Value, path: &FieldPath, findin
         Value::Bool(_) | Value::Number(_) if expected == "a string" => {
             "put the value in quotes".to_owned()
         }
+        Value::String(text) if expected == "a list" => format!("write [{}]", shortened(text)),
         Value::String(_) => "remove the quotes, or write the value that is meant".to_owned(),
         _ => format!("write {expected}"),
     };

@@ -24,6 +24,7 @@ mod run_refuses;
 mod support;
 mod validate_bounds;
 mod validate_finds_all;
+mod validate_mistakes;
 mod validate_plans;
 mod validate_reads_files;
 mod validate_reports;

@@ -1,10 +1,10 @@
 //! What ended with llama-stack and is not in OGX: the APIs that would stop the server, and the stores
 //! that providers of the base keep their state in under other names there.
 
-use crate::config::api_name;
 use crate::config::draft::Draft;
 use crate::config::storage::companion;
 use crate::problems::{FieldPath, Reason};
+use crate::releases::api_name;
 use crate::releases::{Releases, ServerFamily};
 use llsd_yaml::document::{Node, Origin};
 

@@ -3,10 +3,10 @@
 
 use llsd_api::v1alpha2::ExternalProvidersSpec;
 
-use crate::config::api_name;
 use crate::config::draft::{Draft, entry_id, listed};
 use crate::config::switched_off::Fallen;
 use crate::problems::{FieldPath, Reason};
+use crate::releases::api_name;
 use crate::server::substitution::EffectiveId;
 use llsd_yaml::document::{Node, Origin};
 
@@ -32,6 +32,12 @@ pub(super) fn dropped(draft: &mut Draft<'_>, api: &str, path: &FieldPath, what: 
         format!("remove {cause} from disabled, or remove this {what}"),
     );
     true
+}
+
+/// The server would keep the last one of a name, without a word.
+pub(super) fn listed_twice(draft: &mut Draft<'_>, what: &str, name: &str, path: &FieldPath) {
+    let message = format!("the {what} `{name}` is listed twice");
+    draft.findings.problem(path, Reason::Duplicate, message, "remove one of the two");
 }
 
 /// The named provider of an API, or the default one: the first of the resource, else the first of
@@ -152,15 +158,16 @@ pub(super) fn ids(draft: &Draft<'_>, api: &str) -> Vec<String> {
         .collect()
 }
 
-/// Puts an entry in the place of the one with its name and provider, or at the end.
-pub(super) fn put(entries: &mut Vec<Node>, key: &str, name: &str, entry: Node) {
+/// Puts an entry in the place of the one with its name and provider, or at the end. Only the first
+/// entries are those of the base, and no two of the resource are the same.
+pub(super) fn put(entries: &mut Vec<Node>, of_base: usize, key: &str, name: &str, entry: Node) {
     let provider_of =
         |entry: &Node| EffectiveId::parse(entry.get_str("provider_id")?, "").map(|id| id.id);
     let provider = provider_of(&entry);
     let same = |other: &Node| {
         other.get_str(key) == Some(name) && (key != "model_id" || provider_of(other) == provider)
     };
-    match entries.iter().position(same) {
+    match entries[..of_base].iter().position(same) {
         Some(place) => entries[place] = entry,
         None => entries.push(entry),
     }

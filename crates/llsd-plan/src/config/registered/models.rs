@@ -1,5 +1,7 @@
 //! `resources.models`: the models that the server registers when it starts.
 
+use std::collections::HashSet;
+
 use llsd_api::v1alpha2::{ModelEntry, ModelType};
 use serde_json::{Value, json};
 
@@ -13,7 +15,8 @@ use llsd_yaml::document::{Node, Origin};
 type Model<'a> = ResourceItem<'a, ModelEntry>;
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
-    let mut registered: Vec<(String, String)> = Vec::new();
+    let of_base = draft.registered_now("models").len();
+    let mut registered: HashSet<(String, String)> = HashSet::new();
     let models = draft.spec.resources.as_ref().and_then(|resources| resources.models.as_ref());
     for model in Model::all(models, "models", |entry| &entry.name) {
         if assignment::dropped(draft, "inference", &model.path, "model") {
@@ -23,20 +26,25 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         let Some(provider) = assignment::assign(draft, "inference", named, &model.path) else {
             continue;
         };
-        let key = (served_name(draft, &model, &provider), provider.id.clone());
-        if registered.contains(&key) {
+        let served = served_name(draft, &model, &provider);
+        let is_new = registered.insert((served.clone(), provider.id.clone()))
+            // Without aliases its own name is another one.
+            && (served == model.name
+                || registered.insert((model.name.to_owned(), provider.id.clone())));
+        if !is_new {
+            let message = format!("the model `{served}` of `{}` is listed twice", provider.id);
             draft.findings.problem(
                 &model.path,
                 Reason::Duplicate,
-                format!("the model `{}` of `{}` is listed twice", key.0, key.1),
+                message,
                 "remove one of the two",
             );
             continue;
         }
-        register(draft, &model, &provider);
-        registered.push(key);
+        register(draft, of_base, &model, &provider);
     }
-    deployments(draft, &registered);
+    let providers: HashSet<&str> = registered.iter().map(|(_, provider)| &**provider).collect();
+    deployments(draft, of_base, &providers);
     if draft.profile.layout.lists_over_aliases {
         own_names_last(draft);
     }
@@ -55,7 +63,7 @@ fn own_names_last(draft: &mut Draft<'_>) {
     }
 }
 
-fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
+fn register(draft: &mut Draft<'_>, of_base: usize, model: &Model<'_>, provider: &Assigned) {
     let path = &model.path;
     let mut node = Node::map(Origin::Field(path.clone()));
     node.set("model_id", Node::scalar(model.name, Origin::Field(model.name_path())));
@@ -79,7 +87,7 @@ fn register(draft: &mut Draft<'_>, model: &Model<'_>, provider: &Assigned) {
     }
     node.set("model_type", Node::scalar(json!(kind), origin));
     node.set("metadata", metadata(draft, model));
-    assignment::put(draft.registered("models"), "model_id", model.name, node);
+    assignment::put(draft.registered("models"), of_base, "model_id", model.name, node);
 }
 
 fn metadata(draft: &mut Draft<'_>, model: &Model<'_>) -> Node {
@@ -158,10 +166,10 @@ fn has_deployments(draft: &Draft<'_>, provider: &str) -> bool {
 }
 
 /// A deployment of Azure that no model of the resource belongs to is a model of its own name.
-fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
+fn deployments(draft: &mut Draft<'_>, of_base: usize, with_models: &HashSet<&str>) {
     for provider in draft.user_providers().iter() {
         let Some(deployment) = &provider.entry.deployment_name else { continue };
-        let listed = registered.iter().any(|(_, of)| *of == provider.id);
+        let listed = with_models.contains(provider.id.as_str());
         if provider.api != "inference"
             || !has_deployments(draft, &provider.entry.provider)
             || listed
@@ -175,6 +183,6 @@ fn deployments(draft: &mut Draft<'_>, registered: &[(String, String)]) {
         node.set("provider_id", Node::scalar(provider.id.as_str(), origin.clone()));
         node.set("model_type", Node::scalar("llm", origin.clone()));
         node.set("metadata", Node::map(origin));
-        assignment::put(draft.registered("models"), "model_id", deployment, node);
+        assignment::put(draft.registered("models"), of_base, "model_id", deployment, node);
     }
 }

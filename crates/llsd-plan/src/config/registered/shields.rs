@@ -1,5 +1,7 @@
 //! `resources.shields`: shields, registered with a safety provider, and the default one.
 
+use std::collections::HashSet;
+
 use llsd_api::v1alpha2::ShieldEntry;
 
 use super::assignment;
@@ -15,7 +17,9 @@ type Shield<'a> = ResourceItem<'a, ShieldEntry>;
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let shields = draft.spec.resources.as_ref().and_then(|resources| resources.shields.as_ref());
+    let of_base = draft.registered_now("shields").len();
     let mut first = None;
+    let mut seen = HashSet::new();
     for shield in Shield::all(shields, "shields", |entry| &entry.name) {
         if assignment::dropped(draft, "safety", &shield.path, "shield") {
             continue;
@@ -31,7 +35,11 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
             draft.findings.problem(&shield.path, Reason::NotFound, message, remedy);
             continue;
         }
-        if register(draft, &shield) && first.is_none() {
+        if !seen.insert(shield.name) {
+            assignment::listed_twice(draft, "shield", shield.name, &shield.path);
+            continue;
+        }
+        if register(draft, of_base, &shield) && first.is_none() {
             first = Some(shield);
         }
     }
@@ -40,7 +48,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     }
 }
 
-fn register(draft: &mut Draft<'_>, shield: &Shield<'_>) -> bool {
+fn register(draft: &mut Draft<'_>, of_base: usize, shield: &Shield<'_>) -> bool {
     let ResourceItem { name, entry, path } = shield;
     let named = entry.and_then(|entry| entry.provider.as_deref());
     let Some(provider) = assignment::assign(draft, "safety", named, path) else { return false };
@@ -57,7 +65,7 @@ fn register(draft: &mut Draft<'_>, shield: &Shield<'_>) -> bool {
     if let Some(params) = entry.and_then(|entry| entry.params.as_ref()) {
         node.set("params", Node::from_field(&params.clone().into(), &path.key("params")));
     }
-    assignment::put(draft.registered("shields"), "shield_id", name, node);
+    assignment::put(draft.registered("shields"), of_base, "shield_id", name, node);
     true
 }
 

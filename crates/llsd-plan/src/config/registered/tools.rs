@@ -1,6 +1,8 @@
 //! `resources.tools`: tool groups, as the release has them. Up to 0.6 they are registered; since 0.7 the
 //! server finds them by their providers, and MCP servers are connectors.
 
+use std::collections::HashSet;
+
 use llsd_api::v1alpha2::ToolEntry;
 
 use super::assignment::{self, Assigned};
@@ -27,18 +29,39 @@ enum Group {
     Other,
 }
 
+impl Group {
+    /// The name by which it is registered.
+    fn id(&self, tool: &Tool<'_>) -> String {
+        match self {
+            Self::BuiltIn { tool } => format!("builtin::{tool}"),
+            Self::Mcp { name } => format!("mcp::{name}"),
+            Self::Other => tool.name.to_owned(),
+        }
+    }
+}
+
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
     let tools = draft.spec.resources.as_ref().and_then(|resources| resources.tools.as_ref());
+    let of_base = if draft.profile.layout.has_tool_groups {
+        draft.registered_now("tool_groups").len()
+    } else {
+        draft.document.get("connectors").map_or(0, |connectors| connectors.items().len())
+    };
+    let mut seen = HashSet::new();
     for tool in Tool::all(tools, "tools", |entry| &entry.name) {
         if assignment::dropped(draft, "tool_runtime", &tool.path, "tool") {
             continue;
         }
         let group = group(draft, &tool);
+        if !seen.insert(group.id(&tool)) {
+            assignment::listed_twice(draft, "tool", tool.name, &tool.path);
+            continue;
+        }
         let Some(provider) = provider(draft, &tool, &group) else { continue };
         if draft.profile.layout.has_tool_groups {
-            register(draft, &tool, &group, &provider);
+            register(draft, of_base, &tool, &group, &provider);
         } else {
-            provide(draft, &tool, &group, &provider);
+            provide(draft, of_base, &tool, &group, &provider);
         }
     }
 }
@@ -127,12 +150,14 @@ fn has_key(draft: &Draft<'_>, entry: &Node) -> bool {
 }
 
 /// Up to 0.6: an entry of `tool_groups`.
-fn register(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
-    let id = match group {
-        Group::BuiltIn { tool } => format!("builtin::{tool}"),
-        Group::Mcp { name } => format!("mcp::{name}"),
-        Group::Other => tool.name.to_owned(),
-    };
+fn register(
+    draft: &mut Draft<'_>,
+    of_base: usize,
+    tool: &Tool<'_>,
+    group: &Group,
+    provider: &Assigned,
+) {
+    let id = group.id(tool);
     let origin = Origin::Field(tool.path.clone());
     let mut node = Node::map(origin.clone());
     node.set("toolgroup_id", Node::scalar(id.as_str(), origin));
@@ -146,12 +171,18 @@ fn register(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &As
     if let Some(args) = tool.entry.and_then(|entry| entry.args.as_ref()) {
         node.set("args", Node::from_field(&args.clone().into(), &tool.path.key("args")));
     }
-    assignment::put(draft.registered("tool_groups"), "toolgroup_id", &id, node);
+    assignment::put(draft.registered("tool_groups"), of_base, "toolgroup_id", &id, node);
 }
 
 /// Since 0.7: the provider is enough, and must come first among those of its kind; an MCP server
 /// is a connector.
-fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
+fn provide(
+    draft: &mut Draft<'_>,
+    of_base: usize,
+    tool: &Tool<'_>,
+    group: &Group,
+    provider: &Assigned,
+) {
     if tool.entry.is_some_and(|entry| entry.args.is_some()) {
         draft.findings.warning(
             &tool.path.key("args"),
@@ -163,7 +194,7 @@ fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Ass
     match group {
         Group::BuiltIn { tool: WEB_SEARCH } => put_first(draft, &provider.id),
         Group::BuiltIn { .. } | Group::Other => {}
-        Group::Mcp { name } => connect(draft, tool, name),
+        Group::Mcp { name } => connect(draft, of_base, tool, name),
     }
 }
 
@@ -185,7 +216,7 @@ fn put_first(draft: &mut Draft<'_>, id: &str) {
     }
 }
 
-fn connect(draft: &mut Draft<'_>, tool: &Tool<'_>, name: &str) {
+fn connect(draft: &mut Draft<'_>, of_base: usize, tool: &Tool<'_>, name: &str) {
     let Some(endpoint) = tool.entry.and_then(|entry| entry.mcp_endpoint.as_ref()) else {
         draft.findings.problem(
             &tool.path,
@@ -202,5 +233,5 @@ fn connect(draft: &mut Draft<'_>, tool: &Tool<'_>, name: &str) {
     let uri = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
     node.set("url", Node::scalar(endpoint.uri.as_str(), uri));
     let connectors = draft.document.entry_list("connectors", &origin);
-    assignment::put(connectors, "connector_id", name, node);
+    assignment::put(connectors, of_base, "connector_id", name, node);
 }

@@ -1,10 +1,10 @@
 //! The names of the server's APIs: camelCase in the resource, snake_case in config.yaml, and one
 //! API whose name changed with a release.
 
-use crate::releases::ServerProfile;
+use super::ServerProfile;
 
 /// The name that config.yaml of this release has for an API, however the resource spells it.
-pub(super) fn in_config(profile: &ServerProfile, written: &str) -> String {
+pub(crate) fn in_config(profile: &ServerProfile, written: &str) -> String {
     let name = in_snake_case(written);
     if matches!(name.as_str(), "agents" | "responses") {
         profile.layout.agents_api.clone()
