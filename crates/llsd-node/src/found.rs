@@ -80,7 +80,7 @@ impl FoundNode {
         let folder = self.folder.as_os_str().as_encoded_bytes();
         let is_ours = environment.windows(folder.len()).any(|found| found == folder);
         ensure!(is_ours, "process {first} is not that of {}", self.folder.display());
-        let killed = Command::new("sh").args(["-c", &format!("kill -KILL {first}")]).status()?;
+        let killed = Command::new("sh").args(["-c", &format!("kill -TERM {first}")]).status()?;
         ensure!(killed.success(), "cannot end process {first}");
         let asked = Instant::now();
         while self.folder.exists() {

@@ -21,13 +21,24 @@ pub(crate) fn pause(program: &Path) -> anyhow::Result<Assembled> {
 pub fn busybox() -> anyhow::Result<Assembled> {
     let program = debian_program("busybox", "busybox-static")?;
     let content = fs::read(&program)?;
-    let needs_a_loader = content.windows(8).any(|bytes| bytes == b"ld-linux");
-    ensure!(!needs_a_loader, "{} is not static: install busybox-static", program.display());
+    let is_static = !names_a_loader(&content);
+    ensure!(is_static, "{} is not static: install busybox-static", program.display());
     let files = [
         File::new("bin/busybox", 0o755, content),
         File::new("etc/passwd", 0o644, "root:x:0:0::/:/bin/busybox\n"),
     ];
     Ok(assembled(&files, &json!({"Entrypoint": ["/bin/busybox"], "Cmd": ["sh"]})))
+}
+
+/// Whether an ELF file of 64 bits has a segment that names the program which loads its libraries.
+fn names_a_loader(program: &[u8]) -> bool {
+    const NAMES_LOADER: usize = 3;
+    let number = |at: usize, length: usize| {
+        let bytes = program.get(at..at + length).unwrap_or_default();
+        bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (start, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    (0..count).any(|segment| number(start + segment * size, 4) == NAMES_LOADER)
 }
 
 fn assembled(files: &[File], config: &Value) -> Assembled {

@@ -136,11 +136,6 @@ impl Node {
         self.worker(machine)?.stop_part(part, signal)
     }
 
-    /// Starts a program again that was stopped.
-    pub fn start_part(&mut self, machine: MachineNumber, part: Part) -> anyhow::Result<()> {
-        self.worker(machine)?.start_part(part)
-    }
-
     /// Ends a machine with everything on it, as a power cut would. Its Node object stays.
     pub fn power_off(&mut self, machine: MachineNumber) -> anyhow::Result<()> {
         ensure!(machine != MachineNumber::FIRST, "the control plane runs on the first machine");
@@ -172,7 +167,7 @@ impl Node {
         Ok(&mut self.workers[at])
     }
 
-    fn position(&self, machine: MachineNumber) -> anyhow::Result<usize> {
+    pub(crate) fn position(&self, machine: MachineNumber) -> anyhow::Result<usize> {
         let at = self.workers.iter().position(|worker| worker.machine.number == machine);
         at.with_context(|| format!("{} does not run", machine.name()))
     }

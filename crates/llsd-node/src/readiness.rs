@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Node as KubernetesNode, ServiceAccount};
 use kube::{Api, Client};
 use tokio::time::{sleep, timeout};
 
-use crate::worker::Worker;
+use crate::{programs::Programs, worker::Worker};
 
 /// Ten times what an idle machine needs: a busy one is slow, not broken.
 const DEADLINE: Duration = Duration::from_mins(3);
@@ -30,6 +30,22 @@ pub(crate) async fn wait(
         }
         sleep(PAUSE).await;
     }
+}
+
+/// containerd takes a moment, after which the kubelet may start.
+pub(crate) async fn containerd_answers(
+    worker: &mut Worker,
+    programs: &Programs,
+) -> anyhow::Result<()> {
+    let started = Instant::now();
+    while let Err(error) = worker.containers_can_run(programs) {
+        worker.check_alive()?;
+        if started.elapsed() > DEADLINE {
+            return Err(error.context("containerd does not answer"));
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(())
 }
 
 /// The kubelet says that its Node takes pods.

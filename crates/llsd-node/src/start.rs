@@ -3,6 +3,7 @@
 
 use std::{fs, time::Instant};
 
+use http::Request;
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use kube::{Api, Client, api::PostParams};
 use llsd_testkit::{
@@ -20,10 +21,10 @@ use crate::{
     node::Node,
     options::NodeOptions,
     programs::{Programs, SUBJECT},
-    readiness::{node_is_ready, pods_may_be_created, wait},
+    readiness::{containerd_answers, node_is_ready, pods_may_be_created, wait},
     relay::Relay,
     state::StateFolder,
-    worker::Worker,
+    worker::{Part, Worker},
 };
 
 /// Finds or builds all programs ahead of the first start, and gives the folders they are in.
@@ -101,7 +102,7 @@ impl Node {
         say("controllers, scheduler, DNS, containerd, kubelet, kube-proxy");
         let (parts, worker) = self.control_plane();
         parts.start_controllers(worker)?;
-        self.start_worker(0)?;
+        self.start_worker().await?;
         create_dns(&client, &mut self.workers).await?;
         self.machine_is_ready(&client, MachineNumber::FIRST).await
     }
@@ -129,20 +130,35 @@ impl Node {
         let others: Vec<_> = self.workers.iter().map(|worker| &worker.machine).collect();
         namespaces::join(&machine, &others)?;
         self.workers.push(Worker::new(machine));
-        self.start_worker(self.workers.len() - 1)?;
+        self.start_worker().await?;
         self.write_record()?;
         let client = self.client().await?;
         self.machine_is_ready(&client, number).await
     }
 
-    fn start_worker(&mut self, at: usize) -> anyhow::Result<()> {
-        let server = format!("https://{}:{}", MachineNumber::FIRST.address(), self.port);
+    /// Starts a program again that was stopped.
+    pub async fn start_part(&mut self, machine: MachineNumber, part: Part) -> anyhow::Result<()> {
+        let at = self.position(machine)?;
         let worker = &mut self.workers[at];
+        worker.start_part(part)?;
+        if part == Part::Containerd {
+            containerd_answers(worker, &self.programs).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts what runs on every machine, on the one that came last.
+    async fn start_worker(&mut self) -> anyhow::Result<()> {
+        let server = format!("https://{}:{}", MachineNumber::FIRST.address(), self.port);
+        let Self { workers, programs, pki, logs, .. } = self;
+        let Some((worker, _)) = workers.split_last_mut() else { return Ok(()) };
         let (number, folder) = (worker.machine.number, worker.machine.folder.clone());
-        let (programs, pki) = (&self.programs, &self.pki);
         let files = MachineFiles { number, folder: &folder, programs, pki, server: &server };
         files.write()?;
-        worker.start(&files, &self.logs)
+        worker.start(Part::Containerd, &files, logs)?;
+        containerd_answers(worker, programs).await?;
+        worker.start(Part::Kubelet, &files, logs)?;
+        worker.start(Part::KubeProxy, &files, logs)
     }
 
     async fn machine_is_ready(
@@ -159,7 +175,9 @@ impl Node {
     }
 }
 
+/// By its own word, which it gives when the roles of the control plane are there.
 async fn api_server_is_ready(client: &Client) -> anyhow::Result<()> {
+    client.request_text(Request::get("/readyz").body(Vec::new())?).await?;
     // kube-system is made a moment after the server is ready, and DNS goes there.
     let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(client.clone());
     namespaces.get("kube-system").await?;

@@ -47,23 +47,31 @@ impl Worker {
         Self { machine, programs: Vec::new(), stopped: Vec::new() }
     }
 
-    pub(crate) fn start(&mut self, files: &MachineFiles, logs: &Path) -> anyhow::Result<()> {
+    pub(crate) fn start(
+        &mut self,
+        part: Part,
+        files: &MachineFiles,
+        logs: &Path,
+    ) -> anyhow::Result<()> {
         let Programs { containerd, kubelet, kube_proxy, .. } = files.programs;
-        let parts = [
-            (Part::Containerd, containerd, files.containerd_flags()),
-            (Part::Kubelet, kubelet, files.kubelet_flags()),
-            (Part::KubeProxy, kube_proxy, files.kube_proxy_flags()),
-        ];
-        for (part, program, args) in parts {
-            self.run(ProgramSettings {
-                name: part.name(),
-                program: program.clone(),
-                args,
-                path: files.programs.path(),
-                logs: logs.to_owned(),
-            })?;
-        }
-        Ok(())
+        let (program, args) = match part {
+            Part::Containerd => (containerd, files.containerd_flags()),
+            Part::Kubelet => (kubelet, files.kubelet_flags()),
+            Part::KubeProxy => (kube_proxy, files.kube_proxy_flags()),
+        };
+        self.run(ProgramSettings {
+            name: part.name(),
+            program: program.clone(),
+            args,
+            path: files.programs.path(),
+            logs: logs.to_owned(),
+        })
+    }
+
+    /// Whether containerd answers. A kubelet that starts before gives up.
+    pub(crate) fn containers_can_run(&self, programs: &Programs) -> anyhow::Result<()> {
+        let client = programs.containerd.with_file_name("ctr");
+        self.machine.run(&client.display().to_string(), &["version"], "").map(drop)
     }
 
     /// Runs one more program in the machine.

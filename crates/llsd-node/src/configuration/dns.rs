@@ -10,21 +10,27 @@ use crate::addresses::{DNS_SERVICE, DOMAIN, MachineNumber};
 /// The names of Services and of the registries; no other name exists here.
 pub(crate) fn corefile(kubeconfig: &Path) -> String {
     let (kubeconfig, hosts) = (kubeconfig.display(), hosts());
+    // By zones: within one, the plugin that answers everything would come before the others.
     format!(
-        ".:53 {{
+        "{DOMAIN}:53 in-addr.arpa:53 {{
   errors
   ready 127.0.0.1:8181
-  hosts {{
-    {hosts}
-    fallthrough
-  }}
   kubernetes {DOMAIN} in-addr.arpa {{
     kubeconfig {kubeconfig} node
   }}
+  cache 5
+}}
+llsd.test:53 {{
+  errors
+  hosts {{
+    {hosts}
+  }}
+}}
+.:53 {{
+  errors
   template ANY ANY {{
     rcode NXDOMAIN
   }}
-  cache 5
 }}
 "
     )

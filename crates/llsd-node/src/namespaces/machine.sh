@@ -64,6 +64,8 @@ ip link set lo up
 echo 1 >/proc/sys/net/ipv4/ip_forward
 echo "$number_outside"
 
+# `node stop` asks from outside.
+trap 'exit 0' TERM
 # `wait` reaps what containers leave to the first process; `read` alone would not.
 { read -r _ <&3 || true; } &
 wait $!
