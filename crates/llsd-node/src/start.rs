@@ -127,8 +127,7 @@ impl Node {
         let settings = MachineSettings { number, state, hosts: &hosts };
         let first = &self.workers[0].machine;
         let machine = Machine::beside(first, &settings)?;
-        let others: Vec<_> = self.workers.iter().map(|worker| &worker.machine).collect();
-        namespaces::join(&machine, &others)?;
+        namespaces::join(first, &machine)?;
         self.workers.push(Worker::new(machine));
         self.start_worker().await?;
         self.write_record()?;

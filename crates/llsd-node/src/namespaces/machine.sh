@@ -9,6 +9,8 @@ exec 3<&0
 read -r number_outside _ </proc/self/stat
 mount -t proc proc /proc
 
+# A machine that is switched on again finds its disk, and an empty /run.
+rm -rf "$FOLDER/run" "$FOLDER/tmp"
 mkdir -p "$FOLDER/run" "$FOLDER/log" "$FOLDER/tmp" "$FOLDER/kernel" "$FOLDER/cgroups"
 # A new view of /sys shows the network devices of this machine; cgroups are hung back into it.
 mount --rbind /sys/fs/cgroup "$FOLDER/cgroups"

@@ -1,5 +1,6 @@
-//! The network between machines: a bridge in the first one, to which each is connected by a pair of
-//! devices, and the routes to each other's pods.
+//! The network between machines: each further one is connected to the first by a pair of devices, and the
+//! first passes on what they send each other. A bridge in the first machine was tried: its packets pass the
+//! rules for Services there a second time, and those to other machines are lost.
 
 use std::fmt::Write;
 
@@ -8,43 +9,34 @@ use anyhow::Context;
 use super::machine::Machine;
 use crate::addresses::MachineNumber;
 
-const BRIDGE: &str = "machines";
 /// The device that carries a machine's address.
 const DEVICE: &str = "eth0";
 
-/// Makes the bridge in the first machine and connects the machine itself to it.
+/// The address of the first machine.
 pub(crate) fn connect(first: &Machine) -> anyhow::Result<()> {
-    let port = port(first.number);
-    let mut batch = format!(
-        "link add name {BRIDGE} type bridge\n\
-         link set dev {BRIDGE} up\n\
-         link add name {DEVICE} type veth peer name {port}\n\
-         link set dev {port} master {BRIDGE} up\n"
-    );
+    let mut batch = format!("link add name {DEVICE} type veth peer name outside\n");
+    writeln!(batch, "link set dev outside up")?;
     batch += &own_address(first.number);
     // Addresses of Services are translated on their way out, so there has to be a way out.
     writeln!(batch, "route add default dev {DEVICE}")?;
     ip(first, &batch)
 }
 
-/// Connects one more machine to the bridge, with routes between its pods and those of the machines that
-/// run, the first of which has the bridge.
-pub(crate) fn join(new: &Machine, running: &[&Machine]) -> anyhow::Result<()> {
-    let Some(first) = running.first() else { return Ok(()) };
-    let port = port(new.number);
-    let namespace = number_inside(first, new)?;
-    let at_the_bridge = format!(
-        "link add name {port} type veth peer name {DEVICE} netns /proc/{namespace}/ns/net\n\
-         link set dev {port} master {BRIDGE} up\n"
+/// Connects one more machine to the first one.
+pub(crate) fn join(first: &Machine, new: &Machine) -> anyhow::Result<()> {
+    let (name, address) = (new.number.name(), new.number.address());
+    let (here, namespace) = (first.number.address(), number_inside(first, new)?);
+    let mut in_the_first = format!(
+        "link add name {name} type veth peer name {DEVICE} netns /proc/{namespace}/ns/net\n\
+         link set dev {name} up\n"
     );
-    ip(first, &at_the_bridge)?;
-    let mut in_the_machine = own_address(new.number);
-    writeln!(in_the_machine, "route add default via {}", first.number.address())?;
-    for other in running {
-        in_the_machine += &route_to_pods(other.number);
-        ip(other, &route_to_pods(new.number))?;
-    }
-    ip(new, &in_the_machine)
+    writeln!(in_the_first, "route add {address}/32 dev {name} src {here}")?;
+    writeln!(in_the_first, "route add {} via {address} src {here}", new.number.pods())?;
+    ip(first, &in_the_first)?;
+    let mut in_the_new = own_address(new.number);
+    writeln!(in_the_new, "route add {here}/32 dev {DEVICE} src {address}")?;
+    writeln!(in_the_new, "route add default via {here} src {address}")?;
+    ip(new, &in_the_new)
 }
 
 /// The new machine's first process as the first machine numbers it.
@@ -63,15 +55,7 @@ fn numbers(process: u32) -> anyhow::Result<Vec<String>> {
 }
 
 fn own_address(machine: MachineNumber) -> String {
-    format!("addr add {}/24 dev {DEVICE}\nlink set dev {DEVICE} up\n", machine.address())
-}
-
-fn route_to_pods(of: MachineNumber) -> String {
-    format!("route replace {} via {}\n", of.pods(), of.address())
-}
-
-fn port(machine: MachineNumber) -> String {
-    format!("port-{}", machine.0)
+    format!("addr add {}/32 dev {DEVICE}\nlink set dev {DEVICE} up\n", machine.address())
 }
 
 fn ip(machine: &Machine, batch: &str) -> anyhow::Result<()> {

@@ -12,6 +12,6 @@ umount "$folder" 2>/dev/null
 mkdir "$folder/lower" "$folder/upper" "$folder/work" "$folder/merged"
 try "overlayfs in $folder" mount -t overlay overlay \
 	-o "lowerdir=$folder/lower,upperdir=$folder/upper,workdir=$folder/work" "$folder/merged"
-try "network bridges" ip link add name trial type bridge
+try "network bridges, which connect pods" ip link add name trial type bridge
 try "pairs of network devices" ip link add name trial-1 type veth peer name trial-2
 try "forwarding packets" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
