@@ -52,7 +52,7 @@ impl Footprint {
             settings: settings.to_vec(),
             devices: names("/sys/class/net"),
             folders: left.chain(fixed).collect(),
-            processes: processes(&temporary.join("llsd-node-").display().to_string()),
+            processes: processes(&temporary.join("llsd-").display().to_string()),
         }
     }
 
@@ -75,7 +75,9 @@ fn entries(folder: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
 }
 
 fn is_of_a_node(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llsd-node-"))
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // The second is where a start tries what the machine can do.
+    ["llsd-node-", "llsd-trial-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn names(folder: &str) -> Vec<String> {

@@ -2,11 +2,11 @@
 
 use std::{
     fs,
-    os::unix::process::CommandExt,
+    os::unix::{fs::MetadataExt, process::CommandExt},
     path::Path,
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::footprint::Footprint;
@@ -23,12 +23,14 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Moments of its life at which a node is killed: the first seconds, in which namespaces, cgroups and
-/// programs come up one after the other, by the hundredth; then some of the time after.
+/// Moments of its life at which a node is killed: most of them in the first second, in which a trial is
+/// made, and namespaces, cgroups and the first programs come up.
 fn moments() -> Vec<Duration> {
-    let early = (0..8).map(|_| fastrand::u64(0..1_500));
-    let late = (0..4).map(|_| fastrand::u64(1_500..20_000));
-    early.chain(late).map(Duration::from_millis).collect()
+    let ranges = [(0..100, 5), (100..500, 6), (500..3_000, 4), (3_000..25_000, 4)];
+    let moments = ranges.into_iter().flat_map(|(range, count)| {
+        (0..count).map(move |_| Duration::from_millis(fastrand::u64(range.clone())))
+    });
+    moments.collect()
 }
 
 #[test]
@@ -45,6 +47,31 @@ fn a_node_that_is_killed_at_any_moment_leaves_nothing_behind() {
         kill(child);
         before.nothing_is_left(&temporary);
     }
+    fs::remove_dir(&temporary).unwrap();
+}
+
+#[test]
+#[ignore = "starts a real node: make node-test"]
+fn a_node_that_is_killed_while_pods_run_leaves_nothing_behind() {
+    if let Some(missing) = llsd_node::missing() {
+        return llsd_testkit::skip(&missing.to_string());
+    }
+    let temporary = temporary_folder();
+    let before = Footprint::now(&temporary);
+    let child = node(&temporary, &["run"]).spawn().unwrap();
+    let image = "--image=registry.llsd.test:5000/llsd/pause:1";
+    let in_node = |words: &[&str]| {
+        let arguments = [&["shell", "node-1", "kubectl"], words].concat();
+        node(&temporary, &arguments).stderr(Stdio::null()).status().unwrap().success()
+    };
+    let asked = Instant::now();
+    while !in_node(&["run", "idle", image]) {
+        assert!(asked.elapsed() < Duration::from_mins(2), "no pod could be created");
+        thread::sleep(Duration::from_millis(500));
+    }
+    assert!(in_node(&["wait", "pod/idle", "--for=condition=Ready", "--timeout=60s"]));
+    kill(child);
+    before.nothing_is_left(&temporary);
     fs::remove_dir(&temporary).unwrap();
 }
 
@@ -95,11 +122,15 @@ fn janitor_of(process: u32) -> u32 {
 #[test]
 fn a_user_without_rights_is_told_what_is_missing_and_what_runs_instead() {
     let folder = std::env::temp_dir();
-    let mut command = Command::new("setpriv");
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let mut command = Command::new(if is_root { "setpriv" } else { "env" });
+    if is_root {
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
     // Somebody else may not read the folder that the program was built in.
-    let program = folder.join(format!("llsd-trial-{:08x}", fastrand::u32(..)));
+    let program = folder.join(format!("llsd-unprivileged-{:08x}", fastrand::u32(..)));
     fs::copy(env!("CARGO_BIN_EXE_node"), &program).unwrap();
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).arg("status");
+    command.arg(&program).arg("status");
     let said = command.output();
     fs::remove_file(&program).unwrap();
     let Ok(said) = said else { return llsd_testkit::skip("there is no setpriv") };
