@@ -67,10 +67,8 @@ fn run_go_build(go: &Path, program: &GoProgram, made: &Path) -> anyhow::Result<(
 fn go_command(go: &Path, program: &GoProgram, made: &Path) -> Command {
     let mut build = Command::new(go);
     build.current_dir(&program.module).args(["build", "-trimpath", "-buildvcs=false", "-ldflags"]);
-    match &program.version_variable {
-        Some(variable) => build.arg(format!("-s -w -X {variable}=v{}", program.version)),
-        None => build.arg("-s -w"),
-    };
+    let version = program.version_variable.map(|name| format!(" -X {name}=v{}", program.version));
+    build.arg(format!("-s -w{}", version.unwrap_or_default()));
     if !program.tags.is_empty() {
         build.args(["-tags", program.tags]);
     }
