@@ -125,6 +125,26 @@ generate: ## Writes everything that is generated and committed; CONTRIBUTING.md 
 control-plane: ## A Kubernetes control plane on loopback, until Ctrl-C
 	cargo run --quiet -p llsd-testkit --bin control-plane -- run
 
+.PHONY: node
+node: ## A real node (kubelet, containerd) with its cluster, until Ctrl-C; NODES=2 for two machines, LOGS=FOLDER keeps logs
+	@cargo run --quiet -p llsd-node -- run $(or $(NODES),1) $(LOGS)
+
+.PHONY: node-shell
+node-shell: ## A shell in the node that runs; NODE=node-2 for another machine
+	@cargo run --quiet -p llsd-node -- shell $(or $(NODE),node-1)
+
+.PHONY: node-status
+node-status: ## The node that runs, its machines and pods; or what this machine lacks for one
+	@cargo run --quiet -p llsd-node -- status
+
+.PHONY: node-stop
+node-stop: ## Ends the node that runs, and removes what one left whose janitor was killed
+	@cargo run --quiet -p llsd-node -- stop
+
+.PHONY: node-test
+node-test: ## The node itself: pods, names, registries, a lost machine, killed at any moment; five minutes
+	cargo test --locked -p llsd-node -- --include-ignored --test-threads 1
+
 .PHONY: fmt
 fmt: ## Formats the code
 	cargo fmt --all

@@ -33,7 +33,7 @@ kubernetes)
 			while read -r module; do echo "	$module => $module v0.${version#1.}"; done
 		echo ")"
 	} >"$folder/go.mod"
-	imports='k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl'
+	imports="$(for program in kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet; do echo "k8s.io/kubernetes/cmd/$program"; done)"
 	;;
 etcd)
 	folder=etcd

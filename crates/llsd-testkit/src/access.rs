@@ -123,7 +123,8 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    pub(crate) async fn run(
+    /// Runs a kubectl with a kubeconfig; `home` is where it may keep what it remembers.
+    pub async fn run(
         program: &Path,
         kubeconfig: &Path,
         home: &Path,

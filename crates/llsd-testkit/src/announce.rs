@@ -6,7 +6,7 @@ use std::io::Write;
 pub(crate) const CONTROL_PLANE: &str = "control plane";
 
 /// One line on standard error, past the capture of the test harness.
-pub(crate) fn announce(subject: &str, line: &str) {
+pub fn announce(subject: &str, line: &str) {
     // Nobody could read that standard error is closed.
     let _ = writeln!(std::io::stderr(), "{subject}: {line}");
 }

@@ -62,9 +62,10 @@ mod wheel;
 mod while_used;
 
 pub use access::{Kubectl, MASTERS};
+pub use announce::announce;
 pub use audit::{Audit, Mark, Requests};
 pub use audit_log::Request;
-pub use binaries::{Binary, Kubernetes, locate};
+pub use binaries::{Binary, GoProgram, Kubernetes, locate, required_release};
 pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
@@ -74,10 +75,11 @@ pub use llama_stack::{
 pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;
 pub use openai_stub::{OpenAiStub, StubRequest};
+pub use pki::{Identity, Pki};
 pub use postgres::{Postgres, PostgresBuilder};
 pub use process::{Watchdog, last_lines};
 pub use program::Program;
-pub use programs::locate as debian_program;
+pub use programs::{locate as debian_program, locate_file as debian_file};
 pub use prometheus::{Prometheus, promtool};
 pub use redis::{Redis, RedisBuilder};
 pub use registry::{ImageSigner, RegistryBuilder, RegistryServer, TestImage, TestLayer, User};

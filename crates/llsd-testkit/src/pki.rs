@@ -16,7 +16,8 @@ use rcgen::{
 /// The object identifier of `organizationName`.
 const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 
-pub(crate) struct Pki {
+/// A certificate authority of its own, and what it has issued.
+pub struct Pki {
     dir: PathBuf,
     authority: CertifiedIssuer<'static, KeyPair>,
     issued: AtomicUsize,
@@ -24,13 +25,13 @@ pub(crate) struct Pki {
 
 /// A certificate and its key, as files in PEM.
 #[derive(Debug, Clone)]
-pub(crate) struct Identity {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
+pub struct Identity {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
 }
 
 impl Pki {
-    pub(crate) fn create(dir: PathBuf) -> anyhow::Result<Self> {
+    pub fn create(dir: PathBuf) -> anyhow::Result<Self> {
         fs::create_dir_all(&dir)?;
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -44,25 +45,30 @@ impl Pki {
         Ok(Self { dir, authority, issued: AtomicUsize::new(0) })
     }
 
-    pub(crate) fn authority_file(&self) -> PathBuf {
+    pub fn authority_file(&self) -> PathBuf {
         self.dir.join("ca.crt")
     }
 
-    pub(crate) fn authority_der(&self) -> Vec<u8> {
+    pub fn authority_der(&self) -> Vec<u8> {
         self.authority.der().to_vec()
     }
 
-    pub(crate) fn service_account_public_key(&self) -> PathBuf {
+    pub fn service_account_public_key(&self) -> PathBuf {
         self.dir.join("sa.pub")
     }
 
-    pub(crate) fn service_account_key(&self) -> PathBuf {
+    pub fn service_account_key(&self) -> PathBuf {
         self.dir.join("sa.key")
     }
 
     /// For a server on loopback. It may be a client as well: etcd shows its serving certificate
     /// when it dials itself.
-    pub(crate) fn server(&self, name: &str) -> anyhow::Result<Identity> {
+    pub fn server(&self, name: &str) -> anyhow::Result<Identity> {
+        self.server_at(name, &[])
+    }
+
+    /// The same for a server that has further names or addresses.
+    pub fn server_at(&self, name: &str, further: &[&str]) -> anyhow::Result<Identity> {
         let names = [
             "127.0.0.1",
             "localhost",
@@ -71,7 +77,9 @@ impl Pki {
             "kubernetes.default.svc",
             "kubernetes.default.svc.cluster.local",
         ];
-        let mut params = CertificateParams::new(names.map(String::from))?;
+        let mut params = CertificateParams::new(
+            names.iter().chain(further).map(ToString::to_string).collect::<Vec<_>>(),
+        )?;
         params.distinguished_name = subject(name);
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
@@ -79,7 +87,7 @@ impl Pki {
     }
 
     /// For the user `user` in up to two groups; `system:authenticated` comes by itself.
-    pub(crate) fn client(&self, user: &str, groups: &[&str]) -> anyhow::Result<Identity> {
+    pub fn client(&self, user: &str, groups: &[&str]) -> anyhow::Result<Identity> {
         // A subject can hold any number of organizations, but rcgen keeps one value per attribute
         // type; its two spellings of the same type make two. A service account needs just as many.
         ensure!(groups.len() <= 2, "{user}: a test certificate holds two groups at most");

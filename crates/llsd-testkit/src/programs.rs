@@ -12,17 +12,29 @@ use crate::{announce::announce, cache::Cache, skip::Unobtainable};
 
 /// The program's path, installing Debian's `package` if it is not there.
 pub fn locate(program: &str, package: &str) -> Result<PathBuf, Unobtainable> {
-    if let Some(path) = find(program) {
-        return Ok(path);
-    }
-    install(program, package)
-        .map_err(|error| Unobtainable(format!("{program} is missing: {error:#}")))
+    found_or_installed(program, package, &|| find(program))
 }
 
-fn install(program: &str, package: &str) -> anyhow::Result<PathBuf> {
+/// The same for a file that is no program, such as a header, by its whole path.
+pub fn locate_file(file: &str, package: &str) -> Result<PathBuf, Unobtainable> {
+    let path = PathBuf::from(file);
+    found_or_installed(file, package, &|| is_file(&path).then(|| path.clone()))
+}
+
+type Find<'a> = &'a dyn Fn() -> Option<PathBuf>;
+
+fn found_or_installed(what: &str, package: &str, find: Find) -> Result<PathBuf, Unobtainable> {
+    if let Some(path) = find() {
+        return Ok(path);
+    }
+    install(what, package, find)
+        .map_err(|error| Unobtainable(format!("{what} is missing: {error:#}")))
+}
+
+fn install(program: &str, package: &str, find: Find) -> anyhow::Result<PathBuf> {
     // apt-get does not wait for another one.
     let _lock = Cache::from_env()?.lock("apt-get.lock", package)?;
-    if let Some(path) = find(program) {
+    if let Some(path) = find() {
         return Ok(path);
     }
     announce(program, &format!("missing: installing the Debian package {package}"));
@@ -39,12 +51,14 @@ fn install(program: &str, package: &str) -> anyhow::Result<PathBuf> {
             bail!("apt-get {} failed: {}", arguments[0], said.trim());
         }
     }
-    find(program).with_context(|| format!("the package {package} brought no {program}"))
+    find().with_context(|| format!("the package {package} brought no {program}"))
 }
 
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(off_the_path());
+    // A user's PATH may lack the folder of the system's own programs.
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let folders = std::env::split_paths(&path).chain(system).chain(off_the_path());
     folders.map(|dir| dir.join(program)).find(|file| is_file(file))
 }
 

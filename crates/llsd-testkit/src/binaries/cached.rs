@@ -8,11 +8,7 @@ use crate::cache::Cache;
 impl Cache {
     /// Where a program of exactly the pinned release stands.
     pub(super) fn pinned(&self, binary: Binary, kubernetes: Kubernetes) -> PathBuf {
-        let product = match binary {
-            Binary::Etcd => "etcd",
-            _ => "kubernetes",
-        };
-        self.root().join(product).join(binary.version(kubernetes)).join(binary.file_name())
+        binary.go_program(kubernetes).cached(self)
     }
 
     /// Where the published archives are unpacked, one folder per release.

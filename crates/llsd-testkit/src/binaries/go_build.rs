@@ -11,12 +11,9 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::{
-    go_toolchain,
-    version::{Binary, Kubernetes, go_line},
-};
+use super::{go_program::GoProgram, go_toolchain};
 use crate::{
-    announce::{CONTROL_PLANE, announce},
+    announce::announce,
     cache::{Cache, CacheLock},
     process::last_lines,
 };
@@ -26,37 +23,26 @@ const SHOW_EVERY: Duration = Duration::from_secs(15);
 pub(super) fn build(
     cache: &Cache,
     lock: &CacheLock,
-    binary: Binary,
-    kubernetes: Kubernetes,
+    program: &GoProgram,
+    target: PathBuf,
 ) -> anyhow::Result<PathBuf> {
-    let go = go_toolchain::find(cache, lock, go_line(binary.go_mod(kubernetes)))?;
-    let target = cache.pinned(binary, kubernetes);
+    let go = go_toolchain::find(cache, lock, program.subject, program.go_line())?;
     // A new folder per attempt: a `go build` that outlives a killed test run may still write, and
     // must not write into the file of the next attempt.
     let staging = Cache::staging(&target, lock)?;
-    let made = staging.path().join(binary.file_name());
-    let what = format!("{} {}", binary.file_name(), binary.version(kubernetes));
-    run_go_build(&go, binary, kubernetes, &made, &what)?;
+    let made = staging.path().join(program.file_name);
+    run_go_build(&go, program, &made)?;
     fs::rename(&made, &target)?;
     Ok(target)
 }
 
-fn run_go_build(
-    go: &Path,
-    binary: Binary,
-    kubernetes: Kubernetes,
-    made: &Path,
-    what: &str,
-) -> anyhow::Result<()> {
+fn run_go_build(go: &Path, program: &GoProgram, made: &Path) -> anyhow::Result<()> {
     let log = made.with_extension("log");
     let started = Instant::now();
-    announce(
-        CONTROL_PLANE,
-        &format!(
-            "building {what} from source; the first of them takes about ten minutes on two cores"
-        ),
-    );
-    let mut build = go_command(go, binary, kubernetes, made)
+    let what = format!("{} {}", program.file_name, program.version);
+    let say = |line: &str| announce(program.subject, line);
+    say(&format!("building {what} from source; the first of its kind takes minutes on two cores"));
+    let mut build = go_command(go, program, made)
         .stderr(File::create(&log)?)
         .spawn()
         .with_context(|| format!("cannot run {}", go.display()))?;
@@ -67,36 +53,31 @@ fn run_go_build(
         }
         if shown.elapsed() >= SHOW_EVERY {
             shown = Instant::now();
-            announce(
-                CONTROL_PLANE,
-                &format!("building {what}: {} s so far", started.elapsed().as_secs()),
-            );
+            say(&format!("building {what}: {} s so far", started.elapsed().as_secs()));
         }
         thread::sleep(Duration::from_millis(100));
     };
     if !status.success() {
         bail!("go build of {what} failed:\n{}", last_lines(&log, 15));
     }
-    announce(CONTROL_PLANE, &format!("built {what} in {} s", started.elapsed().as_secs()));
+    say(&format!("built {what} in {} s", started.elapsed().as_secs()));
     Ok(())
 }
 
-fn go_command(go: &Path, binary: Binary, kubernetes: Kubernetes, made: &Path) -> Command {
+fn go_command(go: &Path, program: &GoProgram, made: &Path) -> Command {
     let mut build = Command::new(go);
+    build.current_dir(&program.module).args(["build", "-trimpath", "-buildvcs=false", "-ldflags"]);
+    let version = program.version_variable.map(|name| format!(" -X {name}=v{}", program.version));
+    build.arg(format!("-s -w{}", version.unwrap_or_default()));
+    if !program.tags.is_empty() {
+        build.args(["-tags", program.tags]);
+    }
     build
-        .current_dir(binary.go_module_dir(kubernetes))
-        .args(["build", "-trimpath", "-buildvcs=false", "-ldflags"])
-        // Without its version a kube-apiserver calls itself v0.0.0-master and clients that look
-        // at it misjudge what it can do.
-        .arg(format!(
-            "-s -w -X k8s.io/component-base/version.gitVersion=v{}",
-            binary.version(kubernetes)
-        ))
         .arg("-o")
         .arg(made)
-        .arg(binary.go_package())
+        .arg(program.package)
         // What the machine sets for other Go work must not change what is built here.
-        .env("CGO_ENABLED", "0")
+        .env("CGO_ENABLED", if program.with_c { "1" } else { "0" })
         .env("GOFLAGS", "-mod=readonly")
         .env("GOWORK", "off")
         .env("GOTOOLCHAIN", "local")

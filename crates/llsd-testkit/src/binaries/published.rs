@@ -1,5 +1,5 @@
 //! Published programs: the envtest archive of controller-tools, which has etcd, kube-apiserver and
-//! kubectl, and Kubernetes' own release of kube-controller-manager. All of them by checksum.
+//! kubectl, and Kubernetes' own release for its other programs. All of them by checksum.
 
 use std::{
     env::consts,
@@ -41,8 +41,8 @@ pub(super) fn fetch(
     kubernetes: Kubernetes,
 ) -> anyhow::Result<PathBuf> {
     let index = INDEX_ANSWER.as_ref().map_err(|error| anyhow!("{error}"))?;
-    if binary == Binary::ControllerManager {
-        return controller_manager(cache, lock, kubernetes);
+    if !binary.is_in_envtest() {
+        return from_release(cache, lock, binary, kubernetes);
     }
     let archive = newest_archive(index, kubernetes.minor(), &platform()?)
         .with_context(|| format!("no envtest archive of {}", kubernetes.minor()))?;
@@ -118,18 +118,19 @@ fn unpack(archive: &Archive, into: &Path, lock: &CacheLock) -> anyhow::Result<()
     Ok(())
 }
 
-fn controller_manager(
+fn from_release(
     cache: &Cache,
     lock: &CacheLock,
+    binary: Binary,
     kubernetes: Kubernetes,
 ) -> anyhow::Result<PathBuf> {
-    let target = cache.pinned(Binary::ControllerManager, kubernetes);
+    let target = cache.pinned(binary, kubernetes);
     let staging = Cache::staging(&target, lock)?;
     let url = format!(
         "{RELEASES}/v{}/bin/{}/{}",
         kubernetes.version(),
         platform()?.replace('-', "/"),
-        Binary::ControllerManager.file_name(),
+        binary.file_name(),
     );
     let (file, sum) = (staging.path().join("program"), staging.path().join("sum"));
     announce(CONTROL_PLANE, &format!("downloading {url}"));

@@ -5,6 +5,9 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use anyhow::{Context, bail};
 
+use super::go_program::{GoProgram, required_release};
+use crate::announce::CONTROL_PLANE;
+
 /// A minor of Kubernetes that the product promises to work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kubernetes {
@@ -36,10 +39,10 @@ impl Kubernetes {
 
     /// The pinned patch release, for example `1.36.3`.
     pub fn version(self) -> &'static str {
-        required(self.go_mod(), "k8s.io/kubernetes")
+        required_release(self.go_mod(), "k8s.io/kubernetes")
     }
 
-    pub(super) const fn go_mod(self) -> &'static str {
+    const fn go_mod(self) -> &'static str {
         match self {
             Self::V1_33 => include_str!("../../control-plane/1.33/go.mod"),
             Self::V1_35 => include_str!("../../control-plane/1.35/go.mod"),
@@ -70,16 +73,20 @@ impl FromStr for Kubernetes {
     }
 }
 
-/// One program of the control plane.
+/// One program of the control plane, or of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Binary {
     Etcd,
     ApiServer,
     ControllerManager,
     Kubectl,
+    Kubelet,
+    KubeProxy,
+    Scheduler,
 }
 
 impl Binary {
+    /// Those of a control plane. What runs on nodes is found or built when a node is started.
     pub const ALL: [Self; 4] =
         [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kubectl];
 
@@ -89,54 +96,53 @@ impl Binary {
             Self::ApiServer => "kube-apiserver",
             Self::ControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
+            Self::Kubelet => "kubelet",
+            Self::KubeProxy => "kube-proxy",
+            Self::Scheduler => "kube-scheduler",
         }
     }
 
-    /// The release of this program that belongs to `kubernetes`. One etcd serves all minors.
-    pub(super) fn version(self, kubernetes: Kubernetes) -> &'static str {
-        match self {
-            Self::Etcd => required(self.go_mod(kubernetes), "go.etcd.io/etcd/server/v3"),
-            _ => kubernetes.version(),
+    /// Whether the envtest archives hold it.
+    pub(super) const fn is_in_envtest(self) -> bool {
+        matches!(self, Self::Etcd | Self::ApiServer | Self::Kubectl)
+    }
+
+    /// How it is built, at the release that belongs to `kubernetes`. One etcd serves all minors.
+    pub(super) fn go_program(self, kubernetes: Kubernetes) -> GoProgram {
+        let is_etcd = self == Self::Etcd;
+        let (product, folder) =
+            if is_etcd { ("etcd", "etcd") } else { ("kubernetes", kubernetes.minor()) };
+        GoProgram {
+            subject: CONTROL_PLANE,
+            product,
+            file_name: self.file_name(),
+            version: if is_etcd { etcd_version() } else { kubernetes.version() },
+            module: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("control-plane").join(folder),
+            go_mod: if is_etcd { ETCD_GO_MOD } else { kubernetes.go_mod() },
+            package: self.go_package(),
+            version_variable: Some("k8s.io/component-base/version.gitVersion"),
+            tags: "",
+            with_c: false,
         }
     }
 
-    pub(super) const fn go_mod(self, kubernetes: Kubernetes) -> &'static str {
-        match self {
-            Self::Etcd => include_str!("../../control-plane/etcd/go.mod"),
-            _ => kubernetes.go_mod(),
-        }
-    }
-
-    pub(super) fn go_module_dir(self, kubernetes: Kubernetes) -> PathBuf {
-        let folder = match self {
-            Self::Etcd => "etcd",
-            _ => kubernetes.minor(),
-        };
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("control-plane").join(folder)
-    }
-
-    pub(super) const fn go_package(self) -> &'static str {
+    const fn go_package(self) -> &'static str {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::ApiServer => "k8s.io/kubernetes/cmd/kube-apiserver",
             Self::ControllerManager => "k8s.io/kubernetes/cmd/kube-controller-manager",
             Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::Kubelet => "k8s.io/kubernetes/cmd/kubelet",
+            Self::KubeProxy => "k8s.io/kubernetes/cmd/kube-proxy",
+            Self::Scheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
         }
     }
 }
 
-/// The Go release that a module asks for in its `go` line.
-pub(super) fn go_line(go_mod: &'static str) -> &'static str {
-    go_mod.lines().find_map(|line| line.strip_prefix("go ")).expect("a go.mod has a go line")
-}
+const ETCD_GO_MOD: &str = include_str!("../../control-plane/etcd/go.mod");
 
-fn required(go_mod: &'static str, module: &str) -> &'static str {
-    go_mod
-        .lines()
-        .find_map(|line| line.strip_prefix("require ")?.strip_prefix(module))
-        .expect("the pinned module is required on a line of its own")
-        .trim()
-        .trim_start_matches('v')
+fn etcd_version() -> &'static str {
+    required_release(ETCD_GO_MOD, "go.etcd.io/etcd/server/v3")
 }
 
 #[cfg(test)]

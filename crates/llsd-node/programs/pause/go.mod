@@ -1,0 +1,3 @@
+module node-programs/pause
+
+go 1.26.0

@@ -1,0 +1,8 @@
+//! A real node is started, used, killed and looked behind. Each test takes half a minute and a good part of
+//! the machine, so they run only when asked for: `make node-test`.
+
+mod footprint;
+mod left_behind;
+mod machines;
+mod pods;
+mod workload;
