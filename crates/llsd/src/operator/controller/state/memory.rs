@@ -31,8 +31,15 @@ struct Remembered {
     record_not_kept: bool,
     /// The Job that could not be made when that was last tried.
     job_not_made: Option<(String, NotMade)>,
-    /// The run of a container that was killed last, and the probe that was the reason, if one was.
-    probe_kill: Option<(Box<str>, Option<ProbeKill>)>,
+    /// The run of a container that was killed last, and why.
+    killed: Option<(Box<str>, KillCause)>,
+}
+
+/// Why the kubelet killed a container, as far as its events tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KillCause {
+    Probe(ProbeKill),
+    Other,
 }
 
 /// Why a registry cannot be asked, in the words that were told first of this kind of trouble.
@@ -55,7 +62,7 @@ impl Memory {
         self.change(key, |known| {
             if ready {
                 known.unready_since = None;
-                known.probe_kill = None;
+                known.killed = None;
                 return Duration::ZERO;
             }
             known.unready_since.get_or_insert_with(Instant::now).elapsed()
@@ -163,15 +170,15 @@ impl Memory {
         self.change(key, |known| known.job_not_made = not_made);
     }
 
-    /// The probe that killed a container in this run, or that none did; nothing where that was not asked yet.
-    pub fn probe_kill(&self, key: &Key, run: &str) -> Option<Option<ProbeKill>> {
+    /// Why a container was killed in this run; nothing where that was not asked yet.
+    pub fn kill_cause(&self, key: &Key, run: &str) -> Option<KillCause> {
         let all = self.lock();
-        let (known, kill) = all.get(key)?.probe_kill.as_ref()?;
-        (**known == *run).then(|| kill.clone())
+        let (known, cause) = all.get(key)?.killed.as_ref()?;
+        (**known == *run).then(|| cause.clone())
     }
 
-    pub fn set_probe_kill(&self, key: &Key, run: &str, kill: Option<ProbeKill>) {
-        self.change(key, |known| known.probe_kill = Some((run.into(), kill)));
+    pub fn set_kill_cause(&self, key: &Key, run: &str, cause: KillCause) {
+        self.change(key, |known| known.killed = Some((run.into(), cause)));
     }
 
     pub fn forget(&self, key: &Key) {

@@ -19,7 +19,7 @@ pub use api_error::{failure, safe_message};
 pub use bundles::Bundles;
 pub use cache::{Cache, ResourceNews};
 pub use configuration::{Configuration, CurrentConfiguration, ImageKeys};
-pub use memory::Memory;
+pub use memory::{KillCause, Memory};
 pub use queue::{Next, Queue};
 pub use rights::{Denials, Rights};
 pub use scope::{Part, Scope};

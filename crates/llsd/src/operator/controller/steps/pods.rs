@@ -13,6 +13,7 @@ use llsd_plan::objects::labels::{self, POD_TEMPLATE_HASH};
 use llsd_plan::resource::Key;
 
 use crate::operator::controller::context::Context;
+use crate::operator::controller::state::KillCause;
 
 /// More Events than a pod has, for Kubernetes counts those that repeat.
 const MOST_EVENTS: u32 = 100;
@@ -70,14 +71,17 @@ async fn probe_kill(context: &Context, key: &Key, pod: &Pod) -> Option<ProbeKill
     let killed = KilledContainer::find(pod)?;
     let uid = pod.metadata.uid.as_deref()?;
     let run = format!("{uid} {} {}", killed.container, killed.restarts);
-    if let Some(known) = context.memory.probe_kill(key, &run) {
-        return known;
+    match context.memory.kill_cause(key, &run) {
+        Some(KillCause::Probe(kill)) => return Some(kill),
+        Some(KillCause::Other) => return None,
+        None => {}
     }
     let events: Api<Event> = Api::namespaced(context.client.clone(), &key.namespace);
     let of_pod = ListParams::default().fields(&format!("regarding.uid={uid}")).limit(MOST_EVENTS);
     let listed = events.list(&of_pod).await.ok()?;
     let kill = ProbeKill::find(&killed, &listed.items);
-    context.memory.set_probe_kill(key, &run, kill.clone());
+    let cause = kill.clone().map_or(KillCause::Other, KillCause::Probe);
+    context.memory.set_kill_cause(key, &run, cause);
     kill
 }
 
