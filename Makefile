@@ -143,7 +143,7 @@ node-stop: ## Ends the node that runs, and removes what one left whose janitor w
 
 .PHONY: node-test
 node-test: ## The node itself: pods, names, registries, a lost machine, killed at any moment; five minutes
-	cargo test --locked -p llsd-node -- --include-ignored --test-threads 1
+	LLSD_TEST_NODE=1 cargo test --locked -p llsd-node -- --test-threads 1
 
 .PHONY: fmt
 fmt: ## Formats the code

@@ -10,6 +10,7 @@ use std::{
 };
 
 use crate::footprint::Footprint;
+use crate::workload::is_asked_for;
 
 /// The program `node`, with a folder for temporary files of its own.
 fn node(temporary: &Path, arguments: &[&str]) -> Command {
@@ -34,8 +35,10 @@ fn moments() -> Vec<Duration> {
 }
 
 #[test]
-#[ignore = "starts a real node: make node-test"]
 fn a_node_that_is_killed_at_any_moment_leaves_nothing_behind() {
+    if !is_asked_for() {
+        return;
+    }
     if let Some(missing) = llsd_node::missing() {
         return llsd_testkit::skip(&missing.to_string());
     }
@@ -51,8 +54,10 @@ fn a_node_that_is_killed_at_any_moment_leaves_nothing_behind() {
 }
 
 #[test]
-#[ignore = "starts a real node: make node-test"]
 fn a_node_that_is_killed_while_pods_run_leaves_nothing_behind() {
+    if !is_asked_for() {
+        return;
+    }
     if let Some(missing) = llsd_node::missing() {
         return llsd_testkit::skip(&missing.to_string());
     }
@@ -76,8 +81,10 @@ fn a_node_that_is_killed_while_pods_run_leaves_nothing_behind() {
 }
 
 #[test]
-#[ignore = "starts a real node: make node-test"]
 fn what_stays_because_the_janitor_was_killed_too_is_cleared_away_by_the_next_command() {
+    if !is_asked_for() {
+        return;
+    }
     if let Some(missing) = llsd_node::missing() {
         return llsd_testkit::skip(&missing.to_string());
     }

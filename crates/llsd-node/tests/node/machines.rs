@@ -2,11 +2,13 @@
 
 use llsd_node::{MachineNumber, Node, NodeOptions};
 
-use crate::workload::{create, image, in_pod, server, wait_for};
+use crate::workload::{create, image, in_pod, is_asked_for, server, wait_for};
 
 #[tokio::test]
-#[ignore = "starts a real node: make node-test"]
 async fn pods_of_two_machines_reach_each_other_and_a_lost_machine_comes_back() {
+    if !is_asked_for() {
+        return;
+    }
     let options = NodeOptions::default()
         .machines(2)
         .controller_manager_flag("--node-monitor-grace-period=15s");

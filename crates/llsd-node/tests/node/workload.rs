@@ -64,3 +64,9 @@ pub async fn in_pod(node: &Node, pod: &str, command: &[&str]) -> String {
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 }
+
+/// Whether tests that start a real node are to run. They take minutes and a good part of the machine, so they are no
+/// part of `make test`.
+pub fn is_asked_for() -> bool {
+    std::env::var_os("LLSD_TEST_NODE").is_some()
+}
