@@ -18,17 +18,24 @@ fn with_endpoint(endpoint: &str) -> String {
 #[rstest]
 #[case::no_scheme(
     "vllm:8000",
-    "`vllm:8000` has no scheme (write http://vllm:8000 or https://vllm:8000)"
+    "`vllm:8000` has no scheme",
+    "write http://vllm:8000 or https://vllm:8000"
 )]
-#[case::wrong_scheme("htp://vllm:8000", "the scheme `htp` is not supported (did you mean http?)")]
-#[case::no_port("http://vllm:80000", "`80000` is not a port (use a number from 1 to 65535)")]
-#[case::blank(" ", "holds blanks (write an address without blanks)")]
-#[case::credentials("http://user:pw@vllm:8000", "holds credentials")]
-fn an_endpoint_that_no_server_can_use_is_refused(#[case] endpoint: &str, #[case] expected: &str) {
+#[case::wrong_scheme("htp://vllm:8000", "the scheme `htp` is not supported", "did you mean http?")]
+#[case::no_port("http://vllm:80000", "`80000` is not a port", "use a number from 1 to 65535")]
+#[case::blank(" ", "holds blanks", "write an address without blanks")]
+#[case::credentials("http://user:pw@vllm:8000", "holds credentials", "name it in apiKey")]
+fn an_endpoint_that_no_server_can_use_is_refused(
+    #[case] endpoint: &str,
+    #[case] message: &str,
+    #[case] remedy: &str,
+) {
     let run = validate_stdin(&with_endpoint(endpoint));
     assert_eq!(run.code, 1, "{}", run.stderr);
-    let line = format!("spec.providers.inference.endpoint: {expected}");
+    let line = format!("spec.providers.inference.endpoint: {message}");
     assert!(run.stderr.contains(&line), "{}", run.stderr);
+    assert!(run.stderr.contains(remedy), "{}", run.stderr);
+    assert!(run.stderr.contains("1 problem, 0 warnings"), "{}", run.stderr);
     assert!(!run.stderr.contains("user:pw"), "{}", run.stderr);
 }
 
