@@ -163,11 +163,16 @@ impl Memory {
         self.change(key, |known| known.job_not_made = not_made);
     }
 
-    /// The probe that killed a container in this run, or that none did; nothing where that was not asked yet.
-    pub fn probe_kill(&self, key: &Key, run: &str) -> Option<Option<ProbeKill>> {
+    /// Whether it is known why a container was killed in this run.
+    pub fn knows_kill(&self, key: &Key, run: &str) -> bool {
         let all = self.lock();
-        let (known, kill) = all.get(key)?.probe_kill.as_ref()?;
-        (**known == *run).then(|| kill.clone())
+        let known = all.get(key).and_then(|known| known.probe_kill.as_ref());
+        known.is_some_and(|(known, _)| **known == *run)
+    }
+
+    /// The probe that killed a container in the run that was asked about last.
+    pub fn probe_kill(&self, key: &Key) -> Option<ProbeKill> {
+        self.lock().get(key)?.probe_kill.as_ref()?.1.clone()
     }
 
     pub fn set_probe_kill(&self, key: &Key, run: &str, kill: Option<ProbeKill>) {

@@ -70,8 +70,8 @@ async fn probe_kill(context: &Context, key: &Key, pod: &Pod) -> Option<ProbeKill
     let killed = KilledContainer::find(pod)?;
     let uid = pod.metadata.uid.as_deref()?;
     let run = format!("{uid} {} {}", killed.container, killed.restarts);
-    if let Some(known) = context.memory.probe_kill(key, &run) {
-        return known;
+    if context.memory.knows_kill(key, &run) {
+        return context.memory.probe_kill(key);
     }
     let events: Api<Event> = Api::namespaced(context.client.clone(), &key.namespace);
     let of_pod = ListParams::default().fields(&format!("regarding.uid={uid}")).limit(MOST_EVENTS);
