@@ -146,6 +146,15 @@ fn setting(variable: &str, default: usize) -> usize {
 
 /// Where the two are meant to differ, with the reason.
 fn deliberate(findings: &Findings) -> Option<&'static str> {
+    let is_address = |path: &str| path.ends_with(".endpoint") || path.ends_with(".mcpEndpoint.uri");
+    if !findings.problems.is_empty()
+        && findings.problems.iter().all(|p| is_address(&p.path.to_string()))
+    {
+        return Some(
+            "what an address must look like depends on the provider's type, which the webhook knows \
+             and the API server does not",
+        );
+    }
     let only_beyond_32_bits = !findings.problems.is_empty()
         && findings.problems.iter().all(|p| p.message.ends_with("is out of range"));
     only_beyond_32_bits.then_some(

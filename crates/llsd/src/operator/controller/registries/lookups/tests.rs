@@ -29,7 +29,7 @@ impl Scene {
         let asker = Asker {
             configuration: configuration.get(),
             credentials: Arc::new(PullCredentials::default()),
-            keyring: Arc::default(),
+            secrets: Arc::default(),
             wanted: Wanted::Base,
             metrics: Metrics::new("0"),
         };
