@@ -30,11 +30,7 @@ pub struct Finding {
 /// Runs a sequence on a server that runs well, and lets everything come to rest at its end. What begins as
 /// another sequence did goes on from there, and what is known to end well is not tried again.
 pub fn run(steps: &[Step]) -> Result<(), String> {
-    let mut run = STARTED.with(Clone::clone);
-    for (number, step) in steps.iter().enumerate() {
-        run.step(*step).map_err(|what| format!("after step {} ({step:?}): {what}", number + 1))?;
-    }
-    run.end().map_err(|what| format!("at the end: {what}"))
+    go_on(&mut Vec::new(), steps)
 }
 
 /// So many states are kept at a time, and so many ends.
@@ -274,17 +270,51 @@ fn branch(
     tried
 }
 
-/// Tries random sequences, and calls back with those that fail.
+/// So many random sequences are sorted at a time: the more, the longer the beginnings that they share.
+const SORTED: u64 = 500_000;
+
+/// Tries random sequences, and calls back with those that fail. They are sorted, so that each goes on from where it
+/// differs from the one before.
 pub fn random(number: u64, seed: u64, mut found: impl FnMut(Finding)) {
     let mut dice = fastrand::Rng::with_seed(seed);
-    for _ in 0..number {
-        let length = dice.usize(2..=10);
-        let steps: Vec<Step> =
-            (0..length).map(|_| Step::ALL[dice.usize(..Step::ALL.len())]).collect();
-        if let Err(what) = run(&steps) {
-            found(Finding { steps, what });
+    let mut left = number;
+    while left > 0 {
+        let mut sequences: Vec<Vec<u8>> =
+            (0..left.min(SORTED)).map(|_| rolled(&mut dice)).collect();
+        sequences.sort_unstable();
+        left -= sequences.len() as u64;
+        let mut path = Vec::new();
+        let mut before: &[u8] = &[];
+        for sequence in &sequences {
+            let shared =
+                before.iter().zip(sequence).take_while(|(one, other)| one == other).count();
+            path.truncate(shared);
+            let steps: Vec<Step> =
+                sequence.iter().map(|step| Step::ALL[usize::from(*step)]).collect();
+            if let Err(what) = go_on(&mut path, &steps) {
+                found(Finding { steps, what });
+            }
+            before = sequence;
         }
     }
+}
+
+/// Up to ten steps, as their places in [`Step::ALL`].
+fn rolled(dice: &mut fastrand::Rng) -> Vec<u8> {
+    let length = dice.usize(2..=10);
+    let steps = u8::try_from(Step::ALL.len()).unwrap_or(u8::MAX);
+    (0..length).map(|_| dice.u8(..steps)).collect()
+}
+
+/// Runs a sequence whose first steps were run already: `path` has the state after each of them.
+fn go_on(path: &mut Vec<Run>, steps: &[Step]) -> Result<(), String> {
+    let last = |path: &[Run]| path.last().cloned().unwrap_or_else(|| STARTED.with(Clone::clone));
+    while let Some(step) = steps.get(path.len()) {
+        let (mut run, number) = (last(path), path.len() + 1);
+        run.step(*step).map_err(|what| format!("after step {number} ({step:?}): {what}"))?;
+        path.push(run);
+    }
+    last(path).end().map_err(|what| format!("at the end: {what}"))
 }
 
 /// The same failure with as few steps as possible.

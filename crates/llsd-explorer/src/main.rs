@@ -9,6 +9,10 @@ use std::time::Instant;
 use clap::Parser;
 use llsd_explorer::explore::{self, Finding, Share, exhaustive};
 
+/// Most of the time goes into copies of JSON, in many small pieces.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Tries sequences of what people and clusters do
 #[derive(Debug, Parser)]
 struct Arguments {
