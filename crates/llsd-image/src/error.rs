@@ -70,7 +70,7 @@ impl From<InvalidDigest> for Error {
 pub const UNRESOLVED: &str = "its name cannot be resolved";
 
 impl Error {
-    /// Whether nobody was asked at all, because the host's name could not be resolved.
+    /// Whether no registry was asked, because the host's name could not be resolved.
     pub fn is_unresolved(&self) -> bool {
         matches!(self, Self::Unreachable { reason, .. } if reason == UNRESOLVED)
     }

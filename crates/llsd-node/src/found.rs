@@ -42,7 +42,7 @@ pub struct MachineRecord {
 
 impl NodeRecord {
     pub(crate) fn write(&self, state: &StateFolder) -> anyhow::Result<()> {
-        // Renamed, so that nobody reads half of it.
+        // Renamed, so that a reader never sees half of it.
         let half_written = state.file("node.json.part");
         fs::write(&half_written, serde_json::to_vec_pretty(self)?)?;
         fs::rename(&half_written, state.record())?;
@@ -55,7 +55,7 @@ impl NodeRecord {
         command
             .env("PATH", &self.path)
             .env("KUBECONFIG", &self.kubeconfig)
-            // For `ctr`, which else shows containers of nobody.
+            // Without it `ctr` shows another namespace, in which there are no containers.
             .env("CONTAINERD_NAMESPACE", "k8s.io");
         command
     }

@@ -134,7 +134,7 @@ fn a_user_without_rights_is_told_what_is_missing_and_what_runs_instead() {
     if is_root {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     }
-    // Somebody else may not read the folder that the program was built in.
+    // Another user may not be able to read the folder that the program was built in.
     let program = folder.join(format!("llsd-unprivileged-{:08x}", fastrand::u32(..)));
     fs::copy(env!("CARGO_BIN_EXE_node"), &program).unwrap();
     command.arg(&program).arg("status");

@@ -8,7 +8,7 @@ use crate::objects::{PlannedObject, labels};
 
 /// Changes the numbers of the rolling update for as long as old pods are there and none is available. With a
 /// surge of one and none that may be missing, Kubernetes keeps a broken pod until a new one is available: on a
-/// full node for ever.
+/// full node that never happens.
 ///
 /// The numbers, because to change them restarts no pod and Kubernetes stays the only one that stops any: deleting a
 /// pod would have its ReplicaSet make it again, and `Recreate` would wait for the end of each. The write carries the

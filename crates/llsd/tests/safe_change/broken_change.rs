@@ -76,7 +76,7 @@ async fn a_change_that_crashes_is_told_at_once_and_is_the_cause_of_the_return() 
     assert!(message(&back, "RolledBack").contains(&cause), "{back}");
     namespace.until_event("llama", "RolledBack", &cause).await;
 
-    // The pods are gone, and the cause is still known to an operator that starts anew.
+    // The pods are gone, and the cause is still known to an operator that was restarted.
     namespace.until("Deployment", "llama", "is back", |now| now["status"]["replicas"] == 1).await;
     operator.restart(&[]);
     let namespace = Namespace { cluster: &operator.cluster, name };
@@ -97,7 +97,7 @@ async fn after_the_next_change_the_crash_of_a_pod_of_before_does_not_count() {
     let generation = failed["metadata"]["generation"].as_i64().unwrap();
     ask(&namespace, "pending").await;
     let mended = namespace
-        .until(DISTRIBUTION, "llama", "is rolled out anew", |now| {
+        .until(DISTRIBUTION, "llama", "is rolled out again", |now| {
             let ready = condition(now, "Ready");
             ready["observedGeneration"].as_i64() > Some(generation)
                 && ready["reason"] == "RollingOut"

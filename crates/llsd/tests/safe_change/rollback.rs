@@ -61,7 +61,7 @@ async fn a_change_that_never_becomes_available_goes_back_and_is_tried_again_only
     assert_eq!(condition(&told, "Available")["status"], "True", "{told}");
     assert_eq!(condition(&told, "Stalled")["status"], "True", "{told}");
 
-    // Nothing of it changes by itself, also for an operator that starts anew.
+    // Nothing of it changes by itself, also for an operator that was restarted.
     let quiet = namespace.quiet(&operator.user).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     let written =

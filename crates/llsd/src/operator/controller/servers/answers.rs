@@ -116,10 +116,10 @@ impl Servers {
         LastAnswer { server: ServerAnswer::Awaited, awaited: Some(awaited.unwrap_or_default()) }
     }
 
-    /// Somebody changed the resource, so a server that did not answer is asked now.
-    pub fn ask_anew(&self, key: &Key) {
+    /// The resource changed, so a server that did not answer is asked now.
+    pub fn ask_after_change(&self, key: &Key) {
         if self.lock().servers.get(key).is_some_and(|asked| asked.failures > 0) {
-            self.schedule.add_anew(key);
+            self.schedule.add_changed(key);
         }
     }
 

@@ -66,8 +66,8 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Somebody changed what is asked for: it is looked at now, and what failed before no longer makes it wait.
-    pub fn add_anew(&self, key: &Key) {
+    /// Queues a resource that changed: it does not wait for what failed before the change.
+    pub fn add_changed(&self, key: &Key) {
         if let Some(slot) = self.lock().slots.get_mut(key) {
             slot.failures = 0;
         }
@@ -285,7 +285,7 @@ mod tests {
             queue.done(&taken, Next::Retry);
         }
         let begun = Instant::now();
-        queue.add_anew(&key("a"));
+        queue.add_changed(&key("a"));
         let taken = queue.next().await;
         assert_eq!(begun.elapsed(), Duration::ZERO);
         // The answer that was remembered a moment ago is still there.

@@ -80,8 +80,8 @@ fn seen(context: &Context, object: Object) {
         ResourceNews::Nothing => {}
         ResourceNews::Status => context.queue.add(&key),
         ResourceNews::Asked => {
-            context.servers.ask_anew(&key);
-            context.queue.add_anew(&key);
+            context.servers.ask_after_change(&key);
+            context.queue.add_changed(&key);
         }
     }
 }

@@ -79,10 +79,10 @@ async fn a_server_that_was_not_reached_is_asked_at_once_when_its_resource_change
         scene.answers(unreachable("no name")).await;
     }
     let begun = Instant::now();
-    scene.0.ask_anew(&scene.1);
+    scene.0.ask_after_change(&scene.1);
     assert!(scene.answers(healthy("1")).await);
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    scene.0.ask_anew(&scene.1);
+    scene.0.ask_after_change(&scene.1);
     scene.answers(healthy("1")).await;
     assert!(begun.elapsed() > Duration::from_secs(50), "one that answers is not asked more often");
 }

@@ -36,7 +36,7 @@ pub struct Packed {
 pub enum ResourceNews {
     /// Nothing that a reconcile depends on.
     Nothing,
-    /// Only its status, written by somebody else.
+    /// Only its status, which another client wrote.
     Status,
     /// What it asks for.
     Asked,
