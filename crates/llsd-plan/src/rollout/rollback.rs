@@ -193,7 +193,11 @@ mod tests {
         assert_eq!((&back, back.is_asked_for()), (&expected, false));
         assert_eq!(Return::parse(&back.text()), back);
         let caused = Return { cause: "Unschedulable: too little memory".into(), ..back };
-        assert_eq!(Return::parse(&caused.text()), caused, "an operator that was restarted knows it");
+        assert_eq!(
+            Return::parse(&caused.text()),
+            caused,
+            "an operator that was restarted knows it"
+        );
         assert_eq!(failed(&stuck(None)), None, "a first rollout has nothing to go back to");
         assert_eq!(failed(&stuck(Some("new"))), None, "it was good, and is what fails now");
         let back = DeploymentDetail { rolled_back: Some("{}".into()), ..stuck(Some("old")) };
