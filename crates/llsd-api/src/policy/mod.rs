@@ -69,10 +69,25 @@ fn variables() -> Value {
         .join(" + ");
     variables.push(variable("entries", &entries));
     variables.push(variable(
+        "removals",
+        "variables.entries.filter(n, has(n.entry.enabled) && n.entry.enabled == false)",
+    ));
+    // An entry without id and type is refused for that.
+    variables.push(variable(
         "named",
-        "variables.entries.map(n, {'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
+        "variables.entries.filter(n, !(n in variables.removals) && (has(n.entry.id) || has(n.entry.provider)))\
+         .map(n, {'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
          !n.entry.provider.contains('::') ? n.entry.provider : \
          n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)})",
+    ));
+    // Providers of several APIs of a base may share an id, so these are told apart by their API, too.
+    variables.push(variable(
+        "removed",
+        "variables.removals.filter(n, has(n.entry.id)).map(n, n.api + '/' + n.entry.id)",
+    ));
+    variables.push(variable(
+        "in_their_apis",
+        "variables.removed + variables.named.map(n, n.api + '/' + n.id)",
     ));
     variables.push(variable("ids", "variables.named.map(n, n.id)"));
     variables.push(variable(
