@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::resource_policy::REMOVAL;
 use crate::crd::described_v1alpha2;
 use crate::rules::{self, Words};
 use crate::schema::ENTRY;
@@ -100,14 +101,14 @@ fn of_provider_entries(providers: &Value) -> Vec<Validation> {
     [
         (
             rules::PROVIDER_REQUIRED,
-            "!(n in variables.removals) && !has(n.entry.provider)".into(),
+            format!("!({REMOVAL}) && !has(n.entry.provider)"),
             "n.api + '/' + n.entry.?id.orValue('')",
         ),
         (
             rules::REMOVAL_ALONE,
-            "n in variables.removals && \
-             (!has(n.entry.id) || n.entry.exists(k, k != 'id' && k != 'enabled'))"
-                .into(),
+            format!(
+                "{REMOVAL} && (!has(n.entry.id) || n.entry.exists(k, k != 'id' && k != 'enabled'))"
+            ),
             named,
         ),
         (rules::UNKNOWN_FIELDS, format!("n.entry.exists(k, !(k in {known}))"), strangers.as_str()),
