@@ -264,6 +264,18 @@ pub const PROVIDER_SHAPE: Words = Words {
     message: "must be an object or a list of objects",
     remedy: "write one provider as an object, or several as a list",
 };
+pub const PROVIDER_REQUIRED: Words = Words {
+    message: "each provider needs its type",
+    remedy: "set provider to a type, for example vllm",
+};
+pub const REMOVAL_ALONE: Words = Words {
+    message: "an entry that takes a provider away has an id and nothing else beside enabled",
+    remedy: "name the provider of the base by its id and remove the other fields, or remove enabled",
+};
+pub const REMOVED_OR_CONFIGURED: Words = Words {
+    message: "a provider is either taken away or configured, and once",
+    remedy: "keep one of the entries with this id",
+};
 pub const AGENTS_OR_RESPONSES: Words = Words {
     message: "agents and responses are the same API under two names",
     remedy: "move all entries to one of the two",

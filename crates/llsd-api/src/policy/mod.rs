@@ -9,7 +9,7 @@ mod validations;
 use serde_json::{Value, json};
 
 use crate::v1alpha2::PROVIDER_APIS;
-use resource_policy::{ResourcePolicy, variable};
+use resource_policy::{REMOVAL, ResourcePolicy, variable};
 
 pub use resource_policy::{NAME, PODS, SECRETS};
 
@@ -68,11 +68,27 @@ fn variables() -> Value {
         .map(|api| format!("variables.{api}.map(e, {{'api': dyn('{api}'), 'entry': e}})"))
         .join(" + ");
     variables.push(variable("entries", &entries));
+    // An entry without id and type is refused for that.
     variables.push(variable(
         "named",
-        "variables.entries.map(n, {'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
-         !n.entry.provider.contains('::') ? n.entry.provider : \
-         n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)})",
+        &format!(
+            "variables.entries.filter(n, !({REMOVAL}) && (has(n.entry.id) || has(n.entry.provider)))\
+             .map(n, {{'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
+             !n.entry.provider.contains('::') ? n.entry.provider : \
+             n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)}})"
+        ),
+    ));
+    // Providers of several APIs of a base may share an id, so these are told apart by their API, too.
+    variables.push(variable(
+        "removed",
+        &format!(
+            "variables.entries.filter(n, {REMOVAL} && has(n.entry.id))\
+             .map(n, n.api + '/' + n.entry.id)"
+        ),
+    ));
+    variables.push(variable(
+        "in_their_apis",
+        "variables.removed + variables.named.map(n, n.api + '/' + n.id)",
     ));
     variables.push(variable("ids", "variables.named.map(n, n.id)"));
     variables.push(variable(

@@ -11,6 +11,9 @@ pub const PODS: &str = "pods.llamastackdistributions.llamastack.io";
 /// The same of the policy on Secrets that are named.
 pub const SECRETS: &str = "secrets.llamastackdistributions.llamastack.io";
 
+/// Whether an entry `n` of a provider takes one of the base away, in CEL.
+pub(super) const REMOVAL: &str = "has(n.entry.enabled) && n.entry.enabled == false";
+
 /// What differs from policy to policy.
 pub(super) struct ResourcePolicy {
     pub(super) name: &'static str,

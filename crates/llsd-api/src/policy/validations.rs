@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::resource_policy::REMOVAL;
 use crate::crd::described_v1alpha2;
 use crate::rules::{self, Words};
 use crate::schema::ENTRY;
@@ -44,13 +45,15 @@ pub(super) fn all() -> Value {
     validations.iter().map(Validation::to_json).collect()
 }
 
-fn of_provider_apis() -> [Validation; 4] {
+fn of_provider_apis() -> [Validation; 5] {
     let at = "spec.providers";
     let names = PROVIDER_APIS.map(|api| format!("'{api}'")).join(", ");
     let without_id = PROVIDER_APIS.map(|api| {
+        let configured = "!(has(e.enabled) && e.enabled == false)";
         format!(
-            "(variables.{api}.size() < 2 ? [] : variables.{api}.filter(e, !has(e.id))\
-             .map(e, '{api}/' + e.provider))"
+            "(variables.{api}.filter(e, {configured}).size() < 2 ? [] : \
+             variables.{api}.filter(e, {configured} && !has(e.id))\
+             .map(e, '{api}/' + e.?provider.orValue('')))"
         )
     });
     [
@@ -81,14 +84,33 @@ fn of_provider_apis() -> [Validation; 4] {
                         .map(n, n.api + '/' + n.id)"
                 .into(),
         },
+        Validation {
+            at,
+            words: rules::REMOVED_OR_CONFIGURED,
+            offenders: "variables.removed.filter(r, variables.in_their_apis.indexOf(r) != \
+                        variables.in_their_apis.lastIndexOf(r))"
+                .into(),
+        },
     ]
 }
 
 fn of_provider_entries(providers: &Value) -> Vec<Validation> {
     let known = fields(&providers["properties"]["inference"][ENTRY]);
     let strangers = format!("n.api + '.' + n.entry.filter(k, !(k in {known})).join(' and ')");
-    let named = "n.api + '/' + n.entry.provider";
+    let named = "n.api + '/' + n.entry.?id.orValue(n.entry.?provider.orValue(''))";
     [
+        (
+            rules::PROVIDER_REQUIRED,
+            format!("!({REMOVAL}) && !has(n.entry.provider)"),
+            "n.api + '/' + n.entry.?id.orValue('')",
+        ),
+        (
+            rules::REMOVAL_ALONE,
+            format!(
+                "{REMOVAL} && (!has(n.entry.id) || n.entry.exists(k, k != 'id' && k != 'enabled'))"
+            ),
+            named,
+        ),
         (rules::UNKNOWN_FIELDS, format!("n.entry.exists(k, !(k in {known}))"), strangers.as_str()),
         (
             rules::HOST_SHAPE,
@@ -97,8 +119,8 @@ fn of_provider_entries(providers: &Value) -> Vec<Validation> {
         ),
         (
             rules::DEPLOYMENT_NAME_IS_FOR_AZURE,
-            "has(n.entry.deploymentName) && n.entry.provider != 'azure' && \
-             !n.entry.provider.endsWith('::azure')"
+            "has(n.entry.deploymentName) && has(n.entry.provider) && \
+             n.entry.provider != 'azure' && !n.entry.provider.endsWith('::azure')"
                 .into(),
             named,
         ),

@@ -108,7 +108,7 @@ fn untype(out: &mut Map<String, Value>) {
 }
 
 fn take_fields(out: &mut Map<String, Value>, entry: &Value) {
-    for keyword in ["properties", "required", "description"] {
+    for keyword in ["properties", "required", "anyOf", "description"] {
         if let Some(value) = entry.get(keyword) {
             out.entry(keyword).or_insert_with(|| value.clone());
         }

@@ -30,12 +30,15 @@ per_provider_api! {
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("anyOf" = [{"required": ["provider"]}, {"required": ["enabled"]}]))]
 pub struct ProviderEntry {
     /// Id, by which models name the provider. Default: the short name of `provider`.
     pub id: Option<ProviderId>,
-    /// Type: a short name (`vllm`) or a full one (`remote::vllm`).
+    /// Type: a short name (`vllm`) or a full one (`remote::vllm`). Required unless `enabled` is false.
     #[schemars(regex(pattern = NO_BLANKS))]
-    pub provider: String,
+    pub provider: Option<String>,
+    /// `false`, beside an `id` alone: takes this provider of the base configuration away.
+    pub enabled: Option<bool>,
     /// Address, for example `http://vllm:8000`.
     #[schemars(length(min = 1))]
     pub endpoint: Option<String>,
@@ -60,4 +63,11 @@ pub struct ProviderEntry {
     #[serde(flatten)]
     #[schemars(skip)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+impl ProviderEntry {
+    /// Whether it takes a provider of the base away instead of adding one.
+    pub fn is_removal(&self) -> bool {
+        self.enabled == Some(false)
+    }
 }

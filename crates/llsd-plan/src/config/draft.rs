@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use llsd_api::one_or_many::OneOrMany;
 use llsd_api::provider_id::short_name;
-use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry};
+use llsd_api::v1alpha2::{LlamaStackDistributionSpec, ProviderEntry, ProvidersSpec};
 use serde_json::Value;
 
 use super::environment::{Bound, Environment};
@@ -28,6 +28,8 @@ pub(super) struct Draft<'a> {
     pub(super) disabled: SwitchedOff,
     /// Listed once, because most steps ask for them, some for every model.
     pub(super) users: Rc<[UserProvider<'a>]>,
+    /// Providers of the base that the resource takes away.
+    pub(super) removed: Vec<RemovedProvider>,
     pub(super) variables: Variables,
     pub(super) environment: Environment,
     /// Variables with a value of their own, such as those of OpenTelemetry.
@@ -47,21 +49,32 @@ pub(super) struct Draft<'a> {
 pub(super) struct UserProvider<'a> {
     pub(super) api: String,
     pub(super) id: String,
+    /// Its type as the resource writes it.
+    pub(super) provider: &'a str,
     pub(super) entry: &'a ProviderEntry,
     pub(super) path: FieldPath,
 }
 
+/// A provider of the base that the resource takes away.
+#[derive(Clone, Debug)]
+pub(super) struct RemovedProvider {
+    pub(super) api: String,
+    pub(super) id: String,
+    pub(super) path: FieldPath,
+    /// Whether the server would have had it, as far as variables decide that.
+    pub(super) was_active: bool,
+}
+
 impl<'a> UserProvider<'a> {
-    /// The resource's providers of APIs that are not switched off. Entries that could not be read
-    /// are validation's to report.
+    /// The resource's providers, and those that it takes away, of APIs that are not switched off. Entries
+    /// that could not be read are validation's to report.
     pub(super) fn all(
         spec: &'a LlamaStackDistributionSpec,
         profile: &ServerProfile,
         disabled: &SwitchedOff,
-    ) -> Rc<[Self]> {
-        let mut found = Vec::new();
-        let Some(providers) = &spec.providers else { return found.into() };
-        for (field, entries) in providers.by_api() {
+    ) -> (Rc<[Self]>, Vec<RemovedProvider>) {
+        let (mut found, mut removed) = (Vec::new(), Vec::new());
+        for (field, entries) in spec.providers.iter().flat_map(ProvidersSpec::by_api) {
             let Some(entries) = entries else { continue };
             let api = api_name::in_config(profile, field);
             if disabled.directly(&api) {
@@ -71,15 +84,21 @@ impl<'a> UserProvider<'a> {
             let list = matches!(entries, OneOrMany::Many(_));
             for (index, entry) in entries.entries().iter().enumerate() {
                 let Some(entry) = entry.understood() else { continue };
-                let id = match &entry.id {
-                    Some(id) => id.as_str().to_owned(),
-                    None => short_name(&entry.provider).to_owned(),
-                };
+                let (api, id) = (api.clone(), entry.id.as_ref().map(|id| id.as_str().to_owned()));
                 let path = if list { path.index(index) } else { path.clone() };
-                found.push(UserProvider { api: api.clone(), id, entry, path });
+                match (&entry.provider, id) {
+                    (None, Some(id)) if entry.is_removal() => {
+                        removed.push(RemovedProvider { api, id, path, was_active: false });
+                    }
+                    (Some(provider), id) if !entry.is_removal() => {
+                        let id = id.unwrap_or_else(|| short_name(provider).to_owned());
+                        found.push(UserProvider { api, id, provider, entry, path });
+                    }
+                    _ => {}
+                }
             }
         }
-        found.into()
+        (found.into(), removed)
     }
 
     /// What `settings` and `config` say, each by its keys.
@@ -105,12 +124,14 @@ impl<'a> Draft<'a> {
         document: Node,
     ) -> Self {
         let disabled = SwitchedOff::new(spec, &profile);
+        let (users, removed) = UserProvider::all(spec, &profile, &disabled);
         Self {
             spec,
             facts,
             profile,
             document,
-            users: UserProvider::all(spec, &profile, &disabled),
+            users,
+            removed,
             disabled,
             variables: set_variables(spec, facts),
             environment: Environment::default(),

@@ -11,7 +11,7 @@ use llsd_yaml::document::{Content, Node};
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);
-    resources(draft);
+    drop_dangling(draft);
     default_shield(draft);
     vector_stores(draft);
 }
@@ -41,8 +41,8 @@ fn needs(draft: &mut Draft<'_>) {
     }
 }
 
-/// Resources of the base whose provider fell with a disabled API.
-fn resources(draft: &mut Draft<'_>) {
+/// Drops resources of the base whose provider fell with a disabled API, or was taken away.
+pub(super) fn drop_dangling(draft: &mut Draft<'_>) {
     // Benchmarks stay as the base has them.
     for ResourceKind { list, api, .. } in KINDS.iter().filter(|kind| kind.list != "benchmarks") {
         let ids = provider_ids(draft, api);

@@ -13,6 +13,7 @@ mod integrity;
 mod merged;
 mod providers;
 mod registered;
+mod removals;
 mod server;
 mod storage;
 mod switched_off;
@@ -110,6 +111,7 @@ pub fn generate(
     providers::apply(&mut draft);
     telemetry::apply(&mut draft);
     external_providers::apply(&mut draft);
+    removals::settle(&mut draft);
     disabled::apply(&mut draft);
     providers::gone::apply(&mut draft);
     storage::apply(&mut draft);

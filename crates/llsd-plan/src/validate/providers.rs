@@ -24,6 +24,11 @@ impl ProviderEntry<'_> {
         self.value["provider"].as_str()
     }
 
+    /// Whether it takes a provider of the base away.
+    fn is_removal(&self) -> bool {
+        is_removal(self.value)
+    }
+
     fn id(&self) -> Option<&str> {
         match present(self.value, "id") {
             Some(id) => id.as_str(),
@@ -60,14 +65,10 @@ pub(super) fn entries(spec: &Value) -> Vec<ProviderEntry<'_>> {
                 entries.push(ProviderEntry { api, path, several: false, value });
             }
             Some(Value::Array(items)) => {
+                let several = items.iter().filter(|item| !is_removal(item)).count() > 1;
                 for (index, value) in items.iter().enumerate().filter(|(_, item)| item.is_object())
                 {
-                    entries.push(ProviderEntry {
-                        api,
-                        path: path.index(index),
-                        several: items.len() > 1,
-                        value,
-                    });
+                    entries.push(ProviderEntry { api, path: path.index(index), several, value });
                 }
             }
             _ => {}
@@ -76,8 +77,19 @@ pub(super) fn entries(spec: &Value) -> Vec<ProviderEntry<'_>> {
     entries
 }
 
+fn is_removal(entry: &Value) -> bool {
+    entry["enabled"] == false
+}
+
 fn check_entry(entry: &ProviderEntry<'_>, findings: &mut Findings) {
+    if entry.is_removal() {
+        return check_removal(entry, findings);
+    }
     let has = |field: &str| present(entry.value, field).is_some();
+    if !has("provider") {
+        let path = entry.path.key("provider");
+        against(rules::PROVIDER_REQUIRED, &path, Reason::Required, findings);
+    }
     if entry.several && !has("id") {
         against(rules::IDS_REQUIRED, &entry.path.key("id"), Reason::Required, findings);
     }
@@ -102,17 +114,41 @@ fn check_entry(entry: &ProviderEntry<'_>, findings: &mut Findings) {
     }
 }
 
+/// The id tells which provider of the base goes; nothing else would have an effect.
+fn check_removal(entry: &ProviderEntry<'_>, findings: &mut Findings) {
+    let fields = entry.value.as_object().into_iter().flatten();
+    let mut others = fields
+        .filter(|(field, value)| !matches!(field.as_str(), "id" | "enabled") && !value.is_null());
+    if let Some((field, _)) = others.next() {
+        against(rules::REMOVAL_ALONE, &entry.path.key(field), Reason::Conflict, findings);
+    } else if present(entry.value, "id").is_none() {
+        against(rules::REMOVAL_ALONE, &entry.path.key("id"), Reason::Required, findings);
+    }
+}
+
 /// How many users of one id a message lists; each of them gets the message.
 const LISTED: usize = 10;
 
 /// An id that was left out where it is required is that problem alone, not a duplicate too.
 fn unique_ids(entries: &[ProviderEntry<'_>], findings: &mut Findings) {
     let mut named: BTreeMap<&str, Vec<&ProviderEntry<'_>>> = BTreeMap::new();
+    // Providers of several APIs of a base may share an id, so removals are told apart by their API, too.
+    let mut of_api: BTreeMap<(&str, &str), Vec<&ProviderEntry<'_>>> = BTreeMap::new();
     for entry in entries {
         if (!entry.several || present(entry.value, "id").is_some())
             && let Some(id) = entry.id()
         {
-            named.entry(id).or_default().push(entry);
+            of_api.entry((entry.api, id)).or_default().push(entry);
+            if !entry.is_removal() {
+                named.entry(id).or_default().push(entry);
+            }
+        }
+    }
+    let removed = |users: &&Vec<&ProviderEntry<'_>>| users.iter().any(|user| user.is_removal());
+    for users in of_api.values().filter(removed) {
+        for entry in &users[1..] {
+            let path = entry.path.key("id");
+            against(rules::REMOVED_OR_CONFIGURED, &path, Reason::Duplicate, findings);
         }
     }
     for (id, users) in named.iter().filter(|(_, users)| users.len() > 1) {

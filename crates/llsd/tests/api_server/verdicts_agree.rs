@@ -62,6 +62,19 @@ async fn the_largest_resource_that_the_schema_allows_is_accepted() {
     assert!(result.is_ok(), "{}", result.unwrap_err().message);
 }
 
+#[tokio::test]
+async fn as_many_providers_as_there_can_be_are_taken_away() {
+    let Some(cluster) = installed().await else { return };
+    let apis = PROVIDER_APIS.into_iter().filter(|api| *api != "agents");
+    let removals = |api: &str| -> Value {
+        (0..32).map(|n| json!({"id": format!("{api}-provider-{n}"), "enabled": false})).collect()
+    };
+    let providers: Value = apis.map(|api| (api.to_owned(), removals(api))).collect();
+    let spec = json!({"distribution": {"name": "starter"}, "providers": providers});
+    let result = dry_run(&cluster.client(), &resource("fewest", &spec)).await;
+    assert!(result.is_ok(), "{}", result.unwrap_err().message);
+}
+
 /// Compares what the API server and the Rust validation said with what the table wants.
 fn faults_of_refusal(case: &Verdict, refusal: Option<String>) -> Vec<String> {
     let (name, says) = (&case.name, case.says.as_deref().unwrap_or_default());

@@ -5,6 +5,7 @@ mod configuration;
 pub(super) mod gone;
 mod needs;
 mod overlay;
+mod removed;
 mod telemetry;
 mod type_of;
 

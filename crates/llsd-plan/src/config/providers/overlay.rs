@@ -2,12 +2,13 @@
 //! base's takes its place, the others stay.
 
 use super::type_of::{ResolvedType, resolve};
-use super::{configuration, gone, telemetry};
+use super::{configuration, gone, removed, telemetry};
 use crate::config::draft::{Draft, UserProvider, has_id};
 use crate::problems::Reason;
 use llsd_yaml::document::{Node, Origin};
 
 pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
+    removed::find(draft);
     for provider in draft.user_providers().iter() {
         if provider.api == "telemetry" && !draft.profile.catalogue.has_api("telemetry") {
             telemetry::to_environment(draft, provider);
@@ -15,6 +16,8 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
             merge(draft, provider);
         }
     }
+    // Until now the base's entry told how its release writes others of its type.
+    removed::take_away(draft);
 }
 
 /// An API that the release does not have stops the server.
@@ -44,7 +47,7 @@ fn merge<'a>(draft: &mut Draft<'a>, provider: &UserProvider<'a>) {
     let resolved = resolve(
         &draft.profile,
         &provider.api,
-        &provider.entry.provider,
+        provider.provider,
         |name| types.iter().any(|known| known == name),
         &provider.path.key("provider"),
         &mut draft.findings,

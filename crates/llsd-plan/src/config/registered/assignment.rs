@@ -78,11 +78,13 @@ pub(super) fn find(
         }
         None if left_out(draft, path, |fallen| fallen.api == api && fallen.id == name) => None,
         None => {
-            let ids = ids(draft, api);
+            let removed = draft.removed.iter().find(|gone| gone.api == api && gone.id == name);
+            let why = removed.map(|gone| format!(": {} takes it away", gone.path));
+            let (why, ids) = (why.unwrap_or_default(), ids(draft, api));
             draft.findings.problem(
                 path,
                 Reason::NotFound,
-                format!("there is no {api} provider `{name}`"),
+                format!("there is no {api} provider `{name}`{why}"),
                 format!("use one of: {}", listed(&ids)),
             );
             None

@@ -171,7 +171,7 @@ fn deployments(draft: &mut Draft<'_>, of_base: usize, with_models: &HashSet<&str
         let Some(deployment) = &provider.entry.deployment_name else { continue };
         let listed = with_models.contains(provider.id.as_str());
         if provider.api != "inference"
-            || !has_deployments(draft, &provider.entry.provider)
+            || !has_deployments(draft, provider.provider)
             || listed
             || draft.disabled.cause("inference").is_some()
         {
