@@ -79,8 +79,9 @@ docs-test: ## Every command and YAML block of the documentation, run on a real c
 	@scripts/docs-test $(PAGES)
 
 .PHONY: bench
-bench: ## How long planning takes
+bench: ## How long planning takes, and validating large files
 	cargo bench -p llsd-plan --bench planning
+	cargo bench -p llsd-offline --bench validating
 
 .PHONY: bench-controller
 bench-controller: ## How fast and small the operator is, with N resources (1000) on a real API server

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{Digest, digest::InvalidDigest};
+use llsd_reference::{Digest, InvalidReference};
 
 /// Why an image's configuration could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,8 +60,8 @@ pub enum Error {
     Configuration(String),
 }
 
-impl From<InvalidDigest> for Error {
-    fn from(InvalidDigest(reason): InvalidDigest) -> Self {
+impl From<InvalidReference> for Error {
+    fn from(InvalidReference(reason): InvalidReference) -> Self {
         Self::InvalidReference(reason)
     }
 }

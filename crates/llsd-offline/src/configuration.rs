@@ -3,6 +3,7 @@
 
 use llsd_plan::config::{Generated, Merged};
 use llsd_plan::facts::{BaseFacts, BaseSource, Facts};
+use llsd_plan::plan::not_known_offline;
 use llsd_plan::problems::{FieldPath, Problem, Reason};
 use llsd_plan::values::sha256;
 
@@ -47,23 +48,16 @@ pub(crate) fn configuration<'a>(
             (_, own) => own,
         });
     }
-    let base = facts.image.base.clone().or_else(|| plan.image.embedded_base());
-    let base = base.ok_or_else(|| Problem {
-        path: distribution(planned),
-        reason: Reason::Unavailable,
-        message: format!(
-            "the server runs the configuration inside {}, which is not known offline",
-            plan.image.image
-        ),
-        remedy: "give it with --base, --image-config or --facts".to_owned(),
+    let base = planned.image.base.clone().or_else(|| plan.image.embedded_base(&planned.image));
+    let base = base.ok_or_else(|| {
+        let image = &plan.image.image;
+        not_known_offline(
+            &plan.image,
+            format!("the server runs the configuration inside {image}, which is not known offline"),
+        )
     })?;
     let source = format!("the image's own configuration; {}", described(&base, planned));
     Ok(Configuration::Unchanged { text: base.text, source })
-}
-
-fn distribution(planned: &Planned) -> FieldPath {
-    let field = if planned.plan.image.name.is_some() { "name" } else { "image" };
-    FieldPath::spec().key("distribution").key(field)
 }
 
 fn own_file<'a>(name: &str, facts: &Facts) -> Result<Configuration<'a>, Problem> {
@@ -88,7 +82,8 @@ fn described(base: &BaseFacts, planned: &Planned) -> String {
     let found_in = base.found_in.as_deref().unwrap_or("no place that the facts name");
     let place = match base.source {
         BaseSource::Embedded => {
-            format!("the distribution {}, {found_in}", image.name.as_deref().unwrap_or_default())
+            let name = image.described_by(&planned.image).unwrap_or_default();
+            format!("the distribution {name}, {found_in}")
         }
         BaseSource::Labels => format!("the label {found_in} of {}", image.image),
         BaseSource::Layer => format!("a layer of {}, named by the label {found_in}", image.image),

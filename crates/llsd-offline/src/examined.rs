@@ -1,8 +1,10 @@
 //! One resource examined from all sides: checked by itself, then planned with the facts, and every
 //! finding at its line of the file and in the fields of its version.
 
+use std::collections::HashSet;
+
 use llsd_api::conversion::{Version, convert};
-use llsd_plan::facts::Facts;
+use llsd_plan::facts::{Facts, ImageFacts};
 use llsd_plan::plan::{self, Plan};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Reason};
 use llsd_plan::validate::{v1alpha1_path, validate};
@@ -21,11 +23,14 @@ pub struct Examined {
     pub planned: Option<Planned>,
 }
 
-/// A plan, and the v1alpha2 form of the resource it was made from.
+/// A plan, and what it was made from.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub plan: Plan,
+    /// The v1alpha2 form of the resource.
     pub object: Value,
+    /// What was known of the server's image.
+    pub image: ImageFacts,
 }
 
 impl Examined {
@@ -42,26 +47,33 @@ impl Examined {
         let mut findings = validate(&written);
         // A v1alpha1 resource whose form is wrong becomes nothing that is worth planning.
         let sound = version == Version::V1Alpha2 || findings.problems.is_empty();
+        let sound = sound && !findings.exceed_a_limit();
         if let Some(facts) = facts.filter(|_| sound) {
             let object = convert(written, Version::V1Alpha2);
-            findings.extend(self.found_by_planning(plan::parse_and_plan(&object, facts), object));
+            let planning = plan::parse_and_plan(&object, facts);
+            findings.extend(self.found_by_planning(planning, object, &facts.image));
         }
         self.take(findings);
     }
 
     /// Takes in what planning came to elsewhere, with the facts of a cluster.
-    pub fn planned_as(&mut self, planning: plan::Planning, object: Value) {
-        let findings = self.found_by_planning(planning, object);
+    pub fn planned_as(&mut self, planning: plan::Planning, object: Value, image: &ImageFacts) {
+        let findings = self.found_by_planning(planning, object, image);
         self.take(findings);
     }
 
-    fn found_by_planning(&mut self, planning: plan::Planning, object: Value) -> Findings {
+    fn found_by_planning(
+        &mut self,
+        planning: plan::Planning,
+        object: Value,
+        image: &ImageFacts,
+    ) -> Findings {
         let mut findings = Findings::default();
         match planning {
             plan::Planning::Planned(plan) => {
                 let remarks = plan.warnings.iter().chain(&plan.withheld).cloned().collect();
                 findings.warnings = self.in_own_fields(remarks);
-                self.planned = Some(Planned { plan: *plan, object });
+                self.planned = Some(Planned { plan: *plan, object, image: image.clone() });
             }
             plan::Planning::Refused(found) => {
                 findings.problems = self.in_own_fields(found.problems);
@@ -82,23 +94,16 @@ impl Examined {
     fn take(&mut self, mut findings: Findings) {
         findings.sort();
         let Findings { mut problems, mut warnings } = findings;
-        // Planning only warns of what it would still accept from a cluster.
-        warnings.retain(|warning| !problems.contains(warning));
+        let said = Said::in_problems(&problems);
+        warnings.retain(|warning| !said.covers(warning));
         if problems.len() > 1 {
             // The others say why it cannot be read.
             problems.retain(|problem| *problem != unreadable());
         }
         let (problems, warnings) = (self.located(problems), self.located(warnings));
         let summary = &mut self.resource.summary;
-        for (list, found) in [(&mut summary.problems, problems), (&mut summary.warnings, warnings)]
-        {
-            for finding in found {
-                if !list.contains(&finding) {
-                    list.push(finding);
-                }
-            }
-            list.sort_by_key(|finding| finding.at);
-        }
+        add(&mut summary.problems, problems);
+        add(&mut summary.warnings, warnings);
         if !summary.problems.is_empty() {
             self.planned = None;
         }
@@ -146,6 +151,36 @@ impl Examined {
         summary.problems.extend(self.missing.iter().cloned());
         summary
     }
+}
+
+/// What problems say, so that no warning repeats it: planning only warns of what it would still accept from a
+/// cluster.
+struct Said {
+    problems: HashSet<Problem>,
+    /// Fields that name what no release knows. Planning knows the release, and says it in other words.
+    unknown: HashSet<FieldPath>,
+}
+
+impl Said {
+    fn in_problems(problems: &[Problem]) -> Self {
+        let unknown = problems.iter().filter(|problem| problem.reason == Reason::NotFound);
+        Self {
+            problems: problems.iter().cloned().collect(),
+            unknown: unknown.map(|problem| problem.path.clone()).collect(),
+        }
+    }
+
+    fn covers(&self, warning: &Problem) -> bool {
+        self.problems.contains(warning)
+            || warning.reason == Reason::NotFound && self.unknown.contains(&warning.path)
+    }
+}
+
+/// Adds findings that are not there yet, in the order of the file.
+fn add(list: &mut Vec<Finding>, found: Vec<Finding>) {
+    let mut known: HashSet<Finding> = list.iter().cloned().collect();
+    list.extend(found.into_iter().filter(|finding| known.insert(finding.clone())));
+    list.sort_by_key(|finding| finding.at);
 }
 
 /// Planning reads the resource into types; what validation accepts, they are meant to take.

@@ -5,7 +5,7 @@ use llsd_yaml::{Fault, Position, Tree};
 use serde::Serialize;
 
 /// Serialises flat: `path`, `reason`, `message`, `remedy`, `line`, `column`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Finding {
     #[serde(flatten)]
     pub problem: Problem,

@@ -1,6 +1,12 @@
 //! What the engine is given: texts with resources, and what is known of the world around them.
 
-use llsd_plan::facts::Facts;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use llsd_api::conversion::{Version, convert};
+use llsd_plan::facts::{Facts, ImageFacts};
+use llsd_plan::problems::Findings;
+use llsd_plan::resource::{image, spec_of};
 use llsd_yaml::{Fault, decode};
 
 use crate::examined::Examined;
@@ -31,6 +37,10 @@ pub struct Input {
     pub remarks: Vec<Remark>,
     /// Nothing where a file of the facts cannot be used; the remarks then say why.
     pub facts: Option<Facts>,
+    /// What registries say of servers' images, by the image; it comes in the place of what the facts say.
+    pub images: BTreeMap<String, ImageFacts>,
+    /// Warnings refuse, too.
+    pub strict: bool,
 }
 
 impl Input {
@@ -45,14 +55,33 @@ impl Input {
     /// The resources, each checked and planned as far as the facts go.
     pub fn examine(&mut self) -> Vec<Examined> {
         let resources = std::mem::take(&mut self.resources);
-        let facts = self.facts.as_ref();
-        resources.into_iter().map(|resource| Examined::new(resource, facts)).collect()
+        let examined = resources.into_iter().map(|resource| {
+            let facts = self.facts.as_ref().map(|facts| self.facts_of(&resource, facts));
+            Examined::new(resource, facts.as_deref())
+        });
+        examined.collect()
+    }
+
+    /// The images of the servers that the resources ask for.
+    pub fn requested_images(&self) -> BTreeSet<String> {
+        let Some(facts) = &self.facts else { return BTreeSet::new() };
+        self.resources.iter().filter_map(|resource| requested_image(resource, facts)).collect()
+    }
+
+    fn facts_of<'a>(&self, resource: &Resource, facts: &'a Facts) -> Cow<'a, Facts> {
+        if self.images.is_empty() {
+            return Cow::Borrowed(facts);
+        }
+        match requested_image(resource, facts).and_then(|image| self.images.get(&image)) {
+            Some(image) => Cow::Owned(Facts { image: image.clone(), ..facts.clone() }),
+            None => Cow::Borrowed(facts),
+        }
     }
 
     /// Whether something is wrong with what was read, or with a resource.
     pub fn is_refused(&self, examined: &[Examined]) -> bool {
-        self.remarks.iter().any(|remark| !remark.problems.is_empty())
-            || examined.iter().any(|examined| !examined.resource.summary.problems.is_empty())
+        self.remarks.iter().any(|remark| remark.refuses(self.strict))
+            || examined.iter().any(|examined| examined.resource.summary.refuses(self.strict))
     }
 
     /// Everything that was found, ready to be printed; what is missing counts as a problem.
@@ -61,6 +90,15 @@ impl Input {
             files: self.files.clone(),
             resources: examined.iter().map(Examined::summary).collect(),
             remarks: self.remarks.clone(),
+            strict: self.strict,
         }
     }
+}
+
+/// The image that a resource asks for, as far as it says one.
+fn requested_image(resource: &Resource, facts: &Facts) -> Option<String> {
+    let object = convert(resource.to_json(), Version::V1Alpha2);
+    let distribution = spec_of(&object)?.distribution;
+    let wanted = image::resolve(&distribution, &facts.operator, &mut Findings::default())?;
+    Some(wanted.image)
 }

@@ -52,6 +52,6 @@ impl Known {
     pub fn into_input(self) -> Input {
         let Self { files, facts, remarks } = self;
         let facts = Some(facts).filter(|_| remarks.is_empty());
-        Input { files, resources: Vec::new(), remarks, facts }
+        Input { files, remarks, facts, ..Input::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
+use llsd_plan::problems::Reason;
 use llsd_yaml::Tree;
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +43,11 @@ impl Summary {
             None => name.to_owned(),
         }
     }
+
+    /// Whether the resource is refused; `strict` takes warnings for problems.
+    pub fn refuses(&self, strict: bool) -> bool {
+        !self.problems.is_empty() || strict && !self.warnings.is_empty()
+    }
 }
 
 impl Resource {
@@ -63,6 +69,15 @@ pub struct Remark {
     pub document: Option<usize>,
     pub problems: Vec<Finding>,
     pub warnings: Vec<Finding>,
+}
+
+impl Remark {
+    /// The same of a text that is no resource. That a document of another kind was passed over is no reason.
+    pub fn refuses(&self, strict: bool) -> bool {
+        let mut warnings = self.warnings.iter();
+        let is_ignored = |finding: &Finding| finding.problem.reason == Reason::Ignored;
+        !self.problems.is_empty() || strict && !warnings.all(is_ignored)
+    }
 }
 
 /// All that one file holds.

@@ -21,7 +21,7 @@ pub use image::{BaseConfig, Image, Wanted};
 pub use labels::Source;
 pub use llsd_image::manifest::{Manifest, PlatformManifest, platforms};
 pub use llsd_image::{
-    Config, Credential, Digest, Error, InvalidDigest, Limits, Reference, UNRESOLVED,
+    Config, Credential, Digest, Error, InvalidReference, Limits, Reference, UNRESOLVED,
 };
 pub use llsd_image::{labels, layer, mirrors, policy, settings};
 pub use published::{FoundFile, Other, Part, Published, Pushed, Rewritten};

@@ -1,7 +1,9 @@
 //! A document as it was read, every key and value with its place in the file: JSON for the
 //! judges, lines and columns for the people.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Deref;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -32,7 +34,42 @@ pub(crate) struct TreeNode {
 pub(crate) enum TreeContent {
     Scalar(Scalar),
     List(Vec<Tree>),
-    Map { entries: Vec<Entry>, repeated: Vec<Repeated> },
+    Map { entries: Entries, repeated: Vec<Repeated> },
+}
+
+/// The entries of a mapping in the order of the file. A long one is looked up by an index, which is made
+/// when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    list: Vec<Entry>,
+    index: OnceCell<HashMap<String, usize>>,
+}
+
+/// Up to here it takes less time to look at every key.
+const SHORT: usize = 32;
+
+impl From<Vec<Entry>> for Entries {
+    fn from(list: Vec<Entry>) -> Self {
+        Self { list, index: OnceCell::new() }
+    }
+}
+
+impl Deref for Entries {
+    type Target = [Entry];
+
+    fn deref(&self) -> &[Entry] {
+        &self.list
+    }
+}
+
+impl Entries {
+    fn get(&self, key: &str) -> Option<&Entry> {
+        if self.list.len() <= SHORT {
+            return self.list.iter().find(|entry| entry.key == key);
+        }
+        let places = self.list.iter().enumerate().map(|(place, entry)| (entry.key.clone(), place));
+        self.list.get(*self.index.get_or_init(|| places.collect()).get(key)?)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -183,7 +220,7 @@ impl Tree {
                         found.push(Duplicate { path: path.key(key), at: *at, first: *first });
                     }
                 }
-                for entry in entries {
+                for entry in entries.iter() {
                     entry.value.collect_duplicates(&path.key(&entry.key), seen, found);
                 }
             }
@@ -192,7 +229,7 @@ impl Tree {
 
     fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.node.content {
-            TreeContent::Map { entries, .. } => entries.iter().find(|entry| entry.key == key),
+            TreeContent::Map { entries, .. } => entries.get(key),
             _ => None,
         }
     }

@@ -7,3 +7,4 @@
 pub mod command;
 pub mod operator;
 mod provider_image;
+mod server_image;

@@ -140,7 +140,7 @@ fn facts(world: &World, resource: &Resource, (digest, is_away): KnownImage) -> F
         let table = OperatorFacts::default();
         let named = resource.spec.as_ref().map(|spec| &spec.distribution);
         let known = named.and_then(|named| resolve(named, &table, &mut Findings::default()));
-        image.base = known.and_then(|known| known.embedded_base());
+        image.base = known.and_then(|known| known.embedded_base(&ImageFacts::default()));
         let listed = table.releases.distributions.get(DISTRIBUTION);
         image.release = listed.map(|listed| listed.release.clone());
     }

@@ -16,7 +16,7 @@ use crate::resource::Remark;
 /// What became of the texts.
 #[derive(Debug)]
 pub struct Migrated {
-    /// Nothing where the report has a problem.
+    /// Nothing where the report refuses something.
     pub text: Option<String>,
     /// Every decision at its line, and a line that counts.
     pub summary: String,
@@ -26,9 +26,9 @@ pub struct Migrated {
 /// Migrates what the sources hold. `known` are the facts and the remarks on the files that they are
 /// from.
 pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migrated {
-    let Input { files, remarks, facts, .. } = known;
+    let Input { files, remarks, facts, strict, .. } = known;
     let facts = facts.unwrap_or_default();
-    let mut report = Report { files, remarks, ..Report::default() };
+    let mut report = Report { files, remarks, strict, ..Report::default() };
     let mut texts = Vec::new();
     let mut all = Vec::new();
     for source in sources {
@@ -48,7 +48,7 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
         }
         all.extend(migrations);
     }
-    let text = (report.problem_count() == 0).then(|| join(&texts));
+    let text = (!report.is_refused()).then(|| join(&texts));
     Migrated { text, summary: summary(&all), report }
 }
 

@@ -10,6 +10,8 @@ pub struct Report {
     pub files: Vec<String>,
     pub resources: Vec<Summary>,
     pub remarks: Vec<Remark>,
+    /// Warnings refuse, too.
+    pub strict: bool,
 }
 
 /// One thing that was found, and where.
@@ -37,6 +39,12 @@ impl Report {
     /// Every problem and warning.
     pub fn all(&self) -> impl Iterator<Item = &Finding> {
         self.lines().map(|line| line.finding)
+    }
+
+    /// Whether what was found refuses a resource or a file.
+    pub fn is_refused(&self) -> bool {
+        self.resources.iter().any(|resource| resource.refuses(self.strict))
+            || self.remarks.iter().any(|remark| remark.refuses(self.strict))
     }
 
     pub fn problem_count(&self) -> usize {

@@ -9,8 +9,9 @@
 //!
 //! The path is left out where a text is no resource yet. With several resources, each finding names
 //! its own, `NAMESPACE/NAME`, in front of the path. stdout has `NAMESPACE/NAME: valid` for every
-//! resource without problems. The last line counts; it is on stdout if there is no problem.
+//! resource without problems. The last line counts; it is on stdout if nothing is refused.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use llsd_yaml::Position;
@@ -28,7 +29,7 @@ pub struct StreamTexts {
 impl Report {
     pub fn to_text(&self) -> StreamTexts {
         let mut text = StreamTexts { stdout: String::new(), stderr: self.findings() };
-        for resource in self.resources.iter().filter(|resource| resource.problems.is_empty()) {
+        for resource in self.resources.iter().filter(|resource| !resource.refuses(self.strict)) {
             let _ = writeln!(text.stdout, "{}: valid", resource.title());
         }
         let problems = self.problem_count();
@@ -38,7 +39,16 @@ impl Report {
             counted(problems, "problem"),
             counted(self.warning_count(), "warning")
         );
-        if problems == 0 { &mut text.stdout } else { &mut text.stderr }.push_str(&summary);
+        if self.is_refused() { &mut text.stderr } else { &mut text.stdout }.push_str(&summary);
+        text
+    }
+
+    /// The findings where they are the reason for there being no other output.
+    pub fn refusal(&self) -> String {
+        let mut text = self.findings();
+        if self.is_refused() && self.problem_count() == 0 {
+            text.push_str("nothing else is printed: with --strict a warning is a reason to fail\n");
+        }
         text
     }
 
@@ -47,7 +57,11 @@ impl Report {
         let several = self.resources.len() > 1;
         let mut lines: Vec<Line<'_>> = self.lines().collect();
         // Files keep the order in which they were named; within one, findings come as one reads.
-        let rank = |line: &Line| self.files.iter().position(|file| file == line.file);
+        let mut ranks: HashMap<&str, usize> = HashMap::new();
+        for (rank, file) in self.files.iter().enumerate() {
+            ranks.entry(file).or_insert(rank);
+        }
+        let rank = |line: &Line| ranks.get(line.file).copied();
         lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
         let mut text = String::new();
         for line in &lines {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_name_that_is_nearly_a_known_one_is_warned_of() {
+    fn a_provider_name_that_is_nearly_a_known_one_is_refused_and_a_type_in_full_warned_of() {
         let providers = |inference: Value| {
             decided(
                 "CREATE",
@@ -216,8 +216,8 @@ mod tests {
             )
         };
         let said = providers(json!({"provider": "vlm", "endpoint": "http://a"}));
-        assert_eq!(paths(&said.warnings), ["spec.providers.inference.provider"]);
-        assert_eq!(said.warnings[0].remedy, "did you mean vllm?");
+        assert_eq!(paths(&said.problems), ["spec.providers.inference.provider"]);
+        assert!(said.problems[0].remedy.starts_with("did you mean vllm?"), "{said:?}");
         let fine = json!([
             {"id": "a", "provider": "vllm", "endpoint": "http://a"},
             {"id": "b", "provider": "remote::acme-models"},
@@ -300,9 +300,8 @@ mod tests {
         let mountain = |height: usize| {
             let many = |mistake: Value| vec![mistake; height];
             with(&json!({
-            "distribution": {"name": "starter"},
-            "providers": {"inference": many(json!({"id": "a", "provider": "vllm", "x": 1}))},
-            "workload": {"overrides": {"env": many(json!({"name": "A", "value": "1"}))}},
+                "distribution": {"name": "starter"},
+                "workload": {"overrides": {"env": many(json!({"name": "A", "value": 1, "x": 1}))}},
             }))
         };
         let hostile = mountain(2_000);

@@ -1,5 +1,5 @@
 //! What admission finds beyond the rules: about the version that was used, the
-//! distribution's name and those of providers, what a write through v1alpha1 takes away, a move to OGX,
+//! distribution's name and types of providers, what a write through v1alpha1 takes away, a move to OGX,
 //! and an address that others may have too.
 
 use std::collections::BTreeSet;
@@ -11,13 +11,11 @@ use serde_json::Value;
 
 use crate::objects::CATCH_ALL;
 use crate::plan::moved;
-use crate::releases::api_name::in_snake_case;
 
 use crate::problems::{FieldPath, Findings, Problem, Reason};
-use crate::releases::Releases;
 use crate::resource::image::known_distributions;
 use crate::resource::spec_of;
-use crate::validate::v1alpha1_path;
+use crate::validate::{v1alpha1_path, warn_of_types};
 
 pub(super) fn add(
     version: Version,
@@ -34,7 +32,7 @@ pub(super) fn add(
     }
     unknown_distribution(version, new, distributions, findings);
     if version == Version::V1Alpha2 {
-        misspelt_providers(&new["spec"]["providers"], findings);
+        warn_of_types(&new["spec"]["providers"], findings);
     }
     catch_all(version, new, old, findings);
     if let Some(old) = old {
@@ -144,43 +142,4 @@ fn catch_all(version: Version, new: &Value, old: Option<&Value>, findings: &mut 
     };
     let message = format!("where no Route is made and the operator knows no domain: {CATCH_ALL}");
     findings.warning(&path, Reason::Conflict, message, remedy);
-}
-
-/// How many provider names are looked at, and how long one may be: who sends thousands must not keep
-/// the others waiting.
-const PROVIDERS: usize = 50;
-const LONGEST: usize = 64;
-
-/// Provider names that no release of any server knows and that are nearly one. Others pass: an image
-/// may have providers of its own.
-fn misspelt_providers(providers: &Value, findings: &mut Findings) {
-    let releases = Releases::shipped();
-    let path = FieldPath::spec().key("providers");
-    let apis = providers.as_object().into_iter().flatten();
-    let entries = apis.flat_map(|(api, entries)| {
-        let path = path.key(api);
-        let listed = entries.as_array().into_iter().flatten().enumerate();
-        let listed: Vec<_> = listed.map(|(index, entry)| (path.index(index), entry)).collect();
-        let single = entries.is_object().then_some((path, entries));
-        listed.into_iter().chain(single).map(move |(path, entry)| (api, path, entry))
-    });
-    for (api, path, entry) in entries.take(PROVIDERS) {
-        let written = entry["provider"].as_str().filter(|written| written.len() <= LONGEST);
-        let Some(written) = written else { continue };
-        let apis: &[&str] = match api.as_str() {
-            "agents" | "responses" => &["agents", "responses"],
-            _ => &[&in_snake_case(api)],
-        };
-        let known = |api: &&str| releases.meant(api, written);
-        let meant: Vec<&str> = apis.iter().filter_map(known).collect();
-        // Of an API under two names, a provider that one of them has is known.
-        if let (Some(meant), true) = (meant.first(), meant.len() == apis.len()) {
-            findings.warning(
-                &path.key("provider"),
-                Reason::NotFound,
-                format!("no release has a provider `{written}` of this kind"),
-                format!("did you mean {meant}?"),
-            );
-        }
-    }
 }

@@ -103,6 +103,7 @@ fn cause(reason: Reason) -> &'static str {
         Reason::Duplicate => "FieldValueDuplicate",
         Reason::UnknownField | Reason::Conflict => "FieldValueForbidden",
         Reason::NotFound => "FieldValueNotFound",
+        Reason::LimitExceeded => "FieldValueTooMany",
         _ => "FieldValueInvalid",
     }
 }

@@ -6,7 +6,7 @@ use llsd_api::v1alpha2::{
 };
 
 use super::server::{KnownServer, own_file};
-use super::{listening, monitoring};
+use super::{image_base, listening, monitoring};
 use crate::config::{self, Generated, Merged};
 use crate::facts::{BaseFacts, Facts};
 use crate::objects::{ConfigCopy, ConfigSource};
@@ -71,9 +71,9 @@ fn choose(
         listening::remark(spec, server, findings);
         return (Some(ConfigSource::Default), None);
     }
-    let base = base(image, facts, findings);
+    let base = image_base::find(image, facts, findings);
     if base.is_none() {
-        report_missing_base(image, facts, findings, unavailable);
+        image_base::report_missing(image, facts, findings, unavailable);
     }
     (None, base)
 }
@@ -169,74 +169,6 @@ fn override_config(
         config_map: name,
         key: key.to_owned(),
     })
-}
-
-/// The base configuration: the image's own, else the one embedded for the table's own images.
-fn base(image: &RequestedImage, facts: &Facts, findings: &mut Findings) -> Option<BaseFacts> {
-    let path = FieldPath::spec().key("distribution");
-    if let Some(base) = &facts.image.base {
-        if !facts.image.differing_platforms.is_empty() {
-            findings.warning(
-                &path,
-                Reason::Conflict,
-                format!(
-                    "the image holds another configuration for {}",
-                    facts.image.differing_platforms.join(", ")
-                ),
-                "label all platforms of the image alike",
-            );
-        }
-        return Some(base.clone());
-    }
-    let base = image.embedded_base().filter(|_| !facts.image.carries_base)?;
-    if let Some(why) = &facts.image.unavailable {
-        findings.warning(
-            &path,
-            Reason::Unavailable,
-            format!("the registry cannot be asked ({why}); the embedded configuration is used"),
-            "nothing needs to be done if the image is the release's own",
-        );
-    }
-    Some(base)
-}
-
-fn report_missing_base(
-    image: &RequestedImage,
-    facts: &Facts,
-    findings: &mut Findings,
-    unavailable: &mut Vec<Problem>,
-) {
-    let path = FieldPath::spec().key("distribution");
-    let name = &image.image;
-    let field = path.key(if image.name.is_some() { "name" } else { "image" });
-    match &facts.image.unavailable {
-        Some(why) => unavailable.push(Problem {
-            path: field,
-            reason: Reason::Unavailable,
-            message: format!("the configuration of {name} cannot be read: {why}"),
-            remedy: if facts.complete {
-                "it is tried again; check the registry and the pull secrets".to_owned()
-            } else {
-                "give the file itself with --base".to_owned()
-            },
-        }),
-        None if facts.complete || facts.image.inspected => findings.problem(
-            &path,
-            Reason::MissingConfigLabels,
-            format!(
-                "Distribution image {name} missing config labels. Add labels using `crane mutate` \
-                 or use `overrideConfig` to provide configuration manually. See \
-                 docs/configuration.md for details."
-            ),
-            "llsd image label does it in one step",
-        ),
-        None => unavailable.push(Problem {
-            path: field,
-            reason: Reason::Unavailable,
-            message: format!("the configuration inside {name} is not known offline"),
-            remedy: "give it with --base, --image-config or --facts".to_owned(),
-        }),
-    }
 }
 
 /// Whether the resource names external providers.

@@ -5,6 +5,7 @@ mod collision;
 mod config_source;
 mod forbidden_overrides;
 mod guarded;
+mod image_base;
 mod image_policy;
 mod listening;
 mod monitoring;
@@ -19,5 +20,6 @@ mod server;
 mod user_variables;
 
 pub use collision::plan_beside;
+pub use image_base::not_known_offline;
 pub use moved::moved;
 pub use planning::{Plan, Planning, PreflightInputs, parse_and_plan, plan, rollback_policy};

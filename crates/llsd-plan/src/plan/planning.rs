@@ -115,7 +115,8 @@ struct ConfigNeeds {
 /// Plans a resource.
 pub fn plan(resource: &Resource, facts: &Facts) -> Planning {
     let mut findings = resource.findings.clone();
-    let Some(spec) = &resource.spec else { return refuse(findings) };
+    let spec = resource.spec.as_ref().filter(|_| !findings.exceed_a_limit());
+    let Some(spec) = spec else { return refuse(findings) };
     reserved::check(spec, &resource.key.namespace, &facts.operator, &mut findings);
     guarded::check(spec, facts, &mut findings);
     forbidden_overrides::check(spec, facts.operator.overrides, &mut findings);

@@ -36,7 +36,7 @@ pub(super) fn server_profile<'a>(
     let document = |text: Cow<'a, str>| ConfigDocument::new(releases, text, release.clone());
     let own = own_file(spec, facts).map(|(_, text)| document(text.into()));
     let base = facts.image.base.as_ref().map(|base| Cow::from(&base.text));
-    let base = base.or_else(|| Some(image.embedded_base()?.text.into())).map(document);
+    let base = base.or_else(|| Some(image.embedded_base(&facts.image)?.text.into())).map(document);
     let shown_by = |document: &Option<ConfigDocument<'a>>| document.as_ref()?.profile();
     let family = stated.and_then(server_of).or_else(|| Some(shown_by(&own)?.server()));
     let row = stated.and_then(|stated| row_of(releases, stated));

@@ -16,6 +16,8 @@ pub enum Reason {
     WrongType,
     /// A value outside its bounds or its allowed set.
     Invalid,
+    /// More, or deeper, than a limit allows; then nothing else is looked at.
+    LimitExceeded,
     /// A field that no version of the resource knows.
     UnknownField,
     /// A provider id used more than once.
@@ -67,7 +69,7 @@ impl Reason {
 }
 
 /// One finding. A *problem* refuses the resource; as a *warning* the same shape only remarks.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Problem {
     pub path: FieldPath,
     pub reason: Reason,
@@ -89,6 +91,11 @@ impl Findings {
     pub fn extend(&mut self, other: Self) {
         self.problems.extend(other.problems);
         self.warnings.extend(other.warnings);
+    }
+
+    /// Whether the resource is beyond a limit, so that it is not worth planning.
+    pub fn exceed_a_limit(&self) -> bool {
+        self.problems.iter().any(|problem| problem.reason == Reason::LimitExceeded)
     }
 
     /// In the order of paths, each finding once.

@@ -26,5 +26,5 @@ pub use document::{ConfigDocument, OpenedDocument};
 pub use number::{Number, ServerFamily};
 pub use provider_type::{Awaited, EndpointForm, ProviderType};
 pub use set::{Releases, Texts};
-pub use stated::{is_known, release_of, release_of_server, row_of, server_of};
+pub use stated::{is_known, is_of_release, release_of, release_of_server, row_of, server_of};
 pub use table::{Release, StoreKind};

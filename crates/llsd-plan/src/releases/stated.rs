@@ -77,6 +77,27 @@ pub fn server_of(release: &str) -> Option<ServerFamily> {
     Stated::parse(release).server
 }
 
+/// How the tags of what comes before a release go on after its number.
+const BEFORE_A_RELEASE: [&str; 6] = ["rc", "alpha", "beta", "dev", "pre", "nightly"];
+
+/// Whether what an image states is a release of the table, however it was built; nothing where it states
+/// no release of a server.
+pub fn is_of_release(stated: &str, release: &str) -> Option<bool> {
+    let parsed = Stated::parse(stated);
+    parsed.server.and(parsed.number)?;
+    let plain = |text: &str| {
+        let text = text.trim();
+        text.strip_prefix(OGX).unwrap_or(text).trim_start_matches(['-', ' ', 'v']).to_owned()
+    };
+    let is_build = |rest: &str| {
+        let build = rest.strip_prefix(['-', '+']);
+        rest.is_empty()
+            || build.is_some_and(|it| !BEFORE_A_RELEASE.iter().any(|word| it.starts_with(word)))
+    };
+    let is_same_server = parsed.server == server_of(release);
+    Some(is_same_server && plain(stated).strip_prefix(&plain(release)).is_some_and(is_build))
+}
+
 /// The release of OGX with this number, or none: `ogx-1.5.0`, `ogx`.
 fn of_ogx(release: Option<&str>) -> String {
     match release.map(str::trim).filter(|release| number(release).is_some()) {
@@ -171,6 +192,27 @@ mod tests {
         assert!(!is_since("ogx"));
         assert_eq!(of_ogx(Some("v1.5.0")), "ogx-1.5.0");
         assert_eq!(of_ogx(Some("ubi9")), "ogx");
+    }
+
+    #[rstest]
+    #[case("0.7.3", "0.7.3", Some(true))]
+    #[case("v0.7.3-ubi9", "0.7.3", Some(true))]
+    #[case("0.7.3+1", "0.7.3", Some(true))]
+    #[case("0.7.3-rc1", "0.7.3", Some(false))]
+    #[case("0.7.3.dev2", "0.7.3", Some(false))]
+    #[case("0.7.30", "0.7.3", Some(false))]
+    #[case("0.7", "0.7.3", Some(false))]
+    #[case("ogx-v1.5.0", "ogx-1.5.0", Some(true))]
+    #[case("ogx-0.7.3", "0.7.3", Some(false))]
+    #[case("ogx", "ogx-1.5.0", None)]
+    #[case("24.04", "0.7.3", None)]
+    #[case("latest", "0.7.3", None)]
+    fn a_build_of_a_release_is_of_it_and_what_came_before_is_not(
+        #[case] stated: &str,
+        #[case] release: &str,
+        #[case] is_same: Option<bool>,
+    ) {
+        assert_eq!(is_of_release(stated, release), is_same);
     }
 
     #[rstest]

@@ -2,10 +2,11 @@
 
 use llsd_api::v1alpha2::DistributionSpec;
 
-use crate::facts::{BaseFacts, BaseSource, OperatorFacts};
+use super::embedded::{EmbeddedConfig, ReleaseMatch};
+use crate::facts::{BaseFacts, BaseSource, ImageFacts, OperatorFacts};
 use crate::problems::suggest::nearest;
 use crate::problems::{FieldPath, Findings, Reason};
-use crate::releases::{Distribution, release_of_server, server_of};
+use crate::releases::release_of_server;
 
 /// The image that a resource asks for.
 #[derive(Clone, Debug, Default)]
@@ -14,38 +15,41 @@ pub struct RequestedImage {
     pub image: String,
     /// The name, where the resource gives one.
     pub name: Option<String>,
-    /// Whether the image is the table's own, so that the embedded configuration describes it.
-    pub embedded: bool,
     /// Whether the operator's ConfigMap replaced the distribution's image by it.
     pub overridden: bool,
-    distribution: Option<&'static Distribution>,
+    /// The operator's own configuration for the distribution that it is an image of.
+    pub(crate) embedded: Option<EmbeddedConfig>,
 }
 
 impl RequestedImage {
-    /// An image that no distribution stands for.
-    pub fn by_itself(image: impl Into<String>) -> Self {
-        Self { image: image.into(), ..Self::default() }
-    }
-
     /// The image of `image-overrides`, where that is what the resource gets.
     pub fn image_override(&self) -> Option<&str> {
         Some(self.image.as_str()).filter(|_| self.overridden)
     }
 
-    /// The release of the server inside: see [`crate::releases::release_of`]. A name of the table also
-    /// tells the server where another image stands for it.
+    /// The release of the server inside: see [`crate::releases::release_of`]. A distribution of the table
+    /// also tells the server where another image stands for it.
     pub fn release(&self, label: Option<&str>) -> Option<String> {
-        let server = self.distribution.and_then(|known| server_of(&known.release));
+        let server = self.embedded.as_ref().and_then(EmbeddedConfig::server);
         release_of_server(&self.image, label, server)
     }
 
-    /// The base configuration that the operator itself has for the image, while it is the table's.
-    pub fn embedded_base(&self) -> Option<BaseFacts> {
-        let distribution = self.distribution.filter(|_| self.embedded)?;
+    /// The distribution whose configuration the operator itself has for the image.
+    pub fn described_by(&self, facts: &ImageFacts) -> Option<&'static str> {
+        let embedded = self.embedded.as_ref().filter(|_| !facts.carries_base)?;
+        let fits = embedded.fits(&self.image, facts.release.as_deref());
+        (fits == ReleaseMatch::Same).then_some(embedded.distribution)
+    }
+
+    /// The base configuration that the operator itself has for the image: the one of its distribution, while
+    /// the image is of the release that it describes.
+    pub fn embedded_base(&self, facts: &ImageFacts) -> Option<BaseFacts> {
+        self.described_by(facts)?;
+        let embedded = self.embedded.as_ref()?;
         Some(BaseFacts {
-            text: distribution.base().to_owned(),
+            text: embedded.text().to_owned(),
             source: BaseSource::Embedded,
-            found_in: Some(format!("embedded, release {}", distribution.release)),
+            found_in: Some(format!("embedded, release {}", embedded.release())),
         })
     }
 }
@@ -68,11 +72,12 @@ pub fn resolve(
     findings: &mut Findings,
 ) -> Option<RequestedImage> {
     if let Some(image) = &distribution.image {
-        return Some(RequestedImage::by_itself(image));
+        let embedded = EmbeddedConfig::of_image(image, operator);
+        return Some(RequestedImage { image: image.clone(), embedded, ..Default::default() });
     }
     let name = distribution.name.as_deref()?;
     let table = &operator.releases.distributions;
-    let Some(known) = table.get(name) else {
+    let Some((known, own)) = table.get_key_value(name) else {
         findings.problem(
             &FieldPath::spec().key("distribution").key("name"),
             Reason::NotFound,
@@ -82,39 +87,114 @@ pub fn resolve(
         return None;
     };
     let other = operator.image_overrides.get(name).or_else(|| operator.related_images.get(name));
-    let image = other.unwrap_or(&known.image).clone();
+    let image = other.unwrap_or(&own.image).clone();
     Some(RequestedImage {
-        embedded: image == known.image,
+        embedded: Some(EmbeddedConfig::new(known, own, &image)),
         overridden: operator.image_overrides.contains_key(name),
         image,
         name: Some(name.to_owned()),
-        distribution: Some(known),
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
+
+    fn named(name: &str) -> DistributionSpec {
+        DistributionSpec { name: Some(name.into()), image: None }
+    }
+
+    fn overriding(name: &str, image: &str) -> OperatorFacts {
+        let image_overrides = [(name.to_owned(), image.to_owned())].into();
+        OperatorFacts { image_overrides, ..OperatorFacts::default() }
+    }
+
+    fn resolved(distribution: &DistributionSpec, operator: &OperatorFacts) -> RequestedImage {
+        let mut findings = Findings::default();
+        let resolved = resolve(distribution, operator, &mut findings).unwrap();
+        assert!(findings.problems.is_empty());
+        resolved
+    }
+
+    fn labelled(release: &str) -> ImageFacts {
+        ImageFacts { release: Some(release.to_owned()), ..ImageFacts::default() }
+    }
 
     #[test]
     fn overrides_win_over_the_operators_environment_and_both_over_the_table() {
-        let starter = DistributionSpec { name: Some("starter".into()), image: None };
         let mut operator = OperatorFacts::default();
-        let mut findings = Findings::default();
-        assert!(resolve(&starter, &operator, &mut findings).unwrap().embedded);
+        let starter = named("starter");
+        assert!(resolved(&starter, &operator).image.contains("/distribution-starter:"));
         operator.related_images.insert("starter".into(), "related:1".into());
-        assert_eq!(resolve(&starter, &operator, &mut findings).unwrap().image, "related:1");
+        assert_eq!(resolved(&starter, &operator).image, "related:1");
         operator.image_overrides.insert("starter".into(), "override:1".into());
-        let resolved = resolve(&starter, &operator, &mut findings).unwrap();
-        assert_eq!((resolved.image.as_str(), resolved.embedded), ("override:1", false));
-        assert_eq!(resolved.release(None), None);
-        operator.image_overrides.insert("ogx-starter".into(), "override:1".into());
-        let ogx = DistributionSpec { name: Some("ogx-starter".into()), image: None };
-        let ogx = resolve(&ogx, &operator, &mut findings).unwrap();
+        let image = resolved(&starter, &operator);
+        assert_eq!(
+            (image.image.as_str(), image.image_override()),
+            ("override:1", Some("override:1"))
+        );
+        assert_eq!(image.release(None), None);
+        let ogx = resolved(&named("ogx-starter"), &overriding("ogx-starter", "override:1"));
         assert_eq!(ogx.release(None).as_deref(), Some("ogx"));
-        assert!(findings.problems.is_empty());
-        let unknown = DistributionSpec { name: Some("startr".into()), image: None };
-        assert!(resolve(&unknown, &operator, &mut findings).is_none());
+        let mut findings = Findings::default();
+        assert!(resolve(&named("startr"), &operator, &mut findings).is_none());
         assert!(findings.problems[0].remedy.starts_with("did you mean starter?"));
+    }
+
+    #[rstest]
+    #[case("starter", "registry.internal/llamastack/starter:0.7.3", None, true)]
+    #[case("starter", "registry.internal/llamastack/starter:v0.7.3-ubi9", None, true)]
+    #[case("starter", "registry.internal/llamastack/starter:0.7.3", Some("24.04"), true)]
+    #[case("starter", "registry.internal/llamastack/starter:0.7.3-rc1", None, false)]
+    #[case("starter", "registry.internal/llamastack/starter:0.7.2", None, false)]
+    #[case("starter", "registry.internal/llamastack/starter:0.7.3", Some("0.7.2"), false)]
+    #[case("starter", "registry.internal/llamastack/starter:mirror", None, false)]
+    #[case("starter", "registry.internal/llamastack/starter:mirror", Some("0.7.3"), true)]
+    #[case("ogx-starter", "registry.internal/starter:1.5.0", None, true)]
+    #[case("ogx-starter", "registry.internal/starter:mirror", Some("ogx-1.5.0"), true)]
+    #[case("ogx-starter", "registry.internal/starter:1.4.1", None, false)]
+    #[case("ogx-starter", "registry.internal/starter:0.7.3", None, false)]
+    fn another_image_of_the_same_release_keeps_the_distributions_configuration(
+        #[case] name: &str,
+        #[case] image: &str,
+        #[case] label: Option<&str>,
+        #[case] keeps: bool,
+    ) {
+        let facts = label.map(labelled).unwrap_or_default();
+        let related_images = [(name.to_owned(), image.to_owned())].into();
+        let related = OperatorFacts { related_images, ..OperatorFacts::default() };
+        for operator in [overriding(name, image), related] {
+            let found = resolved(&named(name), &operator);
+            assert_eq!(found.image, image);
+            assert_eq!(found.embedded_base(&facts).is_some(), keeps);
+            let carries = ImageFacts { carries_base: true, ..facts.clone() };
+            assert!(found.embedded_base(&carries).is_none());
+        }
+    }
+
+    #[rstest]
+    #[case("docker.io/llamastack/distribution-starter:0.7.3", Some("starter"))]
+    #[case("llamastack/distribution-starter:0.7.3", Some("starter"))]
+    #[case("docker.io/ogxai/distribution-nvidia:1.5.0", Some("ogx-nvidia"))]
+    #[case("registry.internal/llamastack/starter:0.7.3", Some("starter"))]
+    #[case("registry.internal/llamastack/starter:0.7.2", None)]
+    #[case("docker.io/llamastack/distribution-starter:0.6.1", None)]
+    #[case("docker.io/llamastack/distribution-starter", None)]
+    #[case("quay.io/llamastack/distribution-starter:0.7.3", None)]
+    #[case("not an image", None)]
+    fn an_image_of_a_distribution_has_its_configuration_without_its_name(
+        #[case] image: &str,
+        #[case] distribution: Option<&str>,
+    ) {
+        let operator = overriding("starter", "registry.internal/llamastack/starter:latest");
+        let digest = format!("{image}@sha256:{}", "0".repeat(64));
+        for image in [image, &digest] {
+            let spec = DistributionSpec { name: None, image: Some(image.to_owned()) };
+            let found = resolved(&spec, &operator);
+            assert_eq!(found.described_by(&ImageFacts::default()), distribution, "{image}");
+            assert_eq!(found.name, None);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod annotations;
 pub mod callers;
+pub(crate) mod embedded;
 pub mod external;
 pub mod image;
 mod key;

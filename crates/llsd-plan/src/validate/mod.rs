@@ -3,8 +3,11 @@
 
 mod access;
 mod endpoints;
+mod images;
+mod limits;
 mod metadata;
 mod misplaced;
+mod misspelt;
 mod providers;
 mod resources;
 mod rules;
@@ -19,9 +22,10 @@ use serde_json::Value;
 
 use crate::problems::Findings;
 
+pub use limits::{DEEPEST, MOST_VALUES, too_deep, too_many};
+pub(crate) use misspelt::warn_of_types;
 pub use v1alpha1::own_path as v1alpha1_path;
 pub(crate) use v1alpha2::validate_stored;
-pub use v1alpha2::{DEEPEST, MOST_VALUES, too_deep, too_many};
 
 /// All problems and warnings of a resource of either version, in the order of their paths.
 pub fn validate(resource: &Value) -> Findings {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::value::{
-    article, broken, check_bounds, check_number, check_string, is_integer, misshapen, wrong_type,
+    article, broken, check_least, check_number, check_string, is_integer, misshapen, wrong_type,
 };
 use crate::problems::suggest::did_you_mean;
 use crate::problems::{FieldPath, Findings, Reason};
@@ -56,7 +56,7 @@ fn check_shape(
             check_object(entry, object, path, findings);
         }
         (Shape::ObjectOrList, Value::Array(items)) => {
-            check_bounds(schema, "Items", items.len(), "items", path, findings);
+            check_least(schema, "Items", items.len(), "items", path, findings);
             for (index, item) in items.iter().enumerate() {
                 check(entry, item, &path.index(index), findings);
             }
@@ -127,7 +127,7 @@ fn check_object(
             );
         }
     }
-    check_bounds(schema, "Properties", object.len(), "fields", path, findings);
+    check_least(schema, "Properties", object.len(), "fields", path, findings);
     let open = schema["x-kubernetes-preserve-unknown-fields"] == true;
     for (field, value) in object {
         let path = path.key(field);
@@ -150,7 +150,7 @@ fn check_object(
 }
 
 fn check_list(schema: &Value, items: &[Value], path: &FieldPath, findings: &mut Findings) {
-    check_bounds(schema, "Items", items.len(), "items", path, findings);
+    check_least(schema, "Items", items.len(), "items", path, findings);
     for (index, item) in items.iter().enumerate() {
         check(&schema["items"], item, &path.index(index), findings);
     }

@@ -6,19 +6,22 @@ use serde_json::Value;
 
 use super::v1alpha2::validate_stored;
 use super::value::present;
-use super::{schema, shape};
+use super::{images, limits, schema, shape};
 use crate::problems::{FieldPath, Findings, Problem, Segment};
 
 pub(super) fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
-    if let Some(spec) = present(resource, "spec") {
+    limits::check(&schema::V1ALPHA1_SPEC, resource, &mut findings);
+    if let Some(spec) = present(resource, "spec").filter(|_| !findings.exceed_a_limit()) {
         shape::check(&schema::V1ALPHA1_SPEC, spec, &FieldPath::spec(), &mut findings);
     }
-    if findings.problems.is_empty() {
-        in_its_own_fields(validate_stored(&conversion::up(resource.clone())))
-    } else {
-        findings
+    if !findings.problems.is_empty() {
+        return findings;
     }
+    let converted = conversion::up(resource.clone());
+    let mut findings = validate_stored(&converted);
+    images::check(&converted["spec"], &mut findings);
+    in_its_own_fields(findings)
 }
 
 /// The findings on the converted resource, each at the v1alpha1 field that it came from. One that

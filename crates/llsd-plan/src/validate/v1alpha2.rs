@@ -1,26 +1,26 @@
-//! Validates a v1alpha2 resource: how deep it is nested and how much it holds, its name, its spec by the schema and by the
-//! rules that tie fields together.
+//! Validates a v1alpha2 resource: how much it holds, its name, its spec by the schema and by the rules that tie
+//! fields together.
 
 use llsd_api::rules::RESOURCE_NAME;
 use serde_json::Value;
 
 use super::value::{broken, present};
-use super::{endpoints, misplaced, rules, schema, shape};
-use crate::problems::{FieldPath, Findings, Problem, Reason};
+use super::{endpoints, images, limits, misplaced, misspelt, rules, schema, shape};
+use crate::problems::{FieldPath, Findings, Reason};
 use crate::releases::Releases;
-
-/// The most levels of nesting that are accepted. Programs that read resources give up at 128, most
-/// of them with the whole list that has one such object in it.
-pub const DEEPEST: usize = 100;
-
-/// The most values that are accepted, lists and objects included: a hundred times what large resources have.
-pub const MOST_VALUES: usize = 20_000;
 
 /// All problems and warnings of a v1alpha2 resource that a person writes.
 pub(super) fn check_written(resource: &Value) -> Findings {
     let mut findings = check(resource);
-    endpoints::check(&resource["spec"], &mut findings);
-    several_replicas(&resource["spec"], &mut findings);
+    if findings.exceed_a_limit() {
+        return findings;
+    }
+    let spec = &resource["spec"];
+    endpoints::check(spec, &mut findings);
+    images::check(spec, &mut findings);
+    misspelt::providers(&spec["providers"], &mut findings);
+    misspelt::disabled(spec, &mut findings);
+    several_replicas(spec, &mut findings);
     misplaced::tell_places(&mut findings);
     findings
 }
@@ -59,11 +59,15 @@ fn several_replicas(spec: &Value, findings: &mut Findings) {
 /// operator accepted, and what v1alpha1 accepts.
 pub(crate) fn validate_stored(resource: &Value) -> Findings {
     let mut findings = check(resource);
+    if findings.exceed_a_limit() {
+        return findings;
+    }
     allow_low_port(resource, &mut findings);
-    let mut addresses = Findings::default();
-    endpoints::check(&resource["spec"], &mut addresses);
-    findings.warnings.extend(addresses.problems);
-    findings.warnings.extend(addresses.warnings);
+    let mut of_late = Findings::default();
+    endpoints::check(&resource["spec"], &mut of_late);
+    misspelt::disabled(&resource["spec"], &mut of_late);
+    findings.warnings.extend(of_late.problems);
+    findings.warnings.extend(of_late.warnings);
     findings.sort();
     findings
 }
@@ -79,14 +83,12 @@ fn allow_low_port(resource: &Value, findings: &mut Findings) {
 
 fn check(resource: &Value) -> Findings {
     let mut findings = Findings::default();
-    if depth(resource) > DEEPEST {
-        findings.problems.push(too_deep());
-    }
-    if values(&resource["spec"]) > MOST_VALUES {
-        findings.problems.push(too_many());
-    }
+    limits::check(&schema::V1ALPHA2_SPEC, resource, &mut findings);
     resource_name(resource, &mut findings);
     namespace(resource, &mut findings);
+    if findings.exceed_a_limit() {
+        return findings;
+    }
     match present(resource, "spec") {
         None => findings.problem(
             &FieldPath::spec(),
@@ -147,43 +149,5 @@ fn namespace(resource: &Value, findings: &mut Findings) {
             "is no name of a namespace",
             "use lowercase letters, digits and `-`, at most 63, in quotes if all are digits",
         );
-    }
-}
-
-/// How many lists and objects lie within each other.
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
-/// How many values there are.
-fn values(value: &Value) -> usize {
-    match value {
-        Value::Object(fields) => 1 + fields.values().map(values).sum::<usize>(),
-        Value::Array(items) => 1 + items.iter().map(values).sum::<usize>(),
-        _ => 1,
-    }
-}
-
-/// What is wrong with one that holds more.
-pub fn too_many() -> Problem {
-    Problem {
-        path: FieldPath::spec(),
-        reason: Reason::Invalid,
-        message: format!("holds more than {MOST_VALUES} values"),
-        remedy: "shorten what stands in settings, params or metadata".to_owned(),
-    }
-}
-
-/// What is wrong with a deeper one.
-pub fn too_deep() -> Problem {
-    Problem {
-        path: FieldPath::spec(),
-        reason: Reason::Invalid,
-        message: format!("is nested more than {DEEPEST} levels deep"),
-        remedy: "shorten what stands in settings, params or metadata".to_owned(),
     }
 }

@@ -30,7 +30,12 @@ pub(super) fn against(words: Words, path: &FieldPath, reason: Reason, findings: 
 }
 
 pub(super) fn check_string(schema: &Value, text: &str, path: &FieldPath, findings: &mut Findings) {
-    check_bounds(schema, "Length", text.chars().count(), "characters", path, findings);
+    let length = text.chars().count();
+    check_least(schema, "Length", length, "characters", path, findings);
+    if let Some(max) = bound(schema, "max", "Length").filter(|max| length > *max) {
+        let message = format!("has more than {max} characters");
+        findings.problem(path, Reason::Invalid, message, format!("keep at most {max}"));
+    }
     let pattern = schema["pattern"].as_str();
     if let Some(pattern) = pattern.filter(|_| !(text.is_empty() && schema["minLength"].is_u64()))
         && !matches(pattern, text)
@@ -85,7 +90,8 @@ pub(super) fn check_number(
     }
 }
 
-pub(super) fn check_bounds(
+/// The lower bound of a length.
+pub(super) fn check_least(
     schema: &Value,
     what: &str,
     count: usize,
@@ -93,10 +99,7 @@ pub(super) fn check_bounds(
     path: &FieldPath,
     findings: &mut Findings,
 ) {
-    let bound = |end: &str| {
-        schema[format!("{end}{what}")].as_u64().and_then(|bound| usize::try_from(bound).ok())
-    };
-    if let Some(min) = bound("min").filter(|min| count < *min) {
+    if let Some(min) = bound(schema, "min", what).filter(|min| count < *min) {
         let message = if count == 0 {
             "must not be empty".into()
         } else {
@@ -104,14 +107,27 @@ pub(super) fn check_bounds(
         };
         findings.problem(path, Reason::Invalid, message, "write a value or remove the field");
     }
-    if let Some(max) = bound("max").filter(|max| count > *max) {
-        findings.problem(
-            path,
-            Reason::Invalid,
-            format!("has more than {max} {unit}"),
-            format!("keep at most {max}"),
-        );
+}
+
+/// The upper bound of a list or a map; whether it is kept.
+pub(super) fn check_limit(
+    schema: &Value,
+    what: &str,
+    count: usize,
+    unit: &str,
+    path: &FieldPath,
+    findings: &mut Findings,
+) -> bool {
+    let exceeded = bound(schema, "max", what).filter(|max| count > *max);
+    if let Some(max) = exceeded {
+        let message = format!("has more than {max} {unit}");
+        findings.problem(path, Reason::LimitExceeded, message, format!("keep at most {max}"));
     }
+    exceeded.is_none()
+}
+
+fn bound(schema: &Value, end: &str, what: &str) -> Option<usize> {
+    schema[format!("{end}{what}")].as_u64().and_then(|bound| usize::try_from(bound).ok())
 }
 
 pub(super) fn misshapen(shape: Shape, value: &Value, path: &FieldPath, findings: &mut Findings) {

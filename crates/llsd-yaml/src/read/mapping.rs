@@ -46,12 +46,12 @@ impl Mapping {
             }
         }
         if all.entries.is_empty() {
-            return TreeContent::Map { entries: self.entries, repeated: self.repeated };
+            return TreeContent::Map { entries: self.entries.into(), repeated: self.repeated };
         }
         for Entry { key, key_at, value } in self.entries {
             all.insert(key, key_at, value, false);
         }
-        TreeContent::Map { entries: all.entries, repeated: self.repeated }
+        TreeContent::Map { entries: all.entries.into(), repeated: self.repeated }
     }
 
     pub(super) fn put(&mut self, tree: Tree) -> Result<(), Fault> {
@@ -97,7 +97,7 @@ impl Mapping {
             let TreeContent::Map { entries, .. } = &mapping.node.content else {
                 return Err(wrong_merge(at));
             };
-            merged.push(entries);
+            merged.push(&entries[..]);
         }
         match self.dialect {
             Dialect::PyYaml => self.merged.extend(merged.into_iter().flatten().cloned()),

@@ -26,7 +26,8 @@ llsd explain my-stack -n team              # of a resource in the cluster",
     (
         "validate",
         "llsd validate -f stack.yaml                # all problems at once, with their lines
-llsd validate -f stack.yaml --registry     # also of the images of external providers
+llsd validate -f stack.yaml --registry     # also with what registries say of its images
+llsd validate -f stack.yaml --strict       # warnings fail, too
 cat *.yaml | llsd validate -f - -o json",
     ),
     (

@@ -10,7 +10,7 @@ use super::cluster::NamespaceFlag;
 use super::facts_flags::FactsFlags;
 use super::files::open_all;
 use super::registry_access::Connection;
-use super::{Printout, live, provider_facts};
+use super::{Printout, live, registry_facts};
 use llsd_install::names;
 
 #[derive(Debug, Args)]
@@ -32,12 +32,16 @@ pub(super) struct Inputs {
     #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
     files: Vec<PathBuf>,
 
-    /// Ask registries what the images of external providers say of themselves, as yourself
+    /// Ask registries what the images of servers and of external providers say of themselves, as yourself
     #[arg(long, conflicts_with = "name")]
     registry: bool,
 
     #[command(flatten)]
     connection: Connection,
+
+    /// Fail with exit code 1 where there are warnings, too
+    #[arg(long)]
+    strict: bool,
 
     #[command(flatten)]
     facts: FactsFlags,
@@ -47,6 +51,11 @@ impl Inputs {
     /// Reads everything before anything is checked, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
     pub(super) fn read_all(&self) -> Result<Input, Printout> {
+        let input = self.read()?;
+        Ok(Input { strict: self.strict, ..input })
+    }
+
+    fn read(&self) -> Result<Input, Printout> {
         if self.connection.is_given() && !self.registry {
             return Err(Printout::usage("--plain-http and --ca-file go with --registry"));
         }
@@ -64,7 +73,7 @@ impl Inputs {
             input.add(source);
         }
         if self.registry {
-            provider_facts::ask(&mut input, &self.connection)?;
+            registry_facts::ask(&mut input, &self.connection)?;
         }
         Ok(input)
     }

@@ -8,7 +8,7 @@ use super::{Exit, Printout};
 pub(super) fn plans(input: Input) -> Result<Plans, Printout> {
     Plans::new(input).map_err(|refused| Printout {
         stdout: String::new(),
-        stderr: refused.report.findings(),
+        stderr: refused.report.refusal(),
         exit: if refused.unavailable { Exit::Unavailable } else { Exit::Problems },
     })
 }

@@ -27,7 +27,7 @@ enum ReportFormat {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let report = validate(arguments.inputs.read_all()?);
-    let exit = if report.problem_count() == 0 { Exit::Fine } else { Exit::Problems };
+    let exit = if report.is_refused() { Exit::Problems } else { Exit::Fine };
     Ok(match arguments.output {
         ReportFormat::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
         ReportFormat::Text => {

@@ -2,7 +2,7 @@
 
 use llsd_testkit::{RegistryServer, TestImage, TestLayer};
 
-use crate::support::run;
+use crate::support::{Files, run};
 
 const PACKAGE_FILE: &str = "\
 apiVersion: llamastack.io/v1alpha1
@@ -34,9 +34,16 @@ async fn a_registry_says_what_an_external_provider_is() {
     registry.push("providers/bare", "1", &TestImage::new()).await.unwrap();
     let image = |name: &str| format!("{}/providers/{name}:1", registry.host());
     let asked = async |command: &'static str, image: String, flags: &'static [&'static str]| {
-        let arguments: Vec<&str> =
-            [command, "-f", "-"].into_iter().chain(flags.iter().copied()).collect();
-        tokio::task::spawn_blocking(move || run(&arguments, &resource(&image))).await.unwrap()
+        let files = Files::new();
+        // Without it the internet would be asked for the server's own image.
+        let facts = files.add("facts.yaml", "image: {digest: \"sha256:1234\"}\n");
+        let work = move || {
+            let arguments = [&[command, "-f", "-", "--facts", &facts], flags].concat();
+            run(&arguments, &resource(&image))
+        };
+        let ran = tokio::task::spawn_blocking(work).await.unwrap();
+        drop(files);
+        ran
     };
     let flags = &["--registry", "--plain-http"][..];
 

@@ -50,7 +50,7 @@ fn one_bad_resource_keeps_the_others_back_and_all_problems_are_told() {
 
 #[test]
 fn warnings_go_to_stderr_beside_the_objects() {
-    let rendered = render(&with_vllm("a", "  disabled: [telemetri]\n"), &[]);
+    let rendered = render(&with_vllm("a", "  disabled: [nothing]\n"), &[]);
     assert_eq!(rendered.code, 0);
     assert!(
         rendered.stderr.starts_with("-:7:14: warning: spec.disabled[0]: "),
@@ -145,7 +145,7 @@ fn what_only_a_registry_has_exits_with_3() {
             "{}",
             unknown.stderr
         );
-        assert!(unknown.stderr.contains("→ give it with --base, "), "{}", unknown.stderr);
+        assert!(unknown.stderr.contains("or give it with --base, "), "{}", unknown.stderr);
     }
     // Without anything to generate the objects are known, and config.yaml is not.
     let default =

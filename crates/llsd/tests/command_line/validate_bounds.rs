@@ -57,6 +57,45 @@ fn megabytes_of_keys_are_refused() {
     refused(&format!("{{{}}}", keys.replace('\n', ", ")), "more than 500000 keys and values");
 }
 
+/// Neither planned nor looked at one by one: no name may be empty.
+#[test]
+fn a_list_beyond_its_limit_is_refused_for_that_alone() {
+    let models: String = (0..100_000)
+        .map(|n| if n % 2 == 0 { format!("    - m{n}\n") } else { "    - ''\n".into() })
+        .collect();
+    let text = format!("{}  resources:\n    models:\n{models}", resource("demo", "a"));
+    let run = validate_stdin(&text);
+    assert_eq!(run.code, 1);
+    let expected = "-:7:5: spec.resources.models: has more than 256 items\n    → keep at most 256\n\
+                    1 resource, 1 problem, 0 warnings\n";
+    assert_eq!(run.stderr, expected);
+    refused(&text, "keep at most 256");
+}
+
+#[test]
+fn values_beyond_their_limit_are_refused_for_that_alone() {
+    let settings: String = (0..20_000).map(|n| format!("        key{n}: {n}\n")).collect();
+    let text = format!(
+        "{}  providers:\n    inference:\n      provider: vlm\n      settings:\n{settings}",
+        resource("demo", "a")
+    );
+    let run = validate_stdin(&text);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("spec: holds more than 20000 values\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 problem, 0 warnings"), "{}", run.stderr);
+}
+
+#[test]
+fn every_field_of_a_long_mapping_is_found_at_its_line() {
+    let fields: String = (0..1_000).map(|n| format!("  field{n}: {n}\n")).collect();
+    let run = validate_stdin(&format!("{}{fields}", resource("demo", "a")));
+    assert_eq!(run.code, 1);
+    for n in [0, 31, 32, 999] {
+        let line = format!("-:{}:3: spec.field{n}: unknown field\n", n + 6);
+        assert!(run.stderr.contains(&line), "{line}");
+    }
+}
+
 #[test]
 fn millions_of_documents_are_refused() {
     refused(&"---\n".repeat(1_000_000), "more than 500000 keys and values");

@@ -82,7 +82,7 @@ spec:
     inference: {provider: vllm, endpoint: \"http://vllm:8000\"}
   disabled:
     - inference
-    - telemetri
+    - nothing
 ";
     let output = validate(&["-f", "-"], disabled_and_configured);
     let said = String::from_utf8(output.stderr).unwrap();

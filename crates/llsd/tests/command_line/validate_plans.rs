@@ -44,7 +44,7 @@ fn a_finding_of_planning_has_its_line() {
 
 #[test]
 fn what_both_checks_find_is_told_once() {
-    let text = with_vllm("a", "  networking: {port: 80}\n  disabled: [telemetri]\n");
+    let text = with_vllm("a", "  networking: {port: 80}\n  disabled: [nothing]\n");
     let checked = checked(&text, &[]);
     assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked:#}");
     assert_eq!(checked["warnings"].as_array().unwrap().len(), 1, "{checked:#}");
@@ -60,7 +60,8 @@ fn without_the_configuration_of_an_image_a_warning_says_what_was_not_checked() {
         alone.stderr,
         "-:5:25: warning: spec.distribution.image: the configuration inside \
          registry.example.com/own:1 is not known offline, so the generated configuration was not \
-         checked; give it with --base, --image-config or --facts\n"
+         checked; ask the registry with --registry, or give it with --base, --image-config or \
+         --facts\n"
     );
     assert_eq!(alone.stdout, "demo/a: valid\n1 resource, 0 problems, 1 warning\n");
     let base = starter_base("0.6.1");

@@ -14,6 +14,7 @@ mod failed_start;
 mod failing_inputs;
 mod image_policy;
 mod many_at_once;
+mod mirrored_distributions;
 mod networking_and_workload;
 mod operator_images;
 mod operator_settles;

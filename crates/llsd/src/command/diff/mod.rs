@@ -148,8 +148,8 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
         for waiting in &preview.waiting {
             let _ = writeln!(comparison.remarks, "{key}: {waiting}");
         }
+        examined.planned_as(preview.planning, stored, &preview.facts.image);
         comparison.facts.push(preview.facts);
-        examined.planned_as(preview.planning, stored);
     }
     let reads_secrets = comparison.facts.iter().any(|facts| !facts.secrets.is_empty());
     if reads_secrets && !previewer.knows_hashes() {

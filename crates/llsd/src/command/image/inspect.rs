@@ -2,8 +2,11 @@
 //! operator would use.
 
 use clap::{Args, ValueEnum};
-use llsd_plan::facts::{BaseFacts, BaseSource};
-use llsd_plan::releases::{Distribution, release_of};
+use llsd_api::v1alpha2::DistributionSpec;
+use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts, OperatorFacts};
+use llsd_plan::problems::Findings;
+use llsd_plan::releases::release_of;
+use llsd_plan::resource::image::resolve;
 use llsd_registry::{Image, Reference, Source};
 
 use super::inspection::{FoundConfiguration, Inspection, Platform, Problem, label};
@@ -77,7 +80,7 @@ fn inspection(reference: &Reference, opened: &Opened, read: &Image) -> Inspectio
         labels: read.labels.iter().filter_map(|(key, value)| label(key, value)).collect(),
         release: release.clone(),
         configuration: None,
-        embedded_for: embedded_for(reference),
+        embedded_for: embedded_for(&name, read.release()),
         differing_platforms: read.differing_platforms.clone(),
         problems: Vec::new(),
         warnings: Vec::new(),
@@ -126,11 +129,6 @@ fn assessed(
             });
         }
         (Ok(_), None) => {}
-        // A resource that names the distribution has the operator's own configuration of it.
-        (Err(problems), None) if !inspection.embedded_for.is_empty() => {
-            let messages = problems.into_iter().map(|problem| problem.message);
-            inspection.warnings.extend(messages);
-        }
         (Err(problems), _) => {
             inspection.problems.extend(problems.into_iter().map(|problem| Problem {
                 reason: format!("{:?}", problem.reason),
@@ -141,15 +139,13 @@ fn assessed(
     }
 }
 
-/// The distributions whose image this is, and of which the operator has a configuration itself.
-fn embedded_for(reference: &Reference) -> Vec<String> {
-    let is_it = |image: &str| {
-        image
-            .parse::<Reference>()
-            .is_ok_and(|known| known.name() == reference.name() && known.tag() == reference.tag())
-    };
-    let named = Distribution::all().iter().filter(|(_, known)| is_it(&known.image));
-    named.map(|(name, _)| name.clone()).collect()
+/// The distribution whose configuration the operator itself has for the image.
+fn embedded_for(image: &str, release: Option<String>) -> Vec<String> {
+    let distribution = DistributionSpec { name: None, image: Some(image.to_owned()) };
+    let wanted = resolve(&distribution, &OperatorFacts::default(), &mut Findings::default());
+    let facts = ImageFacts { release, ..ImageFacts::default() };
+    let name = wanted.and_then(|wanted| wanted.described_by(&facts));
+    name.map(str::to_owned).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -164,13 +160,11 @@ mod tests {
             ("llamastack/distribution-starter:0.7.2", vec![]),
             ("quay.io/llamastack/distribution-starter:0.7.3", vec![]),
         ] {
-            assert_eq!(embedded_for(&image.parse().unwrap()), expected, "{image}");
+            assert_eq!(embedded_for(image, None), expected, "{image}");
         }
     }
 
-    #[test]
-    fn such_an_image_needs_no_labels_where_it_is_named() {
-        let image = "docker.io/llamastack/distribution-starter:0.7.3";
+    fn assessed_without_labels(image: &str) -> Inspection {
         let mut inspection = Inspection {
             image: image.to_owned(),
             digest: String::new(),
@@ -181,21 +175,23 @@ mod tests {
             labels: Vec::new(),
             release: None,
             configuration: None,
-            embedded_for: vec!["starter".to_owned()],
+            embedded_for: embedded_for(image, None),
             differing_platforms: Vec::new(),
             problems: Vec::new(),
             warnings: Vec::new(),
         };
         assessed(&mut inspection, None, None);
-        assert!(inspection.problems.is_empty());
-        assert!(
-            inspection.warnings[0].contains("missing config labels"),
-            "{:?}",
-            inspection.warnings
-        );
-        assert!(inspection.to_text().contains("that name the distribution starter"));
-        inspection.embedded_for.clear();
-        assessed(&mut inspection, None, None);
+        inspection
+    }
+
+    #[test]
+    fn such_an_image_needs_no_labels_and_a_copy_is_told_how_to_do_without() {
+        let inspection = assessed_without_labels("docker.io/llamastack/distribution-starter:0.7.3");
+        assert!(inspection.problems.is_empty() && inspection.warnings.is_empty());
+        assert!(inspection.to_text().contains("that of the distribution starter"));
+        let inspection = assessed_without_labels("mirror.internal/distribution-starter:0.7.3");
         assert_eq!(inspection.problems[0].reason, "MissingConfigLabels");
+        let remedy = &inspection.problems[0].remedy;
+        assert!(remedy.contains("write distribution.name: starter"), "{remedy}");
     }
 }

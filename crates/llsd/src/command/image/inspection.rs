@@ -139,7 +139,7 @@ impl Inspection {
                 )
             }
             None if self.problems.is_empty() && !self.embedded_for.is_empty() => format!(
-                "its own configuration of this release, in resources that name the distribution {}",
+                "its own configuration of this release, that of the distribution {}",
                 self.embedded_for.join(", ")
             ),
             None => "nothing: generated configuration cannot be built on this image".to_owned(),

@@ -36,6 +36,10 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "files")]
     in_cluster: bool,
 
+    /// Fail with exit code 1 where there are warnings, and print no result
+    #[arg(long, conflicts_with = "in_cluster")]
+    strict: bool,
+
     /// Only say what would be done
     #[arg(long, requires = "in_cluster", conflicts_with = "files")]
     dry_run: bool,
@@ -52,10 +56,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
         return Ok(in_cluster::run(arguments.dry_run));
     }
     let sources = open_all(&arguments.files, arguments.facts.files())?;
-    let known = arguments.facts.read_all()?;
+    let mut known = arguments.facts.read_all()?;
+    known.strict = arguments.strict;
     let Migrated { text, summary, report } = migrate(&sources, known, arguments.to);
     Ok(match text {
-        None => Printout { stdout: String::new(), stderr: report.findings(), exit: Exit::Problems },
+        None => Printout { stdout: String::new(), stderr: report.refusal(), exit: Exit::Problems },
         Some(stdout) => {
             Printout { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
         }

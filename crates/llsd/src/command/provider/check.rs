@@ -60,7 +60,7 @@ fn image(text: &str, path: &Path) -> Result<Reference, Failure> {
     if is_path {
         return Err(wrong("it is no folder"));
     }
-    text.parse().map_err(|error: llsd_registry::Error| wrong(&error.to_string()))
+    text.parse().map_err(|error: llsd_registry::InvalidReference| wrong(&error.to_string()))
 }
 
 /// What the operator makes of it.

@@ -5,18 +5,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use llsd_plan::facts::{BaseFacts, BaseSource, ImageFacts};
+use llsd_plan::facts::ImageFacts;
 use llsd_plan::live::LiveObject;
 use llsd_plan::resource::Resource;
 use llsd_plan::resource::image::RequestedImage;
 use llsd_plan::rollout::{Inquiry, PinnedImage, RunningImage, RunningServer};
 use llsd_plan::status::TagNow;
-use llsd_registry::{Error, Image, Reference, Source};
+use llsd_registry::{Error, Image, Reference};
 
 use super::recorded_image::recorded;
 use crate::operator::controller::context::Context;
 use crate::operator::controller::registries::asker::Asker;
 use crate::operator::controller::registries::lookups::Answer;
+use crate::server_image::inspected;
 
 /// After this time without an answer a change goes on with what is known of the running image, and the
 /// status says what is waited for.
@@ -280,29 +281,4 @@ fn unavailable(why: String, running: Option<&PinnedImage>) -> InspectedImage {
     };
     let facts = ImageFacts { digest, unavailable: Some(why), ..ImageFacts::default() };
     InspectedImage { facts, ..InspectedImage::default() }
-}
-
-fn inspected(image: &Image) -> ImageFacts {
-    let mut facts = ImageFacts {
-        digest: Some(image.digest.to_string()),
-        release: image.release(),
-        variables: Some(image.variables.clone()),
-        inspected: true,
-        differing_platforms: image.differing_platforms.clone(),
-        ..ImageFacts::default()
-    };
-    match &image.base {
-        Ok(base) => {
-            facts.base = base.as_ref().map(|base| BaseFacts {
-                text: base.text.clone(),
-                source: match base.source {
-                    Source::Labels => BaseSource::Labels,
-                    Source::Layer => BaseSource::Layer,
-                },
-                found_in: Some(base.label.clone()),
-            });
-        }
-        Err(error) => facts.unavailable = Some(error.to_string()),
-    }
-    facts
 }

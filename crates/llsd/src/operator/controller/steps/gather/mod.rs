@@ -244,7 +244,7 @@ async fn images(
         (Err(awaited), _) | (_, Err(awaited)) => return Ok(Err(awaited)),
     };
     context.lookups.settle(key);
-    image.facts.carries_base =
+    image.facts.carries_base |=
         running.running(&wanted).is_some() && resource.ran_a_base_of_its_image();
     let is_unread = |provider: &ExternalProviderFacts| provider.unavailable.is_some();
     if image.facts.unavailable.is_some() || external.facts.values().any(is_unread) {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Digest, Error};
+use crate::{Digest, InvalidReference};
 
 /// Docker Hub under the name that references use, and the host that serves its API.
 const DOCKER_HUB: &str = "docker.io";
@@ -83,9 +83,9 @@ impl Reference {
 }
 
 impl FromStr for Reference {
-    type Err = Error;
+    type Err = InvalidReference;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, InvalidReference> {
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest.parse()?)),
             None => (text, None),
@@ -132,7 +132,7 @@ fn split_host(name: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn complete(host: Option<&str>, repository: &str) -> Result<(String, String), Error> {
+fn complete(host: Option<&str>, repository: &str) -> Result<(String, String), InvalidReference> {
     let mut host = host.unwrap_or(DOCKER_HUB).to_ascii_lowercase();
     if host == DOCKER_HUB_ALIAS {
         DOCKER_HUB.clone_into(&mut host);
@@ -144,21 +144,21 @@ fn complete(host: Option<&str>, repository: &str) -> Result<(String, String), Er
         repository.to_owned()
     };
     if !repository.split('/').all(is_repository_part) {
-        return Err(Error::InvalidReference(
+        return Err(InvalidReference(
             "a repository is lower-case letters, digits and single separators between slashes",
         ));
     }
     if host.len() + 1 + repository.len() > LONGEST_NAME {
-        return Err(Error::InvalidReference("host and repository are longer than 255 characters"));
+        return Err(InvalidReference("host and repository are longer than 255 characters"));
     }
     Ok((host, repository))
 }
 
-fn check_host(host: &str) -> Result<(), Error> {
-    let invalid = Error::InvalidReference("the host is not a valid name or address");
+fn check_host(host: &str) -> Result<(), InvalidReference> {
+    let invalid = InvalidReference("the host is not a valid name or address");
     let (name, port) = if let Some(rest) = host.strip_prefix('[') {
-        let (address, after) = rest.split_once(']').ok_or(invalid.clone())?;
-        address.parse::<std::net::Ipv6Addr>().map_err(|_| invalid.clone())?;
+        let (address, after) = rest.split_once(']').ok_or(invalid)?;
+        address.parse::<std::net::Ipv6Addr>().map_err(|_| invalid)?;
         match after.strip_prefix(':') {
             None if after.is_empty() => return Ok(()),
             None => return Err(invalid),
@@ -182,7 +182,7 @@ fn check_host(host: &str) -> Result<(), Error> {
     match port {
         Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) => Err(invalid),
         Some(port) if port.parse::<u16>().is_ok_and(|port| port > 0) => Ok(()),
-        Some(_) => Err(Error::InvalidReference("the port is not between 1 and 65535")),
+        Some(_) => Err(InvalidReference("the port is not between 1 and 65535")),
         None => Ok(()),
     }
 }
@@ -201,7 +201,7 @@ fn is_repository_part(part: &str) -> bool {
         })
 }
 
-fn valid_tag(tag: &str) -> Result<String, Error> {
+fn valid_tag(tag: &str) -> Result<String, InvalidReference> {
     let mut bytes = tag.bytes();
     let starts_well = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let goes_on_well =
@@ -209,7 +209,7 @@ fn valid_tag(tag: &str) -> Result<String, Error> {
     if starts_well && goes_on_well && tag.len() <= LONGEST_TAG {
         Ok(tag.to_owned())
     } else {
-        Err(Error::InvalidReference("the tag is not valid"))
+        Err(InvalidReference("the tag is not valid"))
     }
 }
 

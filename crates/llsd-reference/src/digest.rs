@@ -5,10 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256, Sha512};
 
-/// Why a text is no digest: part of why a reference is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an image reference: {0}")]
-pub struct InvalidDigest(pub &'static str);
+use crate::InvalidReference;
 
 /// `sha256:…` or `sha512:…`, lower case, of the right length.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,30 +33,31 @@ impl Digest {
 }
 
 impl FromStr for Digest {
-    type Err = InvalidDigest;
+    type Err = InvalidReference;
 
-    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let (name, hex) =
-            text.split_once(':').ok_or(InvalidDigest("a digest is <algorithm>:<hexadecimal>"))?;
+    fn from_str(text: &str) -> Result<Self, InvalidReference> {
+        let (name, hex) = text
+            .split_once(':')
+            .ok_or(InvalidReference("a digest is <algorithm>:<hexadecimal>"))?;
         let length = match name {
             "sha256" => 64,
             "sha512" => 128,
-            _ => return Err(InvalidDigest("only sha256 and sha512 digests are known")),
+            _ => return Err(InvalidReference("only sha256 and sha512 digests are known")),
         };
         if hex.len() != length {
-            return Err(InvalidDigest("the digest has the wrong length"));
+            return Err(InvalidReference("the digest has the wrong length"));
         }
         if !hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err(InvalidDigest("a digest is lower-case hexadecimal"));
+            return Err(InvalidReference("a digest is lower-case hexadecimal"));
         }
         Ok(Self(text.to_owned()))
     }
 }
 
 impl TryFrom<String> for Digest {
-    type Error = InvalidDigest;
+    type Error = InvalidReference;
 
-    fn try_from(text: String) -> Result<Self, InvalidDigest> {
+    fn try_from(text: String) -> Result<Self, InvalidReference> {
         text.parse()
     }
 }
