@@ -10,6 +10,8 @@ pub struct Report {
     pub files: Vec<String>,
     pub resources: Vec<Summary>,
     pub remarks: Vec<Remark>,
+    /// Facts were given and cannot be used, so that no resource was checked with them.
+    pub lacks_facts: bool,
 }
 
 /// One thing that was found, and where.
