@@ -3,7 +3,7 @@
 
 use llsd_api::v1alpha2::{AccessSpec, Action};
 use llsd_plan::policy::{
-    self, Answer, Caller, DecidedBy, Outcome, Policies, Request, RuleDecision, Stranger,
+    self, Answer, Caller, DecidedBy, Outcome, Policies, Request, RuleDecision, Stranger, audience,
     decide_resource,
 };
 use llsd_plan::problems::FieldPath;
@@ -148,13 +148,21 @@ impl Evaluator<'_> {
             path: as_server_reads(&question.path),
             told: question.caller.clone(),
         };
-        let (caller, path) = match policy::answer(self.spec, self.policies, &asked) {
-            Answer::Unknown(why) => (None, step(request, false, 401, format!("denied: {why}"))),
-            Answer::Failed(why) => {
+        let told = question.caller.as_ref();
+        let (authentication, server) = (&self.spec.authentication, self.release.server);
+        let missed = told.and_then(|told| audience::missed(authentication, server, told));
+        let refused = |why: &str| step(request.clone(), false, 401, format!("denied: {why}"));
+        let (caller, path) = match (policy::answer(self.spec, self.policies, &asked), missed) {
+            // An open path is open to every token.
+            (Answer::Decided { caller: Some(_), .. }, Some(wanted)) => {
+                (None, refused(&format!("the token was issued for another audience than {wanted}")))
+            }
+            (Answer::Unknown(why), _) => (None, refused(&why)),
+            (Answer::Failed(why), _) => {
                 (None, step(request, false, 500, format!("the server fails: {why}")))
             }
-            Answer::Undecided(what) => (None, undecided(request, &what)),
-            Answer::Decided { caller, decision } => {
+            (Answer::Undecided(what), _) => (None, undecided(request, &what)),
+            (Answer::Decided { caller, decision }, _) => {
                 (caller, self.step(request, decision, "routes", 403))
             }
         };

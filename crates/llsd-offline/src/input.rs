@@ -1,31 +1,20 @@
 //! What the engine is given: texts with resources, and what is known of the world around them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use llsd_api::conversion::{Version, convert};
 use llsd_plan::facts::{Facts, ImageFacts};
-use llsd_plan::problems::Findings;
+use llsd_plan::problems::{FieldPath, Findings, Reason};
 use llsd_plan::resource::{image, spec_of};
-use llsd_yaml::{Fault, decode};
 
 use crate::examined::Examined;
-use crate::pick::contents;
+use crate::finding::Finding;
+use crate::pick::read_all;
 use crate::report::Report;
 use crate::resource::{Remark, Resource};
-
-/// A file's name as the user wrote it, and its text unless that cannot be read as text.
-#[derive(Clone, Debug)]
-pub struct Source {
-    pub name: String,
-    pub text: Result<String, Fault>,
-}
-
-impl Source {
-    pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
-        Self { name: name.into(), text: decode(bytes) }
-    }
-}
+use crate::source::Source;
 
 /// All that was read.
 #[derive(Debug, Default)]
@@ -46,15 +35,29 @@ pub struct Input {
 impl Input {
     /// Takes in what a file of resources holds.
     pub fn add(&mut self, source: &Source) {
-        let contents = contents(&source.name, &source.text);
-        self.files.push(source.name.clone());
-        self.resources.extend(contents.resources);
-        self.remarks.extend(contents.remarks);
+        self.add_all(std::slice::from_ref(source));
+    }
+
+    /// Takes in what the files hold.
+    pub fn add_all(&mut self, sources: &[Source]) {
+        for (source, contents) in sources.iter().zip(read_all(sources)) {
+            self.files.push(source.name.clone());
+            self.resources.extend(contents.resources);
+            self.remarks.extend(contents.remarks);
+        }
+    }
+
+    /// Puts every resource into a namespace, unless it names one itself. Another one is a problem.
+    pub fn place_in(&mut self, namespace: &str) {
+        for resource in &mut self.resources {
+            resource.place_in(namespace);
+        }
     }
 
     /// The resources, each checked and planned as far as the facts go.
     pub fn examine(&mut self) -> Vec<Examined> {
-        let resources = std::mem::take(&mut self.resources);
+        let mut resources = std::mem::take(&mut self.resources);
+        remark_on_repeated(&mut resources);
         let examined = resources.into_iter().map(|resource| {
             let facts = self.facts.as_ref().map(|facts| self.facts_of(&resource, facts));
             Examined::new(resource, facts.as_deref())
@@ -91,6 +94,36 @@ impl Input {
             resources: examined.iter().map(Examined::summary).collect(),
             remarks: self.remarks.clone(),
             strict: self.strict,
+            lacks_facts: self.facts.is_none() && !self.remarks.is_empty(),
+        }
+    }
+}
+
+/// A resource that stands in the input twice: applied one after the other, only the last one counts.
+fn remark_on_repeated(resources: &mut [Resource]) {
+    let path = FieldPath::root().key("metadata").key("name");
+    let mut seen = HashMap::new();
+    for resource in resources {
+        let Some(name) = resource.summary.name.clone() else { continue };
+        let key = (resource.summary.namespace.clone(), name);
+        let at = resource.tree.position(&path);
+        let place = format!("{}:{}", resource.summary.file, at.line);
+        match seen.entry(key) {
+            Entry::Vacant(first) => drop(first.insert(place)),
+            Entry::Occupied(first) => {
+                let title = resource.summary.title();
+                let message = format!(
+                    "{title} is also in {}; the one that is applied last counts",
+                    first.get()
+                );
+                resource.summary.warnings.push(Finding::new(
+                    path.clone(),
+                    Reason::Duplicate,
+                    message,
+                    "keep one of them, or give one another name",
+                    at,
+                ));
+            }
         }
     }
 }

@@ -5,8 +5,9 @@ use llsd_plan::facts::Facts;
 
 use crate::facts_file::{base, facts};
 use crate::finding::Finding;
-use crate::input::{Input, Source};
+use crate::input::Input;
 use crate::resource::Remark;
+use crate::source::Source;
 
 #[derive(Debug, Default)]
 pub struct Known {
@@ -36,7 +37,7 @@ impl Known {
         source: Source,
         reader: impl Fn(&str, &str) -> Result<T, Finding>,
     ) -> Option<T> {
-        let Source { name, text } = source;
+        let Source { name, text, .. } = source;
         self.files.push(name.clone());
         let text = text.map_err(|fault| Finding::of_text(&fault));
         let content = text.and_then(|text| reader(&name, &text));

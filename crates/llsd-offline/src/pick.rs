@@ -4,28 +4,53 @@
 use llsd_api::conversion::Version;
 use llsd_api::{FORMER_GROUPS, GROUP, KIND};
 use llsd_plan::problems::{FieldPath, Reason};
-use llsd_yaml::{Document, Fault, Position, Tree, documents};
+use llsd_yaml::{Document, Position, Tree, documents};
 
 use crate::finding::Finding;
 use crate::resource::{Contents, Remark, Resource, Summary};
+use crate::source::Source;
 
-/// Reads one file; one that holds no resource of ours at all is a problem.
-pub(crate) fn contents(name: &str, text: &Result<String, Fault>) -> Contents {
-    let mut file = File { name, contents: Contents::default() };
-    match text {
+/// Reads files. One that was named must hold a resource, and so must the files of folders together; what
+/// else they hold is passed over without a word.
+pub(crate) fn read_all(sources: &[Source]) -> Vec<Contents> {
+    let mut all: Vec<Contents> = sources.iter().map(contents).collect();
+    let mut has_some = all.iter().any(|contents| !contents.resources.is_empty());
+    for (source, contents) in sources.iter().zip(&mut all) {
+        let is_wrong = contents.remarks.iter().any(|remark| !remark.problems.is_empty());
+        if contents.resources.is_empty() && !is_wrong {
+            if source.is_named {
+                contents.remarks.push(nothing_in(&source.name, "the file holds"));
+            } else if !has_some {
+                has_some = true;
+                contents.remarks.push(nothing_in(&source.name, "this and the other files hold"));
+            }
+        }
+        if !source.is_named {
+            for remark in &mut contents.remarks {
+                remark.warnings.retain(|warning| warning.problem.reason != Reason::Ignored);
+            }
+        }
+    }
+    all
+}
+
+fn nothing_in(file: &str, what: &str) -> Remark {
+    let nothing = Finding::new(
+        FieldPath::root(),
+        Reason::Required,
+        format!("{what} no {KIND}"),
+        format!("give it a document with `kind: {KIND}`"),
+        Position::START,
+    );
+    let file = file.to_owned();
+    Remark { file, document: None, problems: vec![nothing], warnings: Vec::new() }
+}
+
+fn contents(source: &Source) -> Contents {
+    let mut file = File { name: &source.name, contents: Contents::default() };
+    match &source.text {
         Ok(text) => documents(text).into_iter().for_each(|document| file.document(document)),
         Err(fault) => file.remark(None, vec![Finding::of_text(fault)], Vec::new()),
-    }
-    let complained = file.contents.remarks.iter().any(|remark| !remark.problems.is_empty());
-    if file.contents.resources.is_empty() && !complained {
-        let nothing = Finding::new(
-            FieldPath::root(),
-            Reason::Required,
-            format!("the file holds no {KIND}"),
-            format!("give it a document with `kind: {KIND}`"),
-            Position::START,
-        );
-        file.remark(None, vec![nothing], Vec::new());
     }
     file.contents
 }
@@ -149,6 +174,7 @@ fn resource(file: &str, document: usize, tree: &Tree, api_version: &str) -> Reso
         },
         version: None,
         tree: tree.clone(),
+        placed_in: None,
     };
     check_version(&mut resource);
     for duplicate in tree.duplicates() {

@@ -12,7 +12,9 @@ use crate::plans::Plans;
 #[derive(Debug)]
 pub struct Folder {
     pub name: Option<String>,
-    /// Names and texts.
+    /// The names and texts of the objects, one each.
+    pub objects: Vec<(String, String)>,
+    /// The same of what is no object: `config.yaml` and `env.yaml`.
     pub files: Vec<(String, String)>,
 }
 
@@ -35,6 +37,7 @@ pub fn folders(
         .zip(configurations)
         .map(|((examined, planned), configuration)| Folder {
             name: several.then(|| folder_name(examined)),
+            objects: objects(planned),
             files: files(planned, configuration.as_ref().ok()),
         })
         .collect()
@@ -58,10 +61,14 @@ fn files(planned: &Planned, configuration: Option<&Configuration<'_>>) -> Vec<(S
         files.push(("config.yaml".to_owned(), configuration.text().to_owned()));
     }
     files.push(("env.yaml".to_owned(), document::manifest(&env)));
-    for object in objects.manifests() {
+    files
+}
+
+fn objects(planned: &Planned) -> Vec<(String, String)> {
+    let file = |object: Value| {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let name = format!("{}-{}.yaml", text("/kind").to_lowercase(), text("/metadata/name"));
-        files.push((name, document::manifest(&object)));
-    }
-    files
+        (name, document::manifest(&object))
+    };
+    planned.plan.objects.manifests().into_iter().map(file).collect()
 }

@@ -2,7 +2,7 @@
 
 use llsd_api::GROUP;
 use llsd_api::conversion::Version;
-use llsd_plan::problems::Reason;
+use llsd_plan::problems::{FieldPath, Reason};
 use llsd_yaml::Tree;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +17,8 @@ pub struct Resource {
     /// None for a version that cannot be checked; the problems then say so.
     pub version: Option<Version>,
     pub tree: Tree,
+    /// The namespace that it gets where the file names none.
+    pub(crate) placed_in: Option<String>,
 }
 
 /// A resource and all that was found in it.
@@ -57,7 +59,33 @@ impl Resource {
         if let Some((_, version)) = self.summary.api_version.rsplit_once('/') {
             json["apiVersion"] = Value::String(format!("{GROUP}/{version}"));
         }
+        if let (Some(namespace), Some(metadata)) =
+            (&self.placed_in, json.get_mut("metadata").and_then(Value::as_object_mut))
+        {
+            metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
+        }
         json
+    }
+
+    /// Puts it into a namespace; one that names another is refused, as by kubectl.
+    pub(crate) fn place_in(&mut self, namespace: &str) {
+        let own = self.summary.namespace.as_deref().filter(|own| !own.is_empty());
+        match own {
+            None => {
+                self.summary.namespace = Some(namespace.to_owned());
+                self.placed_in = Some(namespace.to_owned());
+            }
+            Some(own) if own != namespace => {
+                let path = FieldPath::root().key("metadata").key("namespace");
+                let message =
+                    format!("{own:?} is not the namespace that was asked for, {namespace:?}");
+                let remedy = format!("pass -n {own}, or remove it from the file");
+                let at = self.tree.position(&path);
+                let finding = Finding::new(path, Reason::Conflict, message, remedy, at);
+                self.summary.problems.push(finding);
+            }
+            Some(_) => {}
+        }
     }
 }
 

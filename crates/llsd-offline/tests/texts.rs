@@ -29,7 +29,9 @@ fn a_resource_becomes_its_objects_its_environment_and_an_explained_configuration
     assert!(stream(&plans).contains("\nkind: Deployment\n"));
     let folders = folders(&plans, &configurations);
     let names: Vec<&str> = folders[0].files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names[..2], ["config.yaml", "env.yaml"]);
+    assert_eq!(names, ["config.yaml", "env.yaml"]);
+    let is_deployment = |(name, _): &(String, String)| name == "deployment-demo.yaml";
+    assert!(folders[0].objects.iter().any(is_deployment));
     let explained = explain(&plans, &configurations);
     assert!(explained.contains("# spec.providers.inference.endpoint\n"), "{explained}");
 }

@@ -58,7 +58,8 @@ pub(crate) fn rendered(
             }
             Err(missing) => (missing.message.clone(), Vec::new()),
         };
-        let files = folder.files.into_iter().map(|(name, text)| File { name, text }).collect();
+        let files = folder.files.into_iter().chain(folder.objects);
+        let files = files.map(|(name, text)| File { name, text }).collect();
         Rendered { title: examined.title(), source, lines, files }
     })
     .collect()

@@ -179,7 +179,10 @@ fn unmet(
             None => format!("{of} needs {what}, which neither the image nor the server has"),
         };
         if said.insert(message.clone()) {
-            let remedy = "if the provider does not load, put a wheel that fits into the image";
+            let remedy = format!(
+                "if the provider does not load, put a wheel that fits into the image: `pip download --no-deps \
+                 '{what}'`"
+            );
             selection.warnings.push(Fault::new(of, message, remedy));
         }
     }

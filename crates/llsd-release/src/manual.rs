@@ -19,7 +19,8 @@ fn add(command: &Command, pages: &mut Vec<File>) {
     let mut page = Vec::new();
     Man::new(command.clone()).render(&mut page).expect("a vector takes everything");
     pages.push(File::new(&format!("man1/{name}.1"), 0o644, page));
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    let is_shown = |below: &&Command| !below.is_hide_set() && below.get_name() != "help";
+    for below in command.get_subcommands().filter(is_shown) {
         add(below, pages);
     }
 }

@@ -12,10 +12,11 @@ use llsd_plan::migrate::{
 use llsd_plan::plan::{self, parse_and_plan};
 use llsd_plan::problems::{FieldPath, Findings, Problem, Segment};
 use llsd_plan::validate::validate;
-use llsd_yaml::Position;
+use llsd_yaml::{Position, Tree};
 use serde_json::Value;
 
 use crate::finding::Finding;
+use crate::report::counted;
 use crate::resource::{Resource, Summary};
 
 #[derive(Debug)]
@@ -24,7 +25,39 @@ pub(super) struct Migration {
     pub(super) object: Option<Value>,
     pub(super) moves: Vec<Move>,
     pub(super) summary: Summary,
-    decisions: Vec<(Position, FieldDecision)>,
+    decisions: Vec<Counted>,
+}
+
+/// A decision with its place in the file.
+#[derive(Debug)]
+struct Counted {
+    at: Position,
+    decision: FieldDecision,
+    /// How many fields or variables it is about.
+    count: usize,
+}
+
+impl Counted {
+    fn new(decision: FieldDecision, tree: &Tree) -> Self {
+        let is_one = matches!(decision.path.segments().last(), Some(Segment::Index(_)));
+        let count = match decision.kind {
+            // All variables of a list at once.
+            DecisionKind::Left if !is_one => entries(tree, &decision.path),
+            // What becomes of the server because variables were turned.
+            DecisionKind::Turned if !is_one => 0,
+            _ => 1,
+        };
+        Self { at: tree.position(&decision.path), decision, count }
+    }
+}
+
+/// How many entries a list of the file has.
+fn entries(tree: &Tree, path: &FieldPath) -> usize {
+    let list = path.segments().iter().try_fold(tree, |tree, segment| match segment {
+        Segment::Key(key) => tree.get(key),
+        Segment::Index(index) => tree.items()?.get(*index),
+    });
+    list.and_then(Tree::items).map_or(1, <[Tree]>::len)
 }
 
 impl Migration {
@@ -58,8 +91,7 @@ impl Migration {
         summary.problems.extend(located(findings.problems));
         summary.warnings = located(findings.warnings).collect();
         let decisions = migrated.decisions.into_iter();
-        let decisions: Vec<_> =
-            decisions.map(|decision| (resource.tree.position(&decision.path), decision)).collect();
+        let decisions = decisions.map(|decision| Counted::new(decision, &resource.tree)).collect();
         let changed = migrated.object != resource.tree.to_json();
         let object = changed.then_some(migrated.object);
         Self { object, moves: migrated.moves, summary, decisions }
@@ -112,8 +144,9 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
     let mut text = String::new();
     for migration in migrations {
         let mut decisions: Vec<_> = migration.decisions.iter().collect();
-        decisions.sort_by_key(|(at, _)| *at);
-        for (Position { line, column }, FieldDecision { path, kind, message }) in decisions {
+        decisions.sort_by_key(|counted| counted.at);
+        for Counted { at: Position { line, column }, decision, .. } in decisions {
+            let FieldDecision { path, kind, message } = decision;
             let title =
                 if several { format!("{}: ", migration.summary.title()) } else { String::new() };
             let file = &migration.summary.file;
@@ -122,21 +155,21 @@ pub(super) fn summary(migrations: &[Migration]) -> String {
         }
     }
     let changed = migrations.iter().filter(|migration| migration.object.is_some()).count();
-    let count = |kind: DecisionKind| {
+    let resources = counted(migrations.len(), "resource");
+    let _ = write!(text, "{changed} of {resources} migrated");
+    let of = |kind: DecisionKind| -> usize {
         let all = migrations.iter().flat_map(|migration| &migration.decisions);
-        let variables =
-            |path: &FieldPath| matches!(path.segments().last(), Some(Segment::Index(_)));
-        all.filter(|(_, decision)| decision.kind == kind)
-            .filter(|(_, decision)| kind == DecisionKind::Moved || variables(&decision.path))
-            .count()
+        all.filter(|one| one.decision.kind == kind).map(|one| one.count).sum()
     };
-    let _ = writeln!(
-        text,
-        "{changed} of {} resources migrated; {} fields moved, {} variables turned, {} left",
-        migrations.len(),
-        count(DecisionKind::Moved),
-        count(DecisionKind::Turned),
-        count(DecisionKind::Left)
-    );
+    let (moved, turned) = (of(DecisionKind::Moved), of(DecisionKind::Turned));
+    let (fields, variables) = (counted(moved, "field"), counted(turned, "variable"));
+    let left = of(DecisionKind::Left);
+    let _ = write!(text, "; {fields} moved, {variables} turned, {left} left");
+    for kind in [DecisionKind::Carried, DecisionKind::Dropped, DecisionKind::Changed] {
+        if let count @ 1.. = of(kind) {
+            let _ = write!(text, ", {count} {}", kind.word());
+        }
+    }
+    text.push('\n');
     text
 }

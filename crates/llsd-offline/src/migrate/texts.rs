@@ -8,16 +8,19 @@ use llsd_yaml::rewrite::{join, rewrite};
 use serde_json::Value;
 
 use super::migration::{Migration, summary};
-use crate::input::{Input, Source};
-use crate::pick::contents;
+use crate::input::Input;
+use crate::pick::read_all;
 use crate::report::Report;
 use crate::resource::Remark;
+use crate::source::Source;
 
 /// What became of the texts.
 #[derive(Debug)]
 pub struct Migrated {
     /// Nothing where the report refuses something.
     pub text: Option<String>,
+    /// The files that have another text now: names and texts.
+    pub changed: Vec<(String, String)>,
     /// Every decision at its line, and a line that counts.
     pub summary: String,
     pub report: Report,
@@ -29,11 +32,10 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
     let Input { files, remarks, facts, strict, .. } = known;
     let facts = facts.unwrap_or_default();
     let mut report = Report { files, remarks, strict, ..Report::default() };
-    let mut texts = Vec::new();
+    let (mut texts, mut changed) = (Vec::new(), Vec::new());
     let mut all = Vec::new();
-    for source in sources {
+    for (source, found) in sources.iter().zip(read_all(sources)) {
         report.files.push(source.name.clone());
-        let found = contents(&source.name, &source.text);
         report.remarks.extend(found.remarks.into_iter().map(without_other_kinds));
         let migrations: Vec<Migration> = found
             .resources
@@ -44,12 +46,16 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
         if let Ok(text) = &source.text
             && report.problem_count() == 0
         {
-            texts.push(rewritten(text, &migrations));
+            let new = rewritten(text, &migrations);
+            if new != *text {
+                changed.push((source.name.clone(), new.clone()));
+            }
+            texts.push(new);
         }
         all.extend(migrations);
     }
     let text = (!report.is_refused()).then(|| join(&texts));
-    Migrated { text, summary: summary(&all), report }
+    Migrated { text, changed, summary: summary(&all), report }
 }
 
 /// Other kinds pass untouched, which is what anybody expects here.

@@ -7,3 +7,4 @@ mod text;
 
 pub use summary::Report;
 pub use text::StreamTexts;
+pub(crate) use text::counted;

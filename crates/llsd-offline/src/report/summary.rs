@@ -12,6 +12,8 @@ pub struct Report {
     pub remarks: Vec<Remark>,
     /// Warnings refuse, too.
     pub strict: bool,
+    /// Facts were given and cannot be used, so that no resource was checked with them.
+    pub lacks_facts: bool,
 }
 
 /// One thing that was found, and where.

@@ -29,7 +29,9 @@ pub struct StreamTexts {
 impl Report {
     pub fn to_text(&self) -> StreamTexts {
         let mut text = StreamTexts { stdout: String::new(), stderr: self.findings() };
-        for resource in self.resources.iter().filter(|resource| !resource.refuses(self.strict)) {
+        let sound = self.resources.iter().filter(|resource| !resource.refuses(self.strict));
+        // What a resource comes to is not known without the facts.
+        for resource in sound.filter(|_| !self.lacks_facts) {
             let _ = writeln!(text.stdout, "{}: valid", resource.title());
         }
         let problems = self.problem_count();
@@ -92,6 +94,7 @@ impl Line<'_> {
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
+/// `1 resource`, `2 resources`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

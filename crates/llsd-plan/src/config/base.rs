@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::facts::BaseFacts;
+use crate::facts::{BaseFacts, BaseSource};
 use crate::problems::{FieldPath, Problem, Reason};
 use crate::releases::{ConfigDocument, NoProfile, Releases, ServerFamily, ServerProfile};
 use llsd_yaml::document::Node;
@@ -15,6 +15,9 @@ const SUPPORTED_VERSIONS: [u64; 2] = [1, 2];
 
 const OTHER_CONFIGURATION: &str =
     "correct the configuration that the image carries, or use overrideConfig";
+
+const BASE_OF_THE_RELEASE: &str =
+    "add --base with the configuration inside the image of that release, or leave --release out";
 
 /// A base configuration that can be built on.
 #[derive(Clone, Debug)]
@@ -56,7 +59,13 @@ pub(super) fn open(base: &BaseFacts, document: ConfigDocument<'_>) -> Result<Bas
         Ok(profile) => Ok(Base { profile: *profile, version, document: opened.into_node() }),
         Err(why) => {
             let (message, remedy) = without_profile(&source, why, releases);
-            Err(unsupported(message, &remedy))
+            Err(match (base.source, why) {
+                // Only a command knows a release without its image.
+                (BaseSource::Embedded, NoProfile::OtherRelease { .. }) => {
+                    unsupported(message, BASE_OF_THE_RELEASE)
+                }
+                _ => unsupported(message, &remedy),
+            })
         }
     }
 }

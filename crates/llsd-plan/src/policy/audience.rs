@@ -4,12 +4,39 @@
 use std::collections::BTreeMap;
 
 use llsd_api::v1alpha2::{Authentication, OidcSpec};
+use serde_json::{Map, Value};
 
 use super::claims::{OF_TOKENS, words};
 use super::condition::Mistake;
+use crate::releases::ServerFamily;
 
 /// The claim that holds it.
 pub const CLAIM: &str = "aud";
+
+/// Whom tokens must be for where the resource does not say.
+pub fn default_of(server: ServerFamily) -> &'static str {
+    match server {
+        ServerFamily::LlamaStack => "llama-stack",
+        ServerFamily::Ogx => "ogx",
+    }
+}
+
+/// The audience that a server asks for, where it checks tokens itself and these claims name another one. A token
+/// that does not say is taken for right.
+pub fn missed<'a>(
+    given: &'a Authentication,
+    server: ServerFamily,
+    claims: &Map<String, Value>,
+) -> Option<&'a str> {
+    let oidc = given.oidc.as_ref().filter(|oidc| oidc.introspection.is_none())?;
+    let wanted = oidc.audience.as_deref().unwrap_or(default_of(server));
+    let is_it = |value: &Value| value.as_str() == Some(wanted);
+    let fits = match claims.get(CLAIM)? {
+        Value::Array(all) => all.iter().any(is_it),
+        one => is_it(one),
+    };
+    (!fits).then_some(wanted)
+}
 
 /// An audience that rules have to ask for.
 #[derive(Clone, Copy, Debug)]

@@ -31,3 +31,4 @@ pub use resource::decide_resource;
 pub use route::decide_route;
 pub use route_policy::{ServerRule, route_policy};
 pub use rule::{DecidedBy, Outcome, RuleDecision};
+pub use scope::RESOURCE_TYPES;

@@ -69,6 +69,30 @@ impl Policies {
         }
         rules().position(|rule| permits(&rule))
     }
+
+    /// Whether there are rules and no caller may read a model of the configuration, which has no owner, as what
+    /// is about to be made has none.
+    pub fn hide_models(&self) -> bool {
+        for (_, Rule { effect, scope, guard }) in &self.rules {
+            let resource = scope.resource.as_ref();
+            let is_for_all = scope.principal.is_none() && *guard == Guard::Always;
+            match effect {
+                _ if !scope.actions.contains(&Action::Read) => {}
+                Effect::Permit => {
+                    let may_be_one = resource.is_none_or(Resources::may_be_models);
+                    if may_be_one && guard.can_hold_before_it_is_made(self.release) {
+                        return false;
+                    }
+                }
+                Effect::Forbid => {
+                    if is_for_all && resource.is_none_or(Resources::are_all_models) {
+                        return true;
+                    }
+                }
+            }
+        }
+        !self.rules.is_empty()
+    }
 }
 
 struct PolicyReader {

@@ -45,6 +45,22 @@ impl Paths {
     }
 }
 
+/// The types of what a server keeps, as far as rules name them.
+pub const RESOURCE_TYPES: [&str; 12] = [
+    "model",
+    "shield",
+    "vector_store",
+    "dataset",
+    "scoring_function",
+    "benchmark",
+    "tool",
+    "tool_group",
+    "prompt",
+    "connector",
+    "session",
+    "sql_record",
+];
+
 /// A path as the server compares it.
 pub(super) fn without_end_slash(path: &str) -> &str {
     if path == "/" { path } else { path.trim_end_matches('/') }
@@ -73,6 +89,15 @@ impl Resources {
             return Err(broken);
         }
         Ok(Self { text: text.to_owned(), pattern })
+    }
+
+    /// Whether a model can be among them.
+    pub(super) fn may_be_models(&self) -> bool {
+        self.pattern.is_some() || self.text.starts_with("model::")
+    }
+
+    pub(super) fn are_all_models(&self) -> bool {
+        self.pattern.is_none() && self.text == "model::*"
     }
 
     pub(super) fn matches(&self, resource: &str) -> Match {

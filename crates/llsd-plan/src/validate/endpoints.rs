@@ -146,7 +146,10 @@ fn warn_of_operation(written: &str, path: &FieldPath, findings: &mut Findings) {
     findings.warning(
         path,
         Reason::Invalid,
-        format!("ends with `{}`, which the server adds by itself", &trimmed[base.len()..]),
+        format!(
+            "ends with `{}`, which the server adds by itself: write {base}",
+            &trimmed[base.len()..]
+        ),
         format!("write {base}"),
     );
 }
@@ -225,7 +228,7 @@ mod tests {
         let [warning] = findings.warnings.as_slice() else { panic!("{findings:?}") };
         assert_eq!(
             warning.message,
-            "ends with `/chat/completions`, which the server adds by itself"
+            "ends with `/chat/completions`, which the server adds by itself: write http://vllm:8000/v1"
         );
         assert_eq!(warning.remedy, "write http://vllm:8000/v1");
     }

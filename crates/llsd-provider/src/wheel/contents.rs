@@ -16,7 +16,7 @@ use crate::wheel_name::FileName;
 /// How the names of native modules end.
 const NATIVE: &str = ".so";
 
-const REMEDY: &str = "build the wheel again, or get it again from where it was published";
+const REMEDY: &str = "build the wheel again with `pip wheel`, or get it again with `pip download`";
 
 /// A wheel whose parts fit together. Its files are believed only after [`Wheel::check`].
 #[derive(Debug)]
@@ -131,7 +131,10 @@ impl<R: Read + Seek> Wheel<R> {
         if !of_python {
             say(
                 format!("it is made for another Python ({tags}); the server runs Python {python}"),
-                "put a wheel for the server's Python into the image",
+                &format!(
+                    "put a wheel for the server's Python into the image: {}",
+                    self.download(server)
+                ),
             );
         }
         if !of_platform {
@@ -139,7 +142,10 @@ impl<R: Read + Seek> Wheel<R> {
             let on = libc.map_or(machine.to_owned(), |libc| format!("{machine} with {libc}"));
             say(
                 format!("it is made for another platform ({tags}); the server runs on {on}"),
-                "put a wheel for the server's platform into the image",
+                &format!(
+                    "put a wheel for the server's platform into the image: {}",
+                    self.download(server)
+                ),
             );
         }
         if let Some(wanted) = &self.metadata.requires_python
@@ -147,10 +153,22 @@ impl<R: Read + Seek> Wheel<R> {
         {
             say(
                 format!("it needs Python {wanted}; the server runs Python {python}"),
-                "use a release of the provider for the server's Python",
+                "use a release of the package for the server's Python: `pip index versions` lists them",
             );
         }
         faults
+    }
+
+    /// What gets such a wheel for a server.
+    fn download(&self, server: &Server) -> String {
+        let Metadata { name, version, .. } = &self.metadata;
+        let libc = server.libc.as_deref().and_then(|libc| libc.strip_prefix("glibc "));
+        let libc = libc.unwrap_or("2.28").replace('.', "_");
+        let (machine, python) = (server.machine.name(), server.minor());
+        format!(
+            "`pip download --no-deps --only-binary=:all: --python-version 3.{python} --platform \
+             manylinux_{libc}_{machine} {name}=={version}` gets it, where there is one"
+        )
     }
 
     /// Reads every file once: its hash, and native code's processor where that is known.

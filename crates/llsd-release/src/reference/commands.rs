@@ -12,7 +12,7 @@ pub fn commands(mut program: Command) -> String {
         "# Commands\n\n{GENERATED}\n\nOne program, `llsd`; as `kubectl-llsd` on the path it is `kubectl llsd`. Every command has \
          `--help`, with examples.\n"
     );
-    for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
+    for command in program.get_subcommands().filter(is_shown) {
         add(command, &mut page);
     }
     page
@@ -32,11 +32,13 @@ fn add(command: &Command, page: &mut String) {
             let _ = writeln!(page, "| {} | {} |", spelling(argument), meaning(argument));
         }
     }
-    for below in
-        command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help")
-    {
+    for below in command.get_subcommands().filter(is_shown) {
         add(below, page);
     }
+}
+
+fn is_shown(command: &&Command) -> bool {
+    !command.is_hide_set() && command.get_name() != "help"
 }
 
 fn spelling(argument: &Arg) -> String {

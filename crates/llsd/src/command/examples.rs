@@ -14,7 +14,7 @@ llsd render --help                         # examples of a command",
         "render",
         "llsd render -f stack.yaml                  # every object that the operator would apply
 llsd render -f stack.yaml -o config        # config.yaml alone
-llsd render -f stack.yaml -o dir=out       # files in a folder
+llsd render -f stack.yaml -o dir=out       # files in a folder, for kubectl apply -f out
 llsd render my-stack -n team               # of a resource in the cluster",
     ),
     (
@@ -28,17 +28,20 @@ llsd explain my-stack -n team              # of a resource in the cluster",
         "llsd validate -f stack.yaml                # all problems at once, with their lines
 llsd validate -f stack.yaml --registry     # also with what registries say of its images
 llsd validate -f stack.yaml --strict       # warnings fail, too
+llsd validate -f stacks -R -n team         # a folder with all below it, in this namespace
 cat *.yaml | llsd validate -f - -o json",
     ),
     (
         "diff",
         "llsd diff -f stack.yaml                    # what would change in the cluster
 llsd diff my-stack -n team                 # what its operator has still to change
+llsd diff -f stack.yaml --context staging  # in another cluster
 llsd diff -f stack.yaml --export-facts facts.yaml",
     ),
     (
         "migrate",
         "llsd migrate -f old.yaml > new.yaml        # v1alpha1 as v1alpha2, with its comments
+llsd migrate -f stacks -R --in-place       # every file of a folder
 llsd migrate -f stack.yaml --to ogx-1.5    # for the successor's server
 llsd migrate --in-cluster                  # what the cluster stores",
     ),
@@ -78,10 +81,10 @@ llsd image label quay.io/me/server:1 --from-layer /app/run.yaml -t quay.io/me/se
     ),
     (
         "provider",
-        "llsd provider init greeting                # a provider that works, to start from
+        "llsd provider init acme                    # a provider that works, to start from
 llsd provider check quay.io/me/acme:1      # what is wrong with its image, and what becomes of it",
     ),
-    ("provider init", "llsd provider init greeting                # a provider that works, to start from"),
+    ("provider init", "llsd provider init acme                    # inline::acme, which works, to start from"),
     (
         "provider check",
         "llsd provider check ./lls-provider --python 3.12
@@ -89,7 +92,8 @@ llsd provider check quay.io/me/acme:1      # every platform of an image",
     ),
     (
         "provider package",
-        "llsd provider package dist --api inference --type remote::acme --module acme -t quay.io/me/acme:1
+        "llsd provider package dist --api inference --type remote::acme --module acme -o lls-provider
+llsd provider package dist --api inference --type remote::acme --module acme -t quay.io/me/acme:1
 llsd provider package a.whl b.whl --api safety --type inline::a --module a -t quay.io/me/a:1",
     ),
     (

@@ -1,14 +1,12 @@
 //! What `validate`, `render` and `explain` are given: resources, and with the flags of
 //! [`FactsFlags`] what is known of the world around them; or a resource of the cluster by its name.
 
-use std::path::PathBuf;
-
 use clap::{ArgGroup, Args};
 use llsd_offline::Input;
 
-use super::cluster::NamespaceFlag;
+use super::cluster::ClusterFlags;
 use super::facts_flags::FactsFlags;
-use super::files::open_all;
+use super::files::{FileFlags, name_of_a_resource};
 use super::registry_access::Connection;
 use super::{Printout, live, registry_facts};
 use llsd_install::names;
@@ -17,20 +15,19 @@ use llsd_install::names;
 #[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Inputs {
     /// A resource of the cluster, in place of files; what its operator would ask for is asked as yourself
-    #[arg(conflicts_with_all = ["base", "image_config", "release", "facts"])]
+    #[arg(value_parser = name_of_a_resource, conflicts_with_all = ["base", "image_config", "release", "facts"])]
     name: Option<String>,
 
     #[command(flatten)]
-    place: NamespaceFlag,
+    place: ClusterFlags,
 
     /// The operator's namespace, for a resource of the cluster
     #[arg(long, env = "OPERATOR_NAMESPACE", default_value = names::NAMESPACE, value_name = "NAMESPACE",
           hide_env = true)]
     operator_namespace: String,
 
-    /// Files with resources in YAML or JSON; `-` is stdin
-    #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FileFlags,
 
     /// Ask registries what the images of servers and of external providers say of themselves, as yourself
     #[arg(long, conflicts_with = "name")]
@@ -62,15 +59,17 @@ impl Inputs {
         if let Some(name) = &self.name {
             return live::input(name, &self.place, &self.operator_namespace);
         }
-        if self.place.namespace.is_some() {
+        if self.place.kubeconfig.is_given() {
             return Err(Printout::usage(
-                "--namespace is for a resource of the cluster by its name",
+                "--context and --kubeconfig are for a resource of the cluster by its name: files are read without a \
+                 cluster",
             ));
         }
-        let sources = open_all(&self.files, self.facts.files())?;
+        let sources = self.files.open_all(self.facts.files())?;
         let mut input = self.facts.read_all()?;
-        for source in &sources {
-            input.add(source);
+        input.add_all(&sources);
+        if let Some(namespace) = &self.place.namespace {
+            input.place_in(namespace);
         }
         if self.registry {
             registry_facts::ask(&mut input, &self.connection)?;

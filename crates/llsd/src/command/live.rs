@@ -4,12 +4,12 @@ use llsd_offline::{Input, Source};
 use llsd_plan::resource::Resource;
 
 use super::Printout;
-use super::cluster::{self, Cluster, NamespaceFlag};
-use crate::operator::api_clock::ApiServer;
+use super::cluster::{self, Cluster, ClusterFlags};
+use super::cluster_error::ClusterError;
 use crate::operator::controller::preview::{Previewer, key_of};
 
 /// The resource as a file would hold it.
-pub(super) async fn source(cluster: &Cluster, name: &str) -> Result<Source, String> {
+pub(super) async fn source(cluster: &Cluster, name: &str) -> Result<Source, ClusterError> {
     let mut resource = cluster.resource(name).await?;
     if let Some(fields) = resource.as_object_mut() {
         fields.shift_remove("status");
@@ -25,19 +25,15 @@ pub(super) async fn source(cluster: &Cluster, name: &str) -> Result<Source, Stri
 /// The resource, and the facts that its operator would plan with.
 pub(super) fn input(
     name: &str,
-    place: &NamespaceFlag,
+    place: &ClusterFlags,
     operator_namespace: &str,
 ) -> Result<Input, Printout> {
-    cluster::run(async |cluster| {
-        let cluster = cluster.at(place);
+    cluster::run(place, async |cluster| {
         let stored = cluster.resource(name).await?;
-        let Cluster { client, clock, .. } = cluster.clone();
-        let previewer = Previewer::new(ApiServer { client, clock }, operator_namespace);
-        let previewer = Box::pin(previewer).await.map_err(|error| error.to_string())?;
+        let previewer = Box::pin(Previewer::new(cluster.api_server(), operator_namespace)).await?;
         let key = key_of(&stored, &cluster.namespace);
         let resource = Resource::parse(&stored).known_as(&key);
-        let preview =
-            Box::pin(previewer.preview(&resource)).await.map_err(|error| error.to_string())?;
+        let preview = Box::pin(previewer.preview(&resource)).await?;
         let mut input = Input { facts: Some(preview.facts), ..Input::default() };
         input.add(&source(&cluster, name).await?);
         Ok(input)

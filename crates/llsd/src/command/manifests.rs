@@ -44,11 +44,14 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
         named.extend(charts().into_iter().map(|file| (folder.join(file.name), file.text)));
     }
     let image = arguments.image.to_string();
+    let unpublished = warning(&image);
     if let Some(folder) = &arguments.bundle_dir {
         named.extend(bundle(&image).into_iter().map(|file| (folder.join(file.name), file.text)));
     }
     if !named.is_empty() {
-        return written(&named);
+        let mut printout = written(&named);
+        printout.stderr.push_str(if arguments.bundle_dir.is_some() { &unpublished } else { "" });
+        return printout;
     }
     let install = Install { image: &image, namespace: arguments.namespaced.as_deref() };
     let mut files = install.files();
@@ -59,7 +62,17 @@ pub(super) fn run(arguments: &Arguments) -> Printout {
         ));
     }
     let texts: Vec<String> = files.iter().map(File::text).collect();
-    Printout::fine(texts.join("---\n"))
+    Printout { stderr: unpublished, ..Printout::fine(texts.join("---\n")) }
+}
+
+/// The name that stands in for an image of one's own leads nowhere.
+fn warning(image: &str) -> String {
+    if image != DEFAULT_OPERATOR_IMAGE {
+        return String::new();
+    }
+    format!(
+        "warning: there is no image {image}: no registry is published to; build and push one, and name it with --image\n"
+    )
 }
 
 pub(super) fn run_crd() -> Printout {

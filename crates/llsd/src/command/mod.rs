@@ -3,10 +3,12 @@
 
 mod access;
 mod cluster;
+mod cluster_error;
 mod colours;
 mod completion;
 mod diff;
 mod examples;
+mod exit_codes;
 mod explain;
 mod facts_flags;
 mod files;
@@ -14,6 +16,7 @@ mod format;
 mod image;
 mod image_config;
 mod inputs;
+mod kubeconfig;
 mod live;
 mod live_names;
 mod manifests;
@@ -40,13 +43,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use printout::{Exit, Printout};
 
 /// The operator for Llama Stack servers, and the same engine as a command line.
 #[derive(Debug, Parser)]
-#[command(name = "llsd", version, disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(name = "llsd", version, arg_required_else_help = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -98,7 +102,7 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments),
             Self::Migrate(arguments) => migrate::run(arguments),
             Self::Access(arguments) => access::run(arguments),
-            Self::Report(arguments) => Ok(report::run(arguments)),
+            Self::Report(arguments) => report::run(arguments),
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),
@@ -121,7 +125,7 @@ impl Command {
 
 /// The command line as data: what manual pages and completions are made from.
 pub fn definition() -> clap::Command {
-    examples::added(CommandLine::command())
+    exit_codes::added(examples::added(CommandLine::command()))
 }
 
 /// Runs the command line `arguments`, the program's own name first.
@@ -141,10 +145,24 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parsed {
         Ok(command_line) => command_line.command.run(),
         Err(error) => {
+            let error = advised(error);
             let _ = error.print();
             ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Fine } as u8)
         }
     }
+}
+
+/// With the flag for files, where somebody gave one without it.
+fn advised(mut error: clap::Error) -> clap::Error {
+    let word = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
+        _ => return error,
+    };
+    if files::looks_like_a_file(&word) {
+        let advice = format!("files are given with -f: -f {word}").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    }
+    error
 }
 
 /// kubectl calls its plugin `x` by the file name `kubectl-x`, while users type `kubectl x`.
@@ -202,8 +220,7 @@ mod tests {
                 let words: Vec<&str> =
                     command.split_whitespace().skip_while(|word| *word != "llsd").collect();
                 let parsed = definition().try_get_matches_from(&words);
-                let help =
-                    |error: &clap::Error| error.kind() == clap::error::ErrorKind::DisplayHelp;
+                let help = |error: &clap::Error| error.kind() == ErrorKind::DisplayHelp;
                 assert!(parsed.as_ref().err().is_none_or(help), "{line}: {parsed:?}");
             }
         }

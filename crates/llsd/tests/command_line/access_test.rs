@@ -130,6 +130,12 @@ fn what_cannot_be_asked_is_an_error_of_usage() {
         (vec!["--as", "@nowhere.json"], "nowhere.json: No such file"),
         (vec!["--action", "read", "--resource", "model"], "write TYPE::ID"),
         (
+            vec!["--action", "read", "--resource", "modle::a"],
+            "no server has the type `modle`; did you mean model?",
+        ),
+        (vec!["--method", "PSOT"], "did you mean POST?"),
+        (vec!["--method", "SEARCH"], "use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
+        (
             vec!["--action", "create", "--resource", "model::a", "--owner", "{}"],
             "what is created has no owner yet",
         ),
@@ -174,4 +180,63 @@ fn where_the_resource_has_no_rules_those_of_the_server_decide() {
         "{}",
         open.stdout
     );
+}
+
+#[test]
+fn a_path_begins_with_a_slash_and_a_method_may_be_small() {
+    let stack = with_vllm("a", ACCESS);
+    let asked = |path: &str| {
+        let ann = r#"{"sub": "ann"}"#;
+        run(&["access", "test", "-f", "-", "--path", path, "--as", ann, "--method", "post"], &stack)
+    };
+    let wrong = asked("v1/models");
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("a path begins with `/`: write /v1/models"), "{}", wrong.stderr);
+    let small = asked("/v1/models");
+    assert!(small.stdout.starts_with("200  POST /v1/models: "), "{}", small.stdout);
+}
+
+/// The server checks such a token itself, before any rule.
+#[test]
+fn a_token_for_another_audience_is_no_token() {
+    let named = ACCESS.replace("issuer:", "audience: stack, issuer:");
+    for (access, told, expected) in [
+        (&named, r#"{"sub": "ann", "aud": "stack"}"#, "200  GET /v1/models: allowed"),
+        (&named, r#"{"sub": "ann", "aud": ["a", "stack"]}"#, "200  GET /v1/models: allowed"),
+        (&named, r#"{"sub": "ann"}"#, "200  GET /v1/models: allowed"),
+        (
+            &named,
+            r#"{"sub": "ann", "aud": "other"}"#,
+            "401  GET /v1/models: denied: the token was issued for another audience than stack\n",
+        ),
+        (
+            &ACCESS.to_owned(),
+            r#"{"sub": "ann", "aud": "stack"}"#,
+            "401  GET /v1/models: denied: the token was issued for another audience than llama-stack\n",
+        ),
+    ] {
+        let stack = with_vllm("a", access);
+        let arguments = ["access", "test", "-f", "-", "--path", "/v1/models", "--as", told];
+        let done = run(&arguments, &stack);
+        assert!(done.stdout.starts_with(expected), "{told}: {}{}", done.stdout, done.stderr);
+    }
+    let health = ["access", "test", "-f", "-", "--path", "/v1/health"];
+    let told = ["--as", r#"{"sub": "ann", "aud": "other"}"#];
+    let open = run(&[&health[..], &told].concat(), &with_vllm("a", &named));
+    assert_eq!(open.code, 0, "{}", open.stdout);
+}
+
+#[test]
+fn rules_under_which_no_caller_can_read_a_model_are_warned_of() {
+    const WORDS: &str = "spec.access.rules: no caller can read a model of the configuration";
+    let only_owners =
+        ACCESS.replace("    - permit: {actions: [read], resource: \"model::*\"}\n", "");
+    let forbidden = ACCESS.replace("permit: {actions: [read]", "forbid: {actions: [read]");
+    for (access, is_warned) in [(ACCESS, false), (&only_owners, true), (&forbidden, true)] {
+        let stack = with_vllm("a", access);
+        let tested = run(&["access", "test", "-f", "-", "--path", "/v1/models"], &stack);
+        assert_eq!(tested.stderr.contains(WORDS), is_warned, "{access}: {}", tested.stderr);
+        let valid = run(&["validate", "-f", "-"], &stack);
+        assert_eq!((valid.code, valid.stderr.contains(WORDS)), (0, is_warned), "{}", valid.stderr);
+    }
 }

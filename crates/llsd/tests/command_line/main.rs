@@ -2,8 +2,10 @@
 //! a cluster.
 
 mod access_test;
+mod cluster_errors;
 mod configuration_page;
 mod explain_origins;
+mod files_of_commands;
 mod image;
 mod image_access;
 mod image_inspect;

@@ -62,6 +62,12 @@ fn the_install_can_name_an_image_of_ones_own() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(said.stdout.matches(image).count(), 2, "the container's, and the sidecar's");
     assert!(!said.stdout.contains("docker.io/llamastack/llsd-operator"));
+    assert_eq!(said.stderr, "");
+    let default = run(&["manifests"], "");
+    assert_eq!(default.code, 0);
+    let words = "warning: there is no image docker.io/llamastack/llsd-operator:";
+    assert!(default.stderr.starts_with(words), "{}", default.stderr);
+    assert!(default.stderr.ends_with("name it with --image\n"), "{}", default.stderr);
     let wrong = run(&["manifests", "--image", "not an image"], "");
     assert_eq!(wrong.code, 2, "{}", wrong.stdout);
 }

@@ -119,7 +119,8 @@ fn what_the_server_has_is_left_out_and_what_nothing_has_is_said() {
     assert_eq!(
         installed.stderr,
         "warning: acme needs gone, which neither the image nor the server has\n    \
-         → if the provider does not load, put a wheel that fits into the image\n"
+         → if the provider does not load, put a wheel that fits into the image: `pip download --no-deps \
+         'gone'`\n"
     );
     assert!(!pod.path("to/python-packages/httpx.py").exists());
 }
@@ -172,7 +173,8 @@ fn a_wheel_for_another_server_is_refused() {
         &[],
         "old-1.0-cp311-cp311-manylinux_2_28_x86_64.whl: it is made for another Python \
          (cp311-cp311-manylinux_2_28_x86_64); the server runs Python 3.12\n    \
-         → put a wheel for the server's Python into the image\n",
+         → put a wheel for the server's Python into the image: `pip download --no-deps --only-binary=:all: \
+         --python-version 3.12 --platform manylinux_2_28_x86_64 old==1.0` gets it, where there is one\n",
     );
     let arm = provider("arm").tag("cp312-cp312-manylinux_2_28_aarch64").file("arm/x.so", elf(183));
     refused(
@@ -181,7 +183,8 @@ fn a_wheel_for_another_server_is_refused() {
         &[],
         "arm-1.0-cp312-cp312-manylinux_2_28_aarch64.whl: it is made for another platform \
          (cp312-cp312-manylinux_2_28_aarch64); the server runs on x86_64\n    \
-         → put a wheel for the server's platform into the image\n",
+         → put a wheel for the server's platform into the image: `pip download --no-deps --only-binary=:all: \
+         --python-version 3.12 --platform manylinux_2_28_x86_64 arm==1.0` gets it, where there is one\n",
     );
     let newer = provider("newer").metadata("Requires-Python: >=3.13");
     refused(
@@ -189,7 +192,7 @@ fn a_wheel_for_another_server_is_refused() {
         &pod.image("newer", &[newer]),
         &[],
         "newer-1.0-py3-none-any.whl: it needs Python >=3.13; the server runs Python 3.12\n    \
-         → use a release of the provider for the server's Python\n",
+         → use a release of the package for the server's Python: `pip index versions` lists them\n",
     );
     let hidden = provider("hidden").file("hidden/x.so", elf(183)).file("hidden/y.so", elf(62));
     refused(
@@ -197,11 +200,12 @@ fn a_wheel_for_another_server_is_refused() {
         &pod.image("hidden", &[hidden]),
         &[],
         "hidden-1.0-py3-none-any.whl: hidden/x.so is native code for aarch64; the server runs on \
-         x86_64\n    → build the wheel again, or get it again from where it was published\n",
+         x86_64\n    → build the wheel again with `pip wheel`, or get it again with `pip download`\n",
     );
 }
 
-const AGAIN: &str = "    → build the wheel again, or get it again from where it was published\n";
+const AGAIN: &str =
+    "    → build the wheel again with `pip wheel`, or get it again with `pip download`\n";
 
 #[test]
 fn a_wheel_that_lies_is_refused_whole() {

@@ -119,7 +119,10 @@ async fn what_cannot_be_a_provider_is_refused_before_anything_is_written() {
     fs::create_dir(&folder).unwrap();
     let run = person.provider(&package(&folder, name)).await;
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("there are no wheels in it"), "{}", run.stderr);
+    let advice = format!(
+        "there are no wheels in it; `pip wheel --wheel-dir {folder}/dist {folder}` builds them"
+    );
+    assert!(run.stderr.contains(&advice), "{}", run.stderr);
 }
 
 #[tokio::test]
@@ -129,6 +132,24 @@ async fn a_new_provider_is_written_once() {
     let first = person.provider(&["init", &folder]).await;
     assert_eq!(first.code, 0, "{}", first.stderr);
     assert_eq!(first.stdout.lines().count(), 6);
+    let text = |file: &str| fs::read_to_string(format!("{folder}/{file}")).unwrap();
+    assert!(text("pyproject.toml").contains("name = \"mine-provider\"\n"));
+    let provider = text("mine_provider/provider.py");
+    for words in ["\"inline::mine\"", "\"mine_provider\"", "\"mine_provider.config.MineConfig\""] {
+        assert!(provider.contains(words), "{words}: {provider}");
+    }
+    assert!(text("mine_provider/__init__.py").contains("from .tools import MineTools\n"));
+    for file in first.stdout.lines() {
+        let text = fs::read_to_string(file).unwrap();
+        assert!(!text.contains("PROVIDER_"), "{file}: {text}");
+    }
+    let no_name = person.provider(&["init", &person.file("My Provider")]).await;
+    assert_eq!(no_name.code, 2);
+    assert!(
+        no_name.stderr.contains("use lower-case letters, digits and `-`"),
+        "{}",
+        no_name.stderr
+    );
     let second = person.provider(&["init", &folder]).await;
     assert_eq!(second.code, 2);
     assert!(second.stderr.contains("README.md is there already"), "{}", second.stderr);
@@ -145,6 +166,7 @@ async fn wheels_that_make_no_image_are_refused_with_the_remedy() {
     let two_machines = person.provider(&package(&folder, name)).await;
     assert_eq!(two_machines.code, 1);
     assert!(two_machines.stderr.contains("the wheels are not all for one machine"));
+    assert!(two_machines.stderr.contains("`pip download --no-deps "), "{}", two_machines.stderr);
 
     let wheel = acme().write(Path::new(&person.file("one"))).display().to_string();
     let mut other_module = package(&wheel, name);
@@ -248,4 +270,43 @@ async fn a_package_without_a_provider_module_is_loaded_by_its_configuration() {
         "  the server loads it from providers.d, module acme_provider, configuration {class}"
     );
     assert!(check.stdout.lines().any(|found| found == line), "{}", check.stdout);
+}
+
+#[tokio::test]
+async fn a_folder_is_written_instead_of_an_image() {
+    let person = Person::new();
+    let (wheels, folder) = (person.file("wheels"), person.file("out"));
+    acme().write(Path::new(&wheels));
+    TestWheel::new("helper", "3").file("helper.py", "").write(Path::new(&wheels));
+    let flags = ["--api", "inference", "--type", "remote::acme", "--module", "acme_provider"];
+    let package = [&["package", &wheels, "--output-dir", &folder][..], &flags].concat();
+    let run = person.provider(&package).await;
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expected = [
+        "lls-provider-spec.yaml",
+        "packages/acme_provider-1.2.0-py3-none-any.whl",
+        "packages/helper-3-py3-none-any.whl",
+    ];
+    let expected: Vec<String> = expected.iter().map(|file| format!("{folder}/{file}")).collect();
+    assert_eq!(run.stdout.lines().collect::<Vec<_>>(), expected);
+    let check = person.provider(&["check", &folder, "--python", "3.12"]).await;
+    assert_eq!((check.code, check.stderr.as_str()), (0, ""));
+    let again = person.provider(&package).await;
+    assert_eq!(again.code, 2);
+    assert!(again.stderr.contains("the folder is not empty; give a new one"), "{}", again.stderr);
+
+    // Wheels of each machine have a folder of their own.
+    for machine in ["x86_64", "aarch64"] {
+        let tag = format!("cp312-cp312-manylinux_2_28_{machine}");
+        TestWheel::new("native", "1").tag(&tag).file("n.py", machine).write(Path::new(&wheels));
+    }
+    let both = person.file("both");
+    let package = [&["package", &wheels, "-o", &both][..], &flags].concat();
+    assert_eq!(person.provider(&package).await.code, 0);
+    for machine in ["amd64", "arm64"] {
+        let check = person.provider(&["check", &format!("{both}/{machine}")]).await;
+        assert_eq!(check.code, 0, "{}", check.stderr);
+    }
+    let neither = person.provider(&[&["package", &wheels][..], &flags].concat()).await;
+    assert_eq!(neither.code, 2);
 }

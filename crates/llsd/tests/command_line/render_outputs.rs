@@ -15,6 +15,11 @@ fn start_file() -> String {
     format!("configmap-{}.yaml", start_program::name("a"))
 }
 
+/// Neither the folder of other files, nor the record of what was written.
+fn is_object(name: &&str) -> bool {
+    !["files", ".llsd-rendered"].contains(name)
+}
+
 fn names(folder: &str) -> Vec<String> {
     let entries = read_dir(folder).unwrap();
     let mut names: Vec<String> =
@@ -86,16 +91,21 @@ fn a_folder_gets_the_configuration_the_environment_and_a_file_for_each_object() 
     assert_eq!(
         names,
         [
-            "config.yaml",
+            ".llsd-rendered",
             config_map,
             &start_file(),
             "deployment-a.yaml",
-            "env.yaml",
+            "files",
             "service-a-service.yaml",
             "serviceaccount-a-sa.yaml"
         ]
     );
-    for name in &names {
+    assert_eq!(
+        crate::render_outputs::names(&format!("{folder}/files")),
+        ["config.yaml", "env.yaml"]
+    );
+    let written = names.iter().map(String::as_str).filter(is_object);
+    for name in written.chain(["files/config.yaml", "files/env.yaml"]) {
         assert!(
             rendered.stderr.contains(&format!("wrote {folder}/{name}\n")),
             "{}",
@@ -103,12 +113,12 @@ fn a_folder_gets_the_configuration_the_environment_and_a_file_for_each_object() 
         );
     }
     let text = |name: &str| read_to_string(format!("{folder}/{name}")).unwrap();
-    assert_eq!(text("config.yaml"), render(&with_vllm("a", ""), &["-o", "config"]).stdout);
+    assert_eq!(text("files/config.yaml"), render(&with_vllm("a", ""), &["-o", "config"]).stdout);
     let stream = parse_documents(&render(&with_vllm("a", ""), &[]).stdout);
     let deployment = object(&stream, "Deployment");
     assert_eq!(&parse_documents(&text("deployment-a.yaml"))[0], deployment);
     let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(parse_documents(&text("env.yaml"))[0], container["env"]);
+    assert_eq!(parse_documents(&text("files/env.yaml"))[0], container["env"]);
     assert_eq!(container["env"][0]["name"], "HF_HOME");
 }
 
@@ -120,8 +130,8 @@ fn several_resources_get_one_folder_each() {
     let text = format!("{}---\n{}---\n{without_namespace}", with_vllm("a", ""), resource("x", "b"));
     let rendered = render(&text, &["-o", &format!("dir={folder}")]);
     assert_eq!(rendered.code, 0, "{}", rendered.stderr);
-    assert_eq!(names(&folder), ["default.c", "demo.a", "x.b"]);
-    assert!(names(&format!("{folder}/x.b")).contains(&"config.yaml".to_owned()));
+    assert_eq!(names(&folder), [".llsd-rendered", "default.c", "demo.a", "x.b"]);
+    assert_eq!(names(&format!("{folder}/x.b/files")), ["config.yaml", "env.yaml"]);
     let twice =
         render(&format!("{text}---\n{}", resource("demo", "a")), &["-o", &format!("dir={folder}")]);
     assert_eq!(twice.code, 2);
@@ -156,22 +166,97 @@ fn a_folder_without_a_known_configuration_has_everything_else() {
     assert_eq!(
         names(&folder),
         [
+            ".llsd-rendered",
             &start_file(),
             "deployment-a.yaml",
-            "env.yaml",
+            "files",
             "service-a-service.yaml",
             "serviceaccount-a-sa.yaml",
         ]
     );
+    assert_eq!(names(&format!("{folder}/files")), ["env.yaml"]);
+}
+
+/// Everything of the folder is an object, so `kubectl apply -f` takes it as it is.
+#[test]
+fn a_folder_holds_nothing_that_kubectl_would_refuse() {
+    let files = Files::new();
+    let folder = files.path("out");
+    render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
+    for name in names(&folder).iter().map(String::as_str).filter(is_object) {
+        let text = read_to_string(format!("{folder}/{name}")).unwrap();
+        for object in parse_documents(&text) {
+            assert!(object["apiVersion"].is_string() && object["kind"].is_string(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn files_that_are_no_longer_rendered_are_removed_and_no_others() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let into = format!("dir={folder}");
+    let exposed = with_vllm("a", "  networking: {allowedFrom: {namespaces: [x]}, expose: true}\n");
+    let rendered = render(&exposed, &["-o", &into]);
+    assert_eq!(rendered.code, 0, "{}", rendered.stderr);
+    let before = names(&folder);
+    files.add("out/mine.yaml", "apiVersion: v1\n");
+    files.add("out/networkpolicy-mine.yaml", "apiVersion: v1\n");
+    let policy = before.iter().find(|name| name.starts_with("networkpolicy-")).unwrap();
+    let ingress = before.iter().find(|name| name.starts_with("ingress-")).unwrap();
+    files.add(&format!("out/{ingress}"), "changed by hand");
+
+    let again = render(&with_vllm("a", ""), &["-o", &into]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let removed = format!("removed {folder}/{policy}, which is no longer rendered\n");
+    assert!(again.stderr.contains(&removed), "{}", again.stderr);
+    let kept = format!(
+        "warning: {folder}/{ingress} is no longer rendered, and was not removed because it was changed\n"
+    );
+    assert!(again.stderr.contains(&kept), "{}", again.stderr);
+    let now = names(&folder);
+    assert!(!now.contains(policy), "{now:?}");
+    for name in [ingress, "mine.yaml", "networkpolicy-mine.yaml"] {
+        assert!(now.iter().any(|there| there == name), "{name}: {now:?}");
+    }
+}
+
+#[test]
+fn folders_of_resources_that_are_gone_are_removed() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let into = format!("dir={folder}");
+    render(&format!("{}---\n{}", resource("demo", "a"), resource("demo", "b")), &["-o", &into]);
+    files.add("out/demo.b/mine.txt", "mine");
+    let fewer = format!("{}---\n{}", resource("demo", "c"), resource("demo", "d"));
+    let again = render(&fewer, &["-o", &into]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(names(&folder), [".llsd-rendered", "demo.b", "demo.c", "demo.d"]);
+    assert_eq!(names(&format!("{folder}/demo.b")), ["mine.txt"]);
+}
+
+/// Someone may have written the record who wants more removed than the folder.
+#[test]
+fn a_record_never_leads_out_of_the_folder() {
+    let files = Files::new();
+    let victim = files.add("victim", "precious");
+    let folder = files.path("out");
+    std::fs::create_dir(&folder).unwrap();
+    let hash = llsd_plan::values::sha256::hex("precious");
+    files.add("out/.llsd-rendered", &format!("{hash}  ../victim\n{hash}  {victim}\n"));
+    let rendered = render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 0, "{}", rendered.stderr);
+    assert_eq!(read_to_string(&victim).unwrap(), "precious");
 }
 
 #[test]
 fn files_of_an_earlier_run_are_written_over() {
     let files = Files::new();
     let folder = format!("dir={}", files.path(""));
-    files.add("env.yaml", "old");
+    std::fs::create_dir(files.path("files")).unwrap();
+    files.add("files/env.yaml", "old");
     assert_eq!(render(&with_vllm("a", ""), &["-o", &folder]).code, 0);
-    assert!(read_to_string(files.path("env.yaml")).unwrap().starts_with("- name: HF_HOME\n"));
+    assert!(read_to_string(files.path("files/env.yaml")).unwrap().starts_with("- name: HF_HOME\n"));
 }
 
 #[cfg(unix)]
@@ -181,12 +266,19 @@ fn no_link_is_followed_and_nothing_is_written_beside_it() {
     let victim = files.add("victim", "precious");
     let folder = files.path("out");
     std::fs::create_dir(&folder).unwrap();
-    std::os::unix::fs::symlink(&victim, format!("{folder}/env.yaml")).unwrap();
+    std::fs::create_dir(format!("{folder}/files")).unwrap();
+    std::os::unix::fs::symlink(&victim, format!("{folder}/files/env.yaml")).unwrap();
     let rendered = render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
     assert_eq!(rendered.code, 2);
     assert!(rendered.stderr.contains("env.yaml: there is something"), "{}", rendered.stderr);
     assert_eq!(read_to_string(&victim).unwrap(), "precious");
-    assert_eq!(names(&folder), ["env.yaml"]);
+    assert_eq!(names(&folder), ["files"]);
+    std::fs::remove_dir_all(format!("{folder}/files")).unwrap();
+    std::os::unix::fs::symlink(files.path(""), format!("{folder}/files")).unwrap();
+    let rendered = render(&with_vllm("a", ""), &["-o", &format!("dir={folder}")]);
+    assert_eq!(rendered.code, 2);
+    let words = "files: there is something that is not a folder";
+    assert!(rendered.stderr.contains(words), "{}", rendered.stderr);
 }
 
 #[test]

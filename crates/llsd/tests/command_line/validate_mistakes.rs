@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 
-use crate::support::validate_stdin;
+use crate::support::{Files, run, validate_stdin};
 
 const HEAD: &str = "apiVersion: llamastack.io/v1alpha2\nkind: LlamaStackDistribution\n";
 
@@ -122,11 +122,52 @@ fn run_with_shared_state(workload: &str) -> String {
 
 #[rstest]
 #[case("tools: [websearch, builtin::websearch]", "the tool `builtin::websearch` is listed twice")]
-#[case("shields: [{name: a, model: m}, {name: a, model: n}]", "the shield `a` is listed twice")]
+#[case("shields: [{name: a, model: m}, {name: a, model: other}]", "the shield `a` is listed twice")]
 fn what_is_listed_twice_is_refused(#[case] resources: &str, #[case] expected: &str) {
     let run = validate_stdin(&with_spec(&format!(
         "{{distribution: {{name: starter}}, resources: {{{resources}}}}}"
     )));
     assert_eq!(run.code, 1, "{}", run.stderr);
     assert!(run.stderr.contains(expected), "{}", run.stderr);
+}
+
+#[test]
+fn a_release_that_a_named_distribution_has_no_configuration_of_is_told_of_the_base() {
+    let text = with_spec(
+        "{distribution: {name: starter}, providers: {inference: {provider: vllm, endpoint: \"http://v\"}}}",
+    );
+    let run = run(&["validate", "-f", "-", "--release", "0.6"], &text);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let remedy = "    → add --base with the configuration inside the image of that release, or leave --release out\n";
+    assert!(run.stderr.contains(remedy), "{}", run.stderr);
+}
+
+#[rstest]
+#[case::hostname("{distribution: {name: starter}, networking: {expose: {hostname: \"My_Host\"}}}")]
+#[case::quantity("{distribution: {name: starter}, workload: {storage: {size: 2GB}}}")]
+#[case::id(
+    "{distribution: {name: starter}, providers: {inference: [{id: a/b, provider: vllm, endpoint: \"http://v\"}]}}"
+)]
+#[case::port("{distribution: {name: starter}, networking: {port: 1}}")]
+#[case::label("{distribution: {name: starter}, networking: {allowedFrom: {labels: [\"a b\"]}}}")]
+fn no_regular_expression_is_shown(#[case] spec: &str) {
+    let run = validate_stdin(&with_spec(spec));
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    for part in ["^", "[a-z", "[A-Za-z", "]*", ")?"] {
+        assert!(!run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn facts_that_cannot_be_used_leave_nothing_valid() {
+    let files = Files::new();
+    let facts = files.add("facts.yaml", "imag: {}\n");
+    let text = with_spec("{distribution: {name: starter}}");
+    let run = run(&["validate", "-f", "-", "--facts", &facts], &text);
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(&format!("{facts}:1:1: imag: unknown field `imag`")),
+        "{}",
+        run.stderr
+    );
 }

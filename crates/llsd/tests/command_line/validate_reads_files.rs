@@ -64,10 +64,10 @@ fn a_broken_document_does_not_hide_the_others() {
 
 #[test]
 fn json_is_read_with_its_lines_also_when_values_follow_each_other() {
-    let json = |name: &str, key: &str| {
+    let json = |name: &str, text: &str| {
         format!(
             "{{\n\t\"apiVersion\": \"llamastack.ai/v1alpha2\",\n\t\"kind\": \"LlamaStackDistribution\",\n\
-             \t\"metadata\": {{\"name\": \"{name}\", \"annotations\": {{\"{key}\": \"\\ud83d\\ude00\\/\"}}}},\n\
+             \t\"metadata\": {{\"name\": \"{name}\", \"annotations\": {{\"k\": \"{text}\\ud83d\\ude00\\/\"}}}},\n\
              \t\"spec\": {{\"distribution\": {{\"name\": \"starter\"}}}}\n}}"
         )
     };

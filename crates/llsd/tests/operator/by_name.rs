@@ -72,6 +72,18 @@ async fn a_resource_of_the_cluster_is_shown_planned_and_restarted_by_its_name() 
     assert_eq!(printed(&namespace, &["diff", "mine"]).await, "");
     let nobody = llsd(&namespace, &["render", "nobody"]).await;
     assert_eq!(nobody.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    let words = format!(
+        "error: there is no LlamaStackDistribution nobody in namespace {} (server ",
+        namespace.name
+    );
+    assert!(said.starts_with(&words) && said.contains(", context "), "{said}");
+
+    let kubeconfig = namespace.cluster.kubeconfig_path().display().to_string();
+    let flags = ["status", "mine", "-n", &namespace.name, "--kubeconfig", &kubeconfig];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_llsd"));
+    let by_flag = command.args(flags).env_remove("KUBECONFIG").output().await.unwrap();
+    assert_eq!(by_flag.status.code(), Some(0), "{}", String::from_utf8_lossy(&by_flag.stderr));
 
     printed(&namespace, &["restart", "mine"]).await;
     let deployment = namespace.get("Deployment", "mine").await.unwrap();

@@ -82,7 +82,7 @@ async fn nothing_is_shown_for_what_is_applied_and_a_change_is_shown_and_not_made
     }
     std::fs::write(&file, resource("http://other:8000").to_string()).unwrap();
     let changed = llsd(&namespace, &diff, &file).await;
-    assert_eq!(changed.status.code(), Some(0), "{}", text(&changed.stderr));
+    assert_eq!(changed.status.code(), Some(1), "{}", text(&changed.stderr));
     let shown = text(&changed.stdout);
     assert!(shown.contains("+++ planned/ConfigMap/mine-config-"), "{shown}");
     assert!(shown.contains("--- live/Deployment/mine\n+++ planned/Deployment/mine"), "{shown}");
@@ -160,7 +160,7 @@ async fn what_would_go_and_what_is_in_the_way_is_said() {
     std::fs::write(&file, bare.to_string()).unwrap();
     let diff = ["diff", "-n", &namespace.name];
     let less = llsd(&namespace, &diff, &file).await;
-    assert_eq!(less.status.code(), Some(0), "{}", text(&less.stderr));
+    assert_eq!(less.status.code(), Some(1), "{}", text(&less.stderr));
     assert!(text(&less.stdout).contains("--- live/Ingress/mine-ingress\n+++ /dev/null"));
 
     let foreign = json!({
@@ -171,13 +171,13 @@ async fn what_would_go_and_what_is_in_the_way_is_said() {
     bare["metadata"]["name"] = json!("other");
     std::fs::write(&file, bare.to_string()).unwrap();
     let blocked = llsd(&namespace, &diff, &file).await;
-    assert_eq!(blocked.status.code(), Some(1));
+    assert_eq!(blocked.status.code(), Some(2));
     assert!(text(&blocked.stderr).contains("Service other-service belongs to somebody else"));
 
     bare["spec"]["providers"] = json!({"inference": {"provider": "vllm"}});
     std::fs::write(&file, bare.to_string()).unwrap();
     let refused = llsd(&namespace, &diff, &file).await;
-    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.status.code(), Some(2));
     assert!(
         text(&refused.stderr).contains("spec.providers.inference"),
         "{}",
@@ -206,4 +206,7 @@ async fn without_a_cluster_it_is_unavailable() {
         .await
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let words =
+        "the connection to the server was refused (server http://127.0.0.1:1, context c)\n    → ";
+    assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
 }

@@ -187,7 +187,7 @@ async fn the_template_is_packaged_installed_and_served() {
     let author = Author::new().await;
     let source = author.path("greeting");
     author.run(&["init", &source.display().to_string()]).await;
-    let files = ["__init__.py", "config.py", "greeting.py", "provider.py"];
+    let files = ["__init__.py", "config.py", "provider.py", "tools.py"];
     wheel(&source, "greeting-provider", "greeting_provider", &files).write(&source.join("dist"));
     let flags =
         ["--api", "tool_runtime", "--type", "inline::greeting", "--module", "greeting_provider"];

@@ -13,7 +13,6 @@ use crate::config::draft::Draft;
 use crate::config::wiring::Variable;
 use crate::policy::audience::{self, RequiredAudience};
 use crate::problems::{FieldPath, Reason};
-use crate::releases::ServerFamily;
 use crate::server::guarded::{JWKS_URI, PLAIN_HTTP};
 use crate::server::paths::{CLUSTER_CA_FILE, TRUST_FILE};
 use llsd_yaml::document::{Node, Origin};
@@ -90,10 +89,7 @@ fn oidc(
 ) -> Node {
     let mut out = section("oauth2_token", path);
     out.field("issuer", Some(&given.issuer), "issuer");
-    let default = match draft.profile.server() {
-        ServerFamily::LlamaStack => "llama-stack",
-        ServerFamily::Ogx => "ogx",
-    };
+    let default = audience::default_of(draft.profile.server());
     match &given.audience {
         Some(audience) => out.field("audience", Some(audience), "audience"),
         None => out.rule("audience", default, DEFAULT),

@@ -82,6 +82,7 @@ fn check(draft: &mut Draft<'_>, access: &AccessSpec, path: &FieldPath) {
         match parse_policies(access, candidate.release, releases) {
             Ok(policies) => {
                 vain(policies.vain_create(), path, &mut draft.findings);
+                hidden(policies.hide_models(), path, &mut draft.findings);
                 if index == 0 {
                     warn_of_gaps(access, &policies, releases, &mut draft.findings);
                 }
@@ -126,6 +127,17 @@ fn vain(create: Option<usize>, path: &FieldPath, findings: &mut Findings) {
         "lets nobody create anything: what is about to be made has no owner yet",
         "permit create in a rule that does not ask for the owner",
     );
+}
+
+fn hidden(hides_models: bool, path: &FieldPath, findings: &mut Findings) {
+    if hides_models {
+        findings.warning(
+            &path.key("rules"),
+            Reason::Conflict,
+            "no caller can read a model of the configuration, which has no owner: to all of them it is not there",
+            "permit it in a rule, for example `permit: {actions: [read], resource: \"model::*\"}`",
+        );
+    }
 }
 
 /// What the start program must find in the server: the releases that are known to have it all, and to read the

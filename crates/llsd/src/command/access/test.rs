@@ -5,6 +5,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use llsd_api::v1alpha2::Action;
 use llsd_offline::access::{Question, ResourceRequest, ask};
+use llsd_plan::policy::RESOURCE_TYPES;
+use llsd_plan::problems::suggest::{did_you_mean, nearest};
 use serde_json::{Map, Value};
 
 use crate::command::files::open;
@@ -26,11 +28,11 @@ pub(in crate::command) struct Arguments {
     caller: Option<String>,
 
     /// The path that is called
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path)]
     path: String,
 
     /// The method it is called with
-    #[arg(long, default_value = "GET", value_name = "METHOD")]
+    #[arg(long, default_value = "GET", value_name = "METHOD", value_parser = method)]
     method: String,
 
     /// What is done to the resource of --resource
@@ -88,7 +90,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
     };
     let found = serde_json::to_value(&reply).unwrap_or_default();
     let stdout = arguments.output.print(&found, || reply.to_text());
-    Ok(Printout { stdout, stderr: String::new(), exit })
+    Ok(Printout { stdout, stderr: plans.report(&[]).findings(), exit })
 }
 
 impl Arguments {
@@ -125,8 +127,33 @@ fn told(text: Option<&str>) -> Result<Option<Map<String, Value>>, Printout> {
         .map_err(|error| Printout::usage(&format!("{name}: no JSON object of claims: {error}")))
 }
 
+fn path(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        return Ok(text.to_owned());
+    }
+    Err(format!("a path begins with `/`: write /{text}"))
+}
+
+fn method(text: &str) -> Result<String, String> {
+    const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let name = text.to_uppercase();
+    if METHODS.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    Err(did_you_mean(&name, METHODS, &format!("use one of {}", METHODS.join(", "))))
+}
+
+/// A type that is almost one of the server's is none of an image's own.
 fn resource(text: &str) -> Result<String, String> {
     match text.split_once("::") {
+        Some((kind, _))
+            if !RESOURCE_TYPES.contains(&kind) && nearest(kind, RESOURCE_TYPES).is_some() =>
+        {
+            Err(format!(
+                "no server has the type `{kind}`; {}",
+                did_you_mean(kind, RESOURCE_TYPES, "")
+            ))
+        }
         Some((kind, name)) if !kind.is_empty() && !name.is_empty() => Ok(text.to_owned()),
         _ => Err("write TYPE::ID, for example model::llama".to_owned()),
     }

@@ -3,7 +3,7 @@
 
 mod readable;
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
@@ -15,32 +15,31 @@ use llsd_yaml::document;
 use serde_json::Value;
 use similar::TextDiff;
 
-use super::cluster::{self, NamespaceFlag};
+use super::cluster::{self, Cluster, ClusterFlags};
+use super::cluster_error::ClusterError;
 use super::colours::{self, Colour};
-use super::files::open;
-use super::runtime::runtime;
-use super::{Exit, Printout, live, waiting};
+use super::files::{FileFlags, name_of_a_resource};
+use super::{Exit, Printout, live};
 use crate::operator::controller::preview::{Change, Previewer, key_of};
 use llsd_install::names;
 use readable::{readable, redact};
 
 /// Show what the operator would change in a cluster
 ///
-/// Asks the cluster of the current kubeconfig with dry runs, as yourself: you need to be allowed
-/// what the operator does with the resource's objects. Values of Secrets are never shown.
+/// Asks the cluster with dry runs, as yourself: you need to be allowed what the operator does with the
+/// resource's objects. Values of Secrets are never shown.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("resources").args(["name", "files"]).required(true))]
 pub(super) struct Arguments {
     /// A resource as it is in the cluster, in place of files: what its operator has still to change
+    #[arg(value_parser = name_of_a_resource)]
     name: Option<String>,
 
-    /// Files with resources in YAML or JSON; `-` is stdin
-    #[arg(short = 'f', long = "filename", value_name = "FILE", num_args = 1..)]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FileFlags,
 
-    /// The namespace of resources that name none, and of NAME
-    #[arg(short, long, value_name = "NAMESPACE")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    place: ClusterFlags,
 
     /// The operator's namespace
     #[arg(long, env = "OPERATOR_NAMESPACE", default_value = names::NAMESPACE, value_name = "NAMESPACE")]
@@ -64,11 +63,12 @@ struct Comparison {
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let sources = match &arguments.name {
         Some(name) => vec![live_source(arguments, name)?],
-        None => arguments.files.iter().map(|file| open(file)).collect::<Result<Vec<_>, _>>()?,
+        None => arguments.files.open_all(std::iter::empty())?,
     };
     let mut input = Input::default();
-    for source in &sources {
-        input.add(source);
+    input.add_all(&sources);
+    if let Some(namespace) = &arguments.place.namespace {
+        input.place_in(namespace);
     }
     let mut examined = input.examine();
     if arguments.export_facts.is_some() && examined.len() != 1 {
@@ -76,21 +76,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     }
     let mut comparison = Comparison::default();
     if !input.is_refused(&examined) {
-        let compared = runtime().and_then(|runtime| {
-            let work = Box::pin(compare(arguments, &mut examined));
-            runtime.block_on(waiting::for_work("asking the cluster", work))
-        });
-        comparison = compared.map_err(|message| Printout::unavailable(&message))?;
+        comparison = cluster::run(&arguments.place, async |cluster| {
+            compare(&cluster, &arguments.operator_namespace, &mut examined).await
+        })?;
     }
     let findings = input.report(&examined).findings();
     let stderr = findings + &comparison.remarks + &comparison.refusals;
-    let exit = if input.is_refused(&examined) || !comparison.refusals.is_empty() {
-        Exit::Problems
-    } else if examined.iter().any(|examined| examined.planned.is_none()) {
-        Exit::Unavailable
-    } else {
-        Exit::Fine
-    };
+    let is_refused = input.is_refused(&examined) || !comparison.refusals.is_empty();
+    let is_unknown = examined.iter().any(|examined| examined.planned.is_none());
+    let exit = exit(is_refused, is_unknown, !comparison.text.is_empty());
     if let (Some(path), [facts]) = (&arguments.export_facts, &comparison.facts[..])
         && let Err(error) = std::fs::write(path, facts_file(facts))
     {
@@ -101,8 +95,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
 }
 
 fn live_source(arguments: &Arguments, name: &str) -> Result<Source, Printout> {
-    let place = NamespaceFlag { namespace: arguments.namespace.clone() };
-    cluster::run(async |cluster| live::source(&cluster.at(&place), name).await)
+    cluster::run(&arguments.place, async |cluster| live::source(&cluster, name).await)
+}
+
+/// As kubectl's: 0 without a difference, 1 with one, and more where that is not known.
+fn exit(is_refused: bool, is_unknown: bool, differs: bool) -> Exit {
+    match (is_refused, is_unknown, differs) {
+        (true, ..) => Exit::Usage,
+        (_, true, _) => Exit::Unavailable,
+        (_, _, true) => Exit::Problems,
+        _ => Exit::Fine,
+    }
 }
 
 fn colour(line: &str) -> Option<Colour> {
@@ -114,19 +117,16 @@ fn colour(line: &str) -> Option<Colour> {
 }
 
 /// Asks the cluster about every resource; the error says why it cannot be asked.
-async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Comparison, String> {
-    fn unavailable(error: impl Display) -> String {
-        error.to_string()
-    }
-    let api = cluster::connect().await?;
-    let default =
-        arguments.namespace.clone().unwrap_or_else(|| api.client.default_namespace().to_owned());
-    let previewer =
-        Previewer::new(api, &arguments.operator_namespace).await.map_err(unavailable)?;
+async fn compare(
+    cluster: &Cluster,
+    operator_namespace: &str,
+    examined: &mut [Examined],
+) -> Result<Comparison, ClusterError> {
+    let previewer = Box::pin(Previewer::new(cluster.api_server(), operator_namespace)).await?;
     let mut comparison = Comparison::default();
     for examined in examined {
         let mut object = convert(examined.resource.to_json(), Version::V1Alpha2);
-        let key = key_of(&object, &default);
+        let key = key_of(&object, &cluster.namespace);
         object["metadata"]["namespace"] = Value::from(&*key.namespace);
         let stored = match previewer.stored(&key, &object).await {
             Ok(stored) => stored,
@@ -134,11 +134,10 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
                 let _ = writeln!(comparison.refusals, "{key}: {}", status.message);
                 continue;
             }
-            Err(error) => return Err(unavailable(error)),
+            Err(error) => return Err(error.into()),
         };
-        let preview = Box::pin(previewer.preview(&Resource::parse(&stored).known_as(&key)))
-            .await
-            .map_err(unavailable)?;
+        let resource = Resource::parse(&stored).known_as(&key);
+        let preview = Box::pin(previewer.preview(&resource)).await?;
         for change in &preview.changes {
             comparison.text.push_str(&difference(change));
         }
@@ -153,7 +152,7 @@ async fn compare(arguments: &Arguments, examined: &mut [Examined]) -> Result<Com
     }
     let reads_secrets = comparison.facts.iter().any(|facts| !facts.secrets.is_empty());
     if reads_secrets && !previewer.knows_hashes() {
-        let key = format!("{}/{}", arguments.operator_namespace, names::KEY_SECRET);
+        let key = format!("{operator_namespace}/{}", names::KEY_SECRET);
         let _ = writeln!(
             comparison.remarks,
             "the operator's key, Secret {key}, cannot be read: whether values of Secrets changed is not \

@@ -1,29 +1,29 @@
-//! `llsd migrate --in-cluster`: the storage migration of the cluster that the kubeconfig names,
+//! `llsd migrate --in-cluster`: the storage migration of a cluster,
 //! with a line for every page of objects.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use crate::command::runtime::runtime;
-use crate::command::{Exit, Printout, cluster};
+use crate::command::cluster::{self, ClusterFlags};
+use crate::command::kubeconfig::KubeconfigFlags;
+use crate::command::{Exit, Printout};
 use crate::operator::storage_migration::{
     Migrated, MigrationError, MigrationProgress, migrate_storage, rehearse,
 };
 
-pub(super) fn run(dry_run: bool) -> Printout {
-    match runtime() {
-        Ok(runtime) => ended(runtime.block_on(Box::pin(migrate(dry_run))), dry_run),
-        Err(message) => Printout::unavailable(&message),
-    }
-}
-
-async fn migrate(dry_run: bool) -> Result<Migrated, MigrationError> {
-    let client = cluster::connect().await.map_err(MigrationError::Unavailable)?.client;
-    if dry_run {
-        rehearse(&client, |progress| tell(&progress)).await
-    } else {
-        migrate_storage(&client, |progress| tell(&progress)).await
-    }
+pub(super) fn run(kubeconfig: &KubeconfigFlags, dry_run: bool) -> Result<Printout, Printout> {
+    let place = ClusterFlags { kubeconfig: kubeconfig.clone(), ..ClusterFlags::default() };
+    cluster::run_speaking(&place, async |cluster| {
+        let client = &cluster.client;
+        // A server that cannot be asked is not yet a matter of the migration.
+        client.apiserver_version().await?;
+        let result = if dry_run {
+            Box::pin(rehearse(client, |progress| tell(&progress))).await
+        } else {
+            Box::pin(migrate_storage(client, |progress| tell(&progress))).await
+        };
+        Ok(ended(result, dry_run))
+    })
 }
 
 /// Written at once, because thousands of objects take minutes.

@@ -3,29 +3,30 @@
 
 mod in_cluster;
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::Path;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use llsd_offline::migrate::{Migrated, migrate};
 use llsd_plan::migrate::OgxTarget;
 
 use super::facts_flags::FactsFlags;
-use super::files::open_all;
+use super::files::FileFlags;
+use super::kubeconfig::KubeconfigFlags;
 use super::{Exit, Printout};
 
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
+///
+/// The result goes to stdout, what was decided to stderr.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").args(["files", "in_cluster"]).required(true))]
 pub(super) struct Arguments {
-    /// Files with resources in YAML or JSON; `-` is stdin. The result goes to stdout, what was
-    /// decided to stderr
-    #[arg(
-        short = 'f',
-        long = "filename",
-        value_name = "FILE",
-        required_unless_present = "in_cluster",
-        num_args = 1..
-    )]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: FileFlags,
+
+    /// Write each result into its file instead of printing it
+    #[arg(long, requires = "files")]
+    in_place: bool,
 
     /// Rewrite them for this release of OGX, too: `ogx-1.5`
     #[arg(long, value_name = "RELEASE", value_parser = OgxTarget::parse, conflicts_with = "in_cluster")]
@@ -33,7 +34,7 @@ pub(super) struct Arguments {
 
     /// Write every object of the cluster back in the version that is stored today, and take
     /// v1alpha1 off the list of stored versions
-    #[arg(long, conflicts_with = "files")]
+    #[arg(long)]
     in_cluster: bool,
 
     /// Fail with exit code 1 where there are warnings, and print no result
@@ -45,6 +46,9 @@ pub(super) struct Arguments {
     dry_run: bool,
 
     #[command(flatten)]
+    kubeconfig: KubeconfigFlags,
+
+    #[command(flatten)]
     facts: FactsFlags,
 }
 
@@ -53,16 +57,43 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
         return Err(Printout::usage("what is known of an image is for files, not for a cluster"));
     }
     if arguments.in_cluster {
-        return Ok(in_cluster::run(arguments.dry_run));
+        return in_cluster::run(&arguments.kubeconfig, arguments.dry_run);
     }
-    let sources = open_all(&arguments.files, arguments.facts.files())?;
+    if arguments.kubeconfig.is_given() {
+        return Err(Printout::usage("--context and --kubeconfig are for --in-cluster"));
+    }
+    if arguments.in_place && arguments.files.is_stdin_named() {
+        return Err(Printout::usage("--in-place is for files, and `-` is stdin"));
+    }
+    let sources = arguments.files.open_all(arguments.facts.files())?;
     let mut known = arguments.facts.read_all()?;
     known.strict = arguments.strict;
-    let Migrated { text, summary, report } = migrate(&sources, known, arguments.to);
-    Ok(match text {
-        None => Printout { stdout: String::new(), stderr: report.refusal(), exit: Exit::Problems },
-        Some(stdout) => {
-            Printout { stdout, stderr: format!("{summary}{}", report.findings()), exit: Exit::Fine }
-        }
-    })
+    let Migrated { text, changed, summary, report } = migrate(&sources, known, arguments.to);
+    let Some(stdout) = text else {
+        let stderr = report.refusal();
+        return Ok(Printout { stdout: String::new(), stderr, exit: Exit::Problems });
+    };
+    let stderr = format!("{summary}{}", report.findings());
+    if arguments.in_place {
+        return write_back(&changed, stderr);
+    }
+    Ok(Printout { stdout, stderr, exit: Exit::Fine })
+}
+
+fn is_json(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))
+}
+
+/// Writes the files that changed, and none where one cannot be written as what it is.
+fn write_back(changed: &[(String, String)], mut stderr: String) -> Result<Printout, Printout> {
+    if let Some((name, _)) = changed.iter().find(|(name, _)| is_json(name)) {
+        let message =
+            format!("{name} is JSON, and the result is YAML: print it without --in-place");
+        return Err(Printout::usage(&message));
+    }
+    for (name, text) in changed {
+        std::fs::write(name, text).map_err(|error| Printout::usage(&format!("{name}: {error}")))?;
+        let _ = writeln!(stderr, "wrote {name}");
+    }
+    Ok(Printout { stdout: String::new(), stderr, exit: Exit::Fine })
 }

@@ -11,6 +11,7 @@ mod program;
 mod server;
 mod target;
 mod unpacked;
+mod written;
 
 use clap::{Args, Subcommand};
 use llsd_provider::python::TELL;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use llsd_image::assembly::{self, Assembled, ForMachine, layer};
 use llsd_provider::layout::{FILE, FOLDER, PACKAGES};
 use llsd_provider::python::Architecture;
@@ -15,6 +15,7 @@ use llsd_registry::{Reference, Repository};
 use serde_json::{Value, json};
 
 use super::done::Done;
+use super::written;
 use crate::command::Exit;
 use crate::command::registry_access::{Access, Connection, Failure, Remarks};
 
@@ -25,6 +26,7 @@ const TIME: &str = "1970-01-01T00:00:00Z";
 
 /// Make an image out of a provider's wheels, and push it
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("to").args(["target", "output_dir"]).required(true))]
 pub(super) struct Arguments {
     /// Wheels, or folders with wheels in them or in their folder dist
     #[arg(value_name = "DIR|WHEEL", required = true)]
@@ -56,14 +58,20 @@ pub(super) struct Arguments {
 
     /// The image to write
     #[arg(short = 't', long = "tag", value_name = "REF")]
-    target: Reference,
+    target: Option<Reference>,
+
+    /// Write what the image would hold into this new folder instead: for `llsd provider check`, or a build of
+    /// your own
+    #[arg(short, long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
 
     #[command(flatten)]
     connection: Connection,
 }
 
 pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
-    if arguments.target.digest().is_some() || arguments.target.tag().is_none() {
+    let target = arguments.target.as_ref();
+    if target.is_some_and(|target| target.digest().is_some() || target.tag().is_none()) {
         return Err(Failure::Usage("-t takes a name with a tag".to_owned()));
     }
     let mut wheels = opened(&arguments.sources, remarks)?;
@@ -75,18 +83,28 @@ pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         }
         return Err(Failure::Remarked);
     }
-    let image = assemble(&images, &contents(&arguments.sources)?);
-    let access = Access::new(&arguments.connection, remarks)?;
-    let name = arguments.target.manifest_name();
-    let write = async |repository: Repository<'_>| repository.push_image(&image, &name).await;
-    let digest = access.writing(&arguments.target, remarks, write).await?;
+    let contents = contents(&arguments.sources)?;
+    let stdout = match (target, &arguments.output_dir) {
+        (Some(target), _) => {
+            let image = assemble(&images, &contents);
+            let access = Access::new(&arguments.connection, remarks)?;
+            let name = target.manifest_name();
+            let write =
+                async |repository: Repository<'_>| repository.push_image(&image, &name).await;
+            format!("{}\n", access.writing(target, remarks, write).await?)
+        }
+        (None, Some(folder)) => written::write(folder, &images, &contents)?,
+        (None, None) => String::new(),
+    };
     for (machine, package) in &images {
         let of = machine.of_image();
         let count = package.dependency_wheels.len();
         remarks.line(&format!("linux/{of}: {}, and {count} wheels beside it", package.wheel));
     }
-    remarks.line(&format!("{} is now {digest}", arguments.target));
-    Ok((format!("{digest}\n"), Exit::Fine))
+    if let Some(target) = target {
+        remarks.line(&format!("{target} is now {}", stdout.trim_end()));
+    }
+    Ok((stdout, Exit::Fine))
 }
 
 /// The wheels by their paths, in the order of their names.
@@ -105,7 +123,11 @@ fn paths(sources: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>, Failure> {
             vec![source.clone()]
         };
         if files.is_empty() {
-            return Err(unread(source, &"there are no wheels in it; build them first"));
+            let place = source.display();
+            let message = format!(
+                "there are no wheels in it; `pip wheel --wheel-dir {place}/dist {place}` builds them"
+            );
+            return Err(unread(source, &message));
         }
         for file in files {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -180,7 +202,8 @@ fn images(
         faults.push(Fault::new(
             PACKAGES,
             "the wheels are not all for one machine",
-            "give for each distribution a wheel for x86_64, for aarch64, or for any machine",
+            "give for each distribution a wheel for x86_64, for aarch64, or for any machine: `pip download --no-deps \
+             --only-binary=:all: --platform manylinux_2_28_x86_64 NAME==VERSION` gets one",
         ));
     }
     images

@@ -1,6 +1,6 @@
-//! Writes folders of files. Names come from resources that somebody else may have written, so only
-//! plain names are taken, and only plain files are written over: no link is followed out of the
-//! folder. Everything is looked at before anything is written.
+//! Writes folders of files, and removes those of an earlier run that are not written again. Names come from
+//! resources that other people may have written, so only plain names are taken, and only plain files are
+//! written over: no link is followed out of the folder. Everything is looked at before anything is written.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,55 +8,94 @@ use std::path::{Component, Path, PathBuf};
 
 use llsd_offline::render::Folder;
 
-/// Writes all folders below `root` and returns the files; the error says what is in the way.
-pub(super) fn write(root: &Path, folders: &[Folder]) -> Result<Vec<String>, String> {
+use super::record::Record;
+
+/// Where files go that are no objects: `kubectl apply -f FOLDER` reads no folder below.
+const BESIDE: &str = "files";
+
+/// What was done to a folder.
+#[derive(Debug, Default)]
+pub(super) struct FolderChanges {
+    pub(super) written: Vec<String>,
+    pub(super) removed: Vec<String>,
+    /// Of an earlier run, but changed by somebody since then.
+    pub(super) kept: Vec<String>,
+}
+
+/// Writes all folders below `root`; the error says what is in the way.
+pub(super) fn write(root: &Path, folders: &[Folder]) -> Result<FolderChanges, String> {
+    let files = files(folders)?;
+    for (path, _) in &files {
+        is_free(root, path)?;
+    }
+    let earlier = Record::read(root)?;
+    let mut done = FolderChanges::default();
+    for (path, text) in &files {
+        let file = root.join(path);
+        let folder = file.parent().unwrap_or(root);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        done.written.push(file.display().to_string());
+    }
+    let written: BTreeSet<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+    let left = earlier.remove_all_but(root, &written, is_free)?;
+    done.removed = left.removed;
+    done.kept = left.kept;
+    Record::of(&files).write(root)?;
+    Ok(done)
+}
+
+/// Paths below the root, and texts.
+fn files(folders: &[Folder]) -> Result<Vec<(PathBuf, &str)>, String> {
     let mut names = BTreeSet::new();
+    let mut files = Vec::new();
     for folder in folders {
+        let mut path = PathBuf::new();
         if let Some(name) = &folder.name {
             if !names.insert(name) {
                 return Err(format!("the input holds the resource {name} twice"));
             }
-            plain(name)?;
-            expect(&root.join(name), "a folder", fs::Metadata::is_dir)?;
+            path.push(plain(name)?);
         }
-        for (name, _) in &folder.files {
-            plain(name)?;
-            expect(&path(root, folder).join(name), "a plain file", fs::Metadata::is_file)?;
+        for (name, text) in &folder.objects {
+            files.push((path.join(plain(name)?), text.as_str()));
         }
-    }
-    let mut written = Vec::new();
-    for folder in folders {
-        let path = path(root, folder);
-        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         for (name, text) in &folder.files {
-            let file = path.join(name);
-            fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-            written.push(file.display().to_string());
+            files.push((path.join(BESIDE).join(plain(name)?), text.as_str()));
         }
     }
-    Ok(written)
+    Ok(files)
 }
 
-fn path(root: &Path, folder: &Folder) -> PathBuf {
-    folder.name.as_ref().map_or_else(|| root.to_owned(), |name| root.join(name))
-}
-
-fn plain(name: &str) -> Result<(), String> {
+fn plain(name: &str) -> Result<&str, String> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {
-        (Some(Component::Normal(only)), None) if only == name && !name.contains('\\') => Ok(()),
+        (Some(Component::Normal(only)), None) if only == name && !name.contains('\\') => Ok(name),
         _ => Err(format!("{name:?} cannot be the name of a file or folder")),
     }
 }
 
-/// Nothing there, or what is expected; a link is never what is expected.
-fn expect(path: &Path, what: &str, fits: fn(&fs::Metadata) -> bool) -> Result<(), String> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if !fits(&found) => {
-            Err(format!("{}: there is something that is not {what}", path.display()))
+/// Whether a file of ours can be there: below folders, and in the place of nothing but a file. A link is
+/// neither.
+fn is_free(root: &Path, path: &Path) -> Result<(), String> {
+    let mut place = root.to_owned();
+    let mut components = path.components().peekable();
+    while let Some(component) = components.next() {
+        place.push(component);
+        let (what, fits): (_, fn(&fs::Metadata) -> bool) = match components.peek() {
+            Some(_) => ("a folder", fs::Metadata::is_dir),
+            None => ("a plain file", fs::Metadata::is_file),
+        };
+        match fs::symlink_metadata(&place) {
+            Ok(found) if !fits(&found) => {
+                let place = place.display();
+                return Err(format!("{place}: there is something that is not {what}"));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -66,7 +105,7 @@ mod tests {
     #[test]
     fn only_plain_names_are_written() {
         for name in ["env.yaml", "demo.a", "..a"] {
-            assert_eq!(plain(name), Ok(()));
+            assert_eq!(plain(name), Ok(name));
         }
         for name in ["", ".", "..", "a/b", "../a", "/a", "a/", "./a", "a\\b"] {
             assert!(plain(name).is_err(), "{name}");

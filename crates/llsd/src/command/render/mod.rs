@@ -1,6 +1,7 @@
 //! `llsd render`: everything that the operator would apply, without a cluster.
 
 mod folder;
+mod record;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,12 +15,13 @@ use llsd_plan::problems::Problem;
 use super::inputs::Inputs;
 use super::offline::{fine, plans, unless_missing};
 use super::{Exit, Printout};
+use folder::FolderChanges;
 
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// `yaml`: all objects; `config`: config.yaml alone; `dir=DIR`: config.yaml, env.yaml and one
-    /// file per object
+    /// `yaml`: all objects; `config`: config.yaml alone; `dir=DIR`: one file per object, and config.yaml and
+    /// env.yaml in DIR/files
     #[arg(short, long, default_value = "yaml", value_name = "yaml|config|dir=DIR")]
     output: Form,
 
@@ -80,14 +82,23 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
 fn list_of_files(
     plans: &Plans,
     configurations: &[Result<Configuration<'_>, Problem>],
-    written: &[String],
+    written: &FolderChanges,
 ) -> Printout {
     let mut printout = unless_missing(plans, configurations, String::new);
     if printout.exit == Exit::Unavailable {
         printout.stderr.push_str("config.yaml was left out; everything else was written\n");
     }
-    for file in written {
+    for file in &written.written {
         let _ = writeln!(printout.stderr, "wrote {file}");
+    }
+    for file in &written.removed {
+        let _ = writeln!(printout.stderr, "removed {file}, which is no longer rendered");
+    }
+    for file in &written.kept {
+        let _ = writeln!(
+            printout.stderr,
+            "warning: {file} is no longer rendered, and was not removed because it was changed"
+        );
     }
     printout
 }

@@ -12,8 +12,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::runtime::runtime;
-use super::{Exit, Printout, cluster, version, waiting};
+use super::cluster::{self, Cluster, ClusterFlags};
+use super::cluster_error::ClusterError;
+use super::{Exit, Printout, version};
 use gather::{ReportFiles, gather};
 
 /// Write a zip for a bug report: objects, events and logs of one resource, without secrets
@@ -29,9 +30,8 @@ pub(super) struct Arguments {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Its namespace; without it the kubeconfig's
-    #[arg(short, long, value_name = "NAMESPACE")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    place: ClusterFlags,
 
     /// The file to write; without it llsd-report-NAME.zip
     #[arg(short, long, value_name = "FILE")]
@@ -42,29 +42,21 @@ pub(super) struct Arguments {
     logs: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Printout {
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
-        Err(message) => return Printout::usage(&message),
-    };
-    let work = waiting::for_work("reading objects and logs", Box::pin(gathered(arguments)));
-    match runtime.block_on(work) {
-        Ok(gathered) => written(arguments, gathered),
-        Err(message) => Printout::unavailable(&message),
-    }
+pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
+    let gathered = cluster::run(&arguments.place, async |cluster| {
+        Box::pin(gathered(arguments, &cluster)).await
+    });
+    Ok(written(arguments, gathered?))
 }
 
-async fn gathered(arguments: &Arguments) -> Result<ReportFiles, String> {
-    let client = cluster::connect().await?.client;
-    let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());
-    let cluster = match client.apiserver_version().await {
-        Ok(version) => version.git_version,
-        Err(error) => return Err(error.to_string()),
-    };
-    let mut gathered = Box::pin(gather(&client, namespace, &arguments.name, arguments.logs))
-        .await
-        .map_err(|error| format!("{namespace}/{}: {error}", arguments.name))?;
-    let versions = format!("{}cluster:     {cluster}\n", version::text());
+async fn gathered(arguments: &Arguments, cluster: &Cluster) -> Result<ReportFiles, ClusterError> {
+    let (client, name) = (&cluster.client, &arguments.name);
+    let version = client.apiserver_version().await?.git_version;
+    // Says where it was looked for, if it is not there.
+    cluster.resource(name).await?;
+    let gathered = gather(client, &cluster.namespace, name, arguments.logs);
+    let mut gathered = Box::pin(gathered).await?;
+    let versions = format!("{}cluster:     {version}\n", version::text());
     gathered.files.insert(0, ("versions.txt".to_owned(), versions));
     Ok(gathered)
 }

@@ -15,7 +15,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::progress::{Progress, holds_back, progress};
-use crate::command::cluster::{self, Cluster, NamespaceFlag, namespace_and_name, text};
+use crate::command::cluster::{self, Cluster, ClusterFlags, namespace_and_name};
+use crate::command::cluster_error::ClusterError;
 use crate::command::{Exit, Printout};
 
 /// Between two looks at a server that is awaited.
@@ -36,7 +37,7 @@ pub(super) struct Arguments {
     all: bool,
 
     #[command(flatten)]
-    place: NamespaceFlag,
+    place: ClusterFlags,
 
     /// With --all: of every namespace
     #[arg(short = 'A', long, requires = "all", conflicts_with = "namespace")]
@@ -55,10 +56,10 @@ pub(super) struct Arguments {
 type Ended = (String, Result<(), String>);
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run_speaking(async |cluster| approve(arguments, &cluster.at(&arguments.place)).await)
+    cluster::run_speaking(&arguments.place, async |cluster| approve(arguments, &cluster).await)
 }
 
-async fn approve(arguments: &Arguments, cluster: &Cluster) -> Result<Printout, String> {
+async fn approve(arguments: &Arguments, cluster: &Cluster) -> Result<Printout, ClusterError> {
     let mut chosen = match &arguments.name {
         Some(name) => vec![cluster.resource(name).await?],
         None => cluster.all(arguments.all_namespaces).await?,
@@ -104,25 +105,25 @@ async fn one(cluster: &Cluster, resource: Value, patience: Duration) -> Ended {
     let key = key(&resource);
     say(&format!("{key} is approved"));
     let ended = roll(cluster, &resource, patience).await;
-    (key, ended)
+    (key, ended.map_err(|error| error.to_string()))
 }
 
-async fn roll(cluster: &Cluster, resource: &Value, patience: Duration) -> Result<(), String> {
+async fn roll(cluster: &Cluster, resource: &Value, patience: Duration) -> Result<(), ClusterError> {
     let [namespace, name] = namespace_and_name(resource);
     let value = cluster::now();
     cluster.annotate(namespace, name, APPROVE, &value).await?;
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), namespace);
-    let there = Cluster { namespace: namespace.to_owned(), ..cluster.clone() };
+    let there = cluster.in_namespace(namespace);
     let begun = Instant::now();
     loop {
-        let deployment = deployments.get_opt(name).await.map_err(text)?;
+        let deployment = deployments.get_opt(name).await?;
         let deployment = serde_json::to_value(deployment).unwrap_or_default();
         let resource = there.resource(name).await?;
         match progress(&resource, &deployment, &value) {
             Progress::Back => return Ok(()),
-            Progress::Failed(why) => return Err(why),
+            Progress::Failed(why) => return Err(why.into()),
             Progress::UnderWay(how) if begun.elapsed() > patience => {
-                return Err(format!("not within {} s: {how}", patience.as_secs()));
+                return Err(format!("not within {} s: {how}", patience.as_secs()).into());
             }
             Progress::UnderWay(_) => sleep(PAUSE).await,
         }

@@ -6,7 +6,8 @@ use clap::Args;
 use llsd_plan::resource::RETRY;
 
 use super::progress::has_failed;
-use crate::command::cluster::{self, Cluster, NamespaceFlag};
+use crate::command::cluster::{self, Cluster, ClusterFlags};
+use crate::command::cluster_error::ClusterError;
 use crate::command::{Exit, Printout};
 
 /// Try again what was rolled back, or refused before it was rolled out
@@ -25,7 +26,7 @@ pub(super) struct Arguments {
     all: bool,
 
     #[command(flatten)]
-    place: NamespaceFlag,
+    place: ClusterFlags,
 
     /// With --all: of every namespace
     #[arg(short = 'A', long, requires = "all", conflicts_with = "namespace")]
@@ -33,23 +34,20 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
-        let cluster = cluster.at(&arguments.place);
-        match &arguments.name {
-            Some(name) => one(&cluster, name).await,
-            None => all(&cluster, arguments.all_namespaces).await,
-        }
+    cluster::run(&arguments.place, async |cluster| match &arguments.name {
+        Some(name) => one(&cluster, name).await,
+        None => all(&cluster, arguments.all_namespaces).await,
     })
 }
 
-async fn one(cluster: &Cluster, name: &str) -> Result<Printout, String> {
+async fn one(cluster: &Cluster, name: &str) -> Result<Printout, ClusterError> {
     cluster.resource(name).await?;
     cluster.annotate(&cluster.namespace, name, RETRY, &cluster::now()).await?;
     Ok(cluster::under_way(name, &format!("{name} is tried again")))
 }
 
 /// One that may not be annotated keeps no other from being tried.
-async fn all(cluster: &Cluster, everywhere: bool) -> Result<Printout, String> {
+async fn all(cluster: &Cluster, everywhere: bool) -> Result<Printout, ClusterError> {
     let mut failed = cluster.all(everywhere).await?;
     failed.retain(has_failed);
     if failed.is_empty() {

@@ -12,6 +12,7 @@ use llsd_registry::credentials::provider_plugin::PluginConfig;
 
 use super::failure::{PluginProblems, StartFailure};
 use super::webhook_flags::{self, NoCertificates};
+use crate::command::kubeconfig::KubeconfigFlags;
 use crate::operator::controller::{Scope, Settings};
 use crate::operator::health::BindAddress;
 use crate::operator::telemetry::logs;
@@ -44,6 +45,9 @@ pub(in crate::command) struct Arguments {
     /// The operator's own namespace, for its lease and its configuration
     #[arg(long, env = "OPERATOR_NAMESPACE", value_name = "NAMESPACE")]
     operator_namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(super) kubeconfig: KubeconfigFlags,
 
     /// The operator's own image, which the Redis sidecar runs
     #[arg(long, env = "OPERATOR_IMAGE", value_name = "IMAGE")]
@@ -156,6 +160,7 @@ impl Arguments {
     pub(super) fn webhooks(&self) -> Result<Option<webhook_flags::Plan>, NoCertificates> {
         // A kubeconfig wins over the pod's own account, here as in kube.
         let in_a_cluster = std::env::var_os("KUBECONFIG").is_none()
+            && !self.kubeconfig.is_given()
             && std::path::Path::new(NAMESPACE_FILE).exists();
         self.webhooks.plan(&self.scope(), in_a_cluster)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use llsd_registry::settings::ConfigProblem;
 
+use crate::command::cluster_error::ClusterError;
 use crate::operator::health::BindError;
 
 /// Why the operator cannot start.
@@ -12,7 +13,7 @@ pub(super) enum StartFailure {
     #[error("there is no cluster to work in: {0}")]
     NoCluster(#[source] Box<kube::Error>),
     #[error("there is no cluster to work in: {0}")]
-    NoConfig(#[source] Box<kube::config::InferConfigError>),
+    NoConfig(ClusterError),
     #[error("the credential plugins cannot be used: {0}")]
     Plugins(PluginProblems),
     #[error("health and metrics cannot be served: {0}")]

@@ -11,7 +11,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Config;
 use llsd_registry::credentials::ProviderPlugins;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -79,7 +78,8 @@ async fn operate(
     }
     let ready = Ready::default();
     let readers = serve(arguments, &metrics, &ready, &shutdown, &mut background).await?;
-    let config = Config::infer().await.map_err(|error| StartFailure::NoConfig(Box::new(error)))?;
+    let config = arguments.kubeconfig.config().await;
+    let (config, _) = config.map_err(StartFailure::NoConfig)?;
     let namespace = arguments.operator_namespace(&config);
     let clock = ApiClock::default();
     let connect = || {

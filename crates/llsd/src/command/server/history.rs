@@ -24,8 +24,8 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
-        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
+    cluster::run(&arguments.resource.place, async |cluster| {
+        cluster.resource(&arguments.resource.name).await?;
         let (_, states) = of_server(&cluster, &arguments.resource.name).await?;
         let found: Value = states.iter().map(ServerState::to_json).collect();
         let lines = || {

@@ -11,7 +11,8 @@ use kube::{Api, ResourceExt};
 use llsd_plan::objects::labels;
 
 use crate::command::Printout;
-use crate::command::cluster::{self, ResourceName, text};
+use crate::command::cluster::{self, ResourceName};
+use crate::command::cluster_error::ClusterError;
 use crate::command::printable::printable;
 
 /// Show what a server's pods wrote
@@ -34,17 +35,17 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run_speaking(async |cluster| {
-        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
+    cluster::run_speaking(&arguments.resource.place, async |cluster| {
+        cluster.resource(&arguments.resource.name).await?;
         let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
         let own = ListParams::default().labels(&labels::selector_text(&arguments.resource.name));
-        let mut listed = pods.list(&own).await.map_err(text)?.items;
+        let mut listed = pods.list(&own).await?.items;
         listed.sort_by_key(|pod| std::cmp::Reverse(pod.creation_timestamp().map(|time| time.0)));
         if listed.is_empty() {
             return Ok(Printout::fine("no pod of the server is there\n".to_owned()));
         }
         if arguments.follow {
-            let pods = Api::namespaced(cluster::listener().await?, &cluster.namespace);
+            let pods = Api::namespaced(cluster.listener()?, &cluster.namespace);
             return follow(&pods, &listed[0], arguments).await;
         }
         let mut all = String::new();
@@ -56,16 +57,20 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
             match pods.logs(&name, &parameters(pod, arguments)).await {
                 Ok(log) => all.push_str(&log),
                 // The other pods have something to say, too.
-                Err(error) => drop(writeln!(all, "({})", text(error))),
+                Err(error) => drop(writeln!(all, "({})", ClusterError::from(error))),
             }
         }
         Ok(Printout::fine(all))
     })
 }
 
-async fn follow(pods: &Api<Pod>, pod: &Pod, arguments: &Arguments) -> Result<Printout, String> {
+async fn follow(
+    pods: &Api<Pod>,
+    pod: &Pod,
+    arguments: &Arguments,
+) -> Result<Printout, ClusterError> {
     let stream = pods.log_stream(&pod.name_any(), &parameters(pod, arguments)).await;
-    let mut lines = stream.map_err(text)?.lines();
+    let mut lines = stream?.lines();
     while let Some(line) = lines.try_next().await.map_err(|error| error.to_string())? {
         if writeln!(io::stdout().lock(), "{}", printable(&line, &[])).is_err() {
             break;

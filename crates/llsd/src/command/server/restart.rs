@@ -6,8 +6,9 @@ use crate::command::Printout;
 use crate::command::cluster::{self, ResourceName};
 
 pub(in crate::command) fn restart(resource: &ResourceName) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
-        let (cluster, name) = (cluster.with_resource(resource).await?.0, &resource.name);
+    cluster::run(&resource.place, async |cluster| {
+        let name = &resource.name;
+        cluster.resource(name).await?;
         cluster.restart(name).await?;
         Ok(cluster::under_way(name, &format!("{name} is restarted")))
     })

@@ -27,9 +27,9 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
-        let (cluster, _) = cluster.with_resource(&arguments.resource).await?;
+    cluster::run(&arguments.resource.place, async |cluster| {
         let name = &arguments.resource.name;
+        cluster.resource(name).await?;
         let (_, states) = of_server(&cluster, name).await?;
         let hash = match chosen(&states, arguments.to.as_deref()) {
             Ok(hash) => hash,

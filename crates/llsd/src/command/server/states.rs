@@ -8,7 +8,8 @@ use llsd_plan::objects::{labels, names};
 use llsd_plan::rollout::Return;
 use serde_json::{Value, json};
 
-use crate::command::cluster::{Cluster, text};
+use crate::command::cluster::Cluster;
+use crate::command::cluster_error::ClusterError;
 
 /// One state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +42,14 @@ impl ServerState {
 pub(super) async fn of_server(
     cluster: &Cluster,
     name: &str,
-) -> Result<(Value, Vec<ServerState>), String> {
+) -> Result<(Value, Vec<ServerState>), ClusterError> {
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    let found = deployments.get_opt(&names::deployment(name)).await.map_err(text)?;
+    let found = deployments.get_opt(&names::deployment(name)).await?;
     let Some(found) = found else { return Ok((Value::Null, Vec::new())) };
     let deployment = serde_json::to_value(found).unwrap_or_default();
     let sets: Api<ReplicaSet> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let own = ListParams::default().labels(&labels::selector_text(name));
-    let listed = sets.list(&own).await.map_err(text)?;
+    let listed = sets.list(&own).await?;
     let sets = listed.items.into_iter().map(|set| serde_json::to_value(set).unwrap_or_default());
     let states = states(&deployment, &sets.collect::<Vec<_>>());
     Ok((deployment, states))

@@ -26,8 +26,8 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(async |cluster| {
-        let (cluster, resource) = cluster.with_resource(&arguments.resource).await?;
+    cluster::run(&arguments.resource.place, async |cluster| {
+        let resource = cluster.resource(&arguments.resource.name).await?;
         let (deployment, states) = of_server(&cluster, &arguments.resource.name).await?;
         let screen = screen(&resource, &deployment, &states);
         let exit = if screen.is_ready { Exit::Fine } else { Exit::Problems };

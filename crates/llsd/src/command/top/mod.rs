@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Printout;
-use super::cluster::{self, Cluster, NamespaceFlag};
+use super::cluster::{self, Cluster, ClusterFlags};
+use super::cluster_error::ClusterError;
 use super::format::OutputFormat;
 use requests::{Prometheus, Rates};
 use rows::Row;
@@ -45,7 +46,7 @@ pub(super) struct Arguments {
     all_namespaces: bool,
 
     #[command(flatten)]
-    place: NamespaceFlag,
+    place: ClusterFlags,
 
     /// What to sort by
     #[arg(long, value_enum, default_value_t, value_name = "COLUMN")]
@@ -77,13 +78,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let prometheus = prometheus.map_err(|wrong| Printout::usage(&wrong))?;
     let is_live = io::stdout().is_terminal() && io::stdin().is_terminal();
     if is_live && !arguments.once && arguments.output == OutputFormat::Text {
-        cluster::run_speaking(async |cluster| {
-            live(cluster.at(&arguments.place), arguments, prometheus).await
-        })
+        let work = async |cluster| live(cluster, arguments, prometheus).await;
+        cluster::run_speaking(&arguments.place, work)
     } else {
-        cluster::run(async |cluster| {
-            once(&cluster.at(&arguments.place), arguments, prometheus).await
-        })
+        let work = async |cluster| once(&cluster, arguments, prometheus).await;
+        cluster::run(&arguments.place, work)
     }
 }
 
@@ -91,7 +90,7 @@ async fn once(
     cluster: &Cluster,
     arguments: &Arguments,
     prometheus: Option<Prometheus>,
-) -> Result<Printout, String> {
+) -> Result<Printout, ClusterError> {
     let now = Timestamp::now();
     let rates = match &prometheus {
         Some(prometheus) => prometheus.rates().await?,
@@ -183,7 +182,7 @@ async fn live(
     cluster: Cluster,
     arguments: &Arguments,
     prometheus: Option<Prometheus>,
-) -> Result<Printout, String> {
+) -> Result<Printout, ClusterError> {
     // Whoever may not list is told so before the terminal is taken.
     cluster.all(arguments.all_namespaces).await?;
     let api = cluster.api(arguments.all_namespaces);

@@ -32,7 +32,7 @@ fn the_configuration_inside_the_image_says_what_its_variables_mean() {
     assert_eq!(with_base.code, 0, "{}", with_base.stderr);
     assert!(!with_base.stdout.contains("VLLM_URL"), "{}", with_base.stderr);
     assert!(with_base.stdout.contains("provider: vllm"), "{}", with_base.stderr);
-    assert!(with_base.stderr.contains("1 variables turned, 0 left"), "{}", with_base.stderr);
+    assert!(with_base.stderr.contains("1 variable turned, 0 left"), "{}", with_base.stderr);
 
     let wrong = files.add("base.yaml", "providers: [\n");
     let refused = run(&["migrate", "-f", &file, "--base", &wrong], "");

@@ -1,7 +1,7 @@
 //! What is said of every decision, and what is never said.
 
 use super::migrated;
-use crate::support::run;
+use crate::support::{Files, resource, run};
 
 const WITH_KEYS: &str = "\
 apiVersion: llamastack.io/v1alpha1
@@ -51,7 +51,7 @@ fn every_variable_is_told_with_its_line_and_no_secret_is() {
     told(
         "carried: spec.server.containerSpec.name: in the annotation llamastack.io/v1alpha1-extras",
     );
-    told("1 of 1 resources migrated; 1 fields moved, 3 variables turned, 3 left\n");
+    told("1 of 1 resource migrated; 1 field moved, 3 variables turned, 3 left, 1 carried\n");
     assert!(!out.stderr.contains("sk-"), "{}", out.stderr);
     assert!(out.stdout.contains("value: sk-very-secret"), "{}", out.stdout);
     assert!(out.stdout.contains("verify: false"), "{}", out.stdout);
@@ -91,4 +91,46 @@ fn what_an_image_reads_is_not_guessed() {
         out.stderr
     );
     assert!(!out.stdout.contains("providers"), "{}", out.stdout);
+    let all = "1 of 1 resource migrated; 1 field moved, 0 variables turned, 6 left, 1 carried\n";
+    assert!(out.stderr.contains(all), "every one of them counts: {}", out.stderr);
+}
+
+#[test]
+fn files_are_rewritten_where_they_are() {
+    let files = Files::new();
+    std::fs::create_dir(files.path("below")).unwrap();
+    let old = files.add("below/old.yaml", WITH_KEYS);
+    let text = |path: &str| std::fs::read_to_string(path).unwrap();
+    let new = files.add("new.yaml", &resource("demo", "a"));
+    let other = files.add("other.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n");
+    let others = text(&other);
+    let printed = run(&["migrate", "-f", &old], "").stdout;
+    let done = run(&["migrate", "-f", &files.path(""), "-R", "--in-place"], "");
+    assert_eq!((done.code, done.stdout.as_str()), (0, ""), "{}", done.stderr);
+    assert!(done.stderr.ends_with(&format!("wrote {old}\n")), "{}", done.stderr);
+    assert!(done.stderr.contains("1 of 2 resources migrated; "), "{}", done.stderr);
+    assert_eq!(text(&old), printed);
+    assert_eq!((text(&new), text(&other)), (resource("demo", "a"), others));
+    let again = run(&["migrate", "-f", &old, "--in-place"], "");
+    assert!(!again.stderr.contains("wrote "), "{}", again.stderr);
+}
+
+#[test]
+fn nothing_is_rewritten_that_has_a_problem_or_is_no_yaml() {
+    let files = Files::new();
+    let sound = files.add("a.yaml", WITH_KEYS);
+    let wrong = files.add("b.yaml", &WITH_KEYS.replace("      name: server\n", "      port: 80\n"));
+    let done = run(&["migrate", "-f", &sound, &wrong, "--in-place"], "");
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert_eq!(std::fs::read_to_string(&sound).unwrap(), WITH_KEYS);
+    let json = serde_json::json!({
+        "apiVersion": "llamastack.io/v1alpha1", "kind": "LlamaStackDistribution",
+        "metadata": {"name": "a"}, "spec": {"server": {"distribution": {"name": "starter"}}},
+    });
+    let json = files.add("c.json", &json.to_string());
+    let done = run(&["migrate", "-f", &json, "--in-place"], "");
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("is JSON, and the result is YAML"), "{}", done.stderr);
+    let stdin = run(&["migrate", "-f", "-", "--in-place"], WITH_KEYS);
+    assert_eq!((stdin.code, stdin.stderr.contains("`-` is stdin")), (2, true));
 }

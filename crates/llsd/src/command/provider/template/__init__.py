@@ -1,9 +1,9 @@
 """A provider of the API tool_runtime that greets: the start of one of your own."""
 
-from .config import GreetingConfig
+from .config import PROVIDER_CLASSConfig
 
 
-async def get_provider_impl(config: GreetingConfig, deps):
-    from .greeting import Greeting
+async def get_provider_impl(config: PROVIDER_CLASSConfig, deps):
+    from .tools import PROVIDER_CLASSTools
 
-    return Greeting(config)
+    return PROVIDER_CLASSTools(config)

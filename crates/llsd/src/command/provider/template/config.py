@@ -3,5 +3,5 @@
 from pydantic import BaseModel
 
 
-class GreetingConfig(BaseModel):
+class PROVIDER_CLASSConfig(BaseModel):
     greeting: str = "Hello"

@@ -9,8 +9,8 @@ except ImportError:
 def get_provider_spec():
     return InlineProviderSpec(
         api=Api.tool_runtime,
-        provider_type="inline::greeting",
-        module="greeting_provider",
-        config_class="greeting_provider.config.GreetingConfig",
+        provider_type="inline::PROVIDER_NAME",
+        module="PROVIDER_MODULE",
+        config_class="PROVIDER_MODULE.config.PROVIDER_CLASSConfig",
         pip_packages=[],
     )

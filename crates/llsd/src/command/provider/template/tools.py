@@ -5,11 +5,11 @@ try:
 except ImportError:
     from llama_stack_api import ListToolDefsResponse, ToolDef, ToolInvocationResult, ToolRuntime
 
-from .config import GreetingConfig
+from .config import PROVIDER_CLASSConfig
 
 
-class Greeting(ToolRuntime):
-    def __init__(self, config: GreetingConfig):
+class PROVIDER_CLASSTools(ToolRuntime):
+    def __init__(self, config: PROVIDER_CLASSConfig):
         self.config = config
 
     async def initialize(self):

@@ -1,0 +1,163 @@
+//! Which cluster a command asks, as kubectl's flags of the same names say, and what is wrong with a kubeconfig.
+
+use std::env::var_os;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use http::Uri;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::cluster_error::ClusterError;
+
+const VARIABLE: &str = "KUBECONFIG";
+
+/// Which kubeconfig and which of its contexts.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct KubeconfigFlags {
+    /// The kubeconfig's context; without it the current one
+    #[arg(long, value_name = "CONTEXT")]
+    pub(super) context: Option<String>,
+
+    /// The kubeconfig; without it that of KUBECONFIG, or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    pub(super) kubeconfig: Option<PathBuf>,
+}
+
+/// The API server that is asked, as messages name it.
+#[derive(Clone, Debug)]
+pub(super) struct AskedServer {
+    address: String,
+    context: Option<String>,
+}
+
+impl fmt::Display for AskedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.context {
+            Some(context) => write!(f, "server {}, context {context}", self.address),
+            None => write!(f, "server {}, as this pod", self.address),
+        }
+    }
+}
+
+impl AskedServer {
+    /// An address may hold a password, which is not for messages.
+    fn new(url: &Uri, context: Option<String>) -> Self {
+        let host = url.authority().map_or("", |whole| whole.as_str());
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        let scheme = url.scheme_str().unwrap_or("https");
+        let path = url.path().trim_end_matches('/');
+        Self { address: format!("{scheme}://{host}{path}"), context }
+    }
+}
+
+impl KubeconfigFlags {
+    pub(super) fn is_given(&self) -> bool {
+        self.context.is_some() || self.kubeconfig.is_some()
+    }
+
+    /// What a client needs. Without a kubeconfig, and where none is asked for, a pod's own account will do.
+    pub(super) async fn config(&self) -> Result<(Config, AskedServer), ClusterError> {
+        let (mut config, context) = match self.of_file().await {
+            Ok(found) => found,
+            Err(error) if self.is_given() => return Err(error),
+            Err(error) => (Config::incluster().map_err(|_| error)?, None),
+        };
+        config.apply_debug_overrides();
+        let server = AskedServer::new(&config.cluster_url, context);
+        Ok((config, server))
+    }
+
+    /// The configuration of a context, and the context's name.
+    async fn of_file(&self) -> Result<(Config, Option<String>), ClusterError> {
+        let read = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        };
+        let file = read.map_err(|error| self.explained(&error, &[]))?;
+        let known: Vec<String> = file.contexts.iter().map(|one| one.name.clone()).collect();
+        let context = self.context.clone().or_else(|| file.current_context.clone());
+        let options = KubeConfigOptions { context: self.context.clone(), ..Default::default() };
+        let config = Config::from_custom_kubeconfig(file, &options).await;
+        Ok((config.map_err(|error| self.explained(&error, &known))?, context))
+    }
+
+    fn explained(&self, error: &KubeconfigError, known: &[String]) -> ClusterError {
+        let place = self.place();
+        let (message, remedy) = match error {
+            KubeconfigError::ReadConfig(error, path) => self.unread(error, path),
+            KubeconfigError::FindPath => {
+                (format!("there is no kubeconfig: {VARIABLE} is not set"), NAME_ONE.to_owned())
+            }
+            KubeconfigError::CurrentContextNotSet if known.is_empty() => {
+                (format!("{place} names no cluster"), NAME_ONE.to_owned())
+            }
+            KubeconfigError::CurrentContextNotSet => {
+                (format!("{place} has no current context"), choose(known))
+            }
+            KubeconfigError::LoadContext(name) => {
+                (format!("context {name:?} is not in {place}"), choose(known))
+            }
+            KubeconfigError::LoadClusterOfContext(name) => {
+                (format!("{place} has no cluster {name:?}, which the context names"), choose(known))
+            }
+            // The library quotes the lines around a mistake, a token among them.
+            KubeconfigError::Parse(_) => {
+                (format!("{place} is no kubeconfig"), "`kubectl config view` says why".to_owned())
+            }
+            other => (format!("{place}: {other}"), "correct the kubeconfig".to_owned()),
+        };
+        ClusterError::Kubeconfig { message, remedy, is_usage: self.is_given() }
+    }
+
+    fn unread(&self, error: &std::io::Error, path: &Path) -> (String, String) {
+        let path = path.display();
+        let is_missing = error.kind() == ErrorKind::NotFound;
+        let message = if !is_missing {
+            format!("the kubeconfig {path} cannot be read: {error}")
+        } else if self.kubeconfig.is_some() {
+            format!("there is no kubeconfig {path}")
+        } else if var_os(VARIABLE).is_some() {
+            format!("there is no kubeconfig {path}, which {VARIABLE} names")
+        } else {
+            format!("there is no kubeconfig: {VARIABLE} is not set, and {path} is not there")
+        };
+        (message, NAME_ONE.to_owned())
+    }
+
+    /// The kubeconfig as messages name it.
+    fn place(&self) -> String {
+        let named = self.kubeconfig.as_ref().map(|path| path.display().to_string());
+        let variable = || var_os(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+        let named = named.or_else(variable).filter(|place| !place.is_empty());
+        format!("the kubeconfig {}", named.as_deref().unwrap_or("~/.kube/config"))
+    }
+}
+
+const NAME_ONE: &str = "name one with --kubeconfig or KUBECONFIG";
+
+fn choose(known: &[String]) -> String {
+    if known.is_empty() {
+        return NAME_ONE.to_owned();
+    }
+    format!("choose one with --context: {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_named_without_credentials() {
+        let server = |url: &str, context: Option<&str>| {
+            AskedServer::new(&url.parse().unwrap(), context.map(str::to_owned)).to_string()
+        };
+        assert_eq!(
+            server("https://u:p@10.0.0.1:6443/", Some("dev")),
+            "server https://10.0.0.1:6443, context dev"
+        );
+        assert_eq!(server("https://k8s/c/1", None), "server https://k8s/c/1, as this pod");
+    }
+}
