@@ -54,7 +54,7 @@ fn exists(name: &str) -> bool {
         lines.retain(|line| !line.trim().starts_with("//"));
         let at = lines.iter().position(|line| line.contains(&signature));
         at.is_some_and(|at| {
-            lines[..at].iter().rev().take_while(|line| line.trim().starts_with("#[")).any(|line| {
+            lines[..at].iter().rev().take_while(|line| !line.trim().is_empty()).any(|line| {
                 ["#[test]", "#[tokio::test", "#[rstest"]
                     .iter()
                     .any(|kind| line.trim().starts_with(kind))

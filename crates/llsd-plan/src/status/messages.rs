@@ -1,5 +1,7 @@
 //! How findings are put into sentences, and how long those may become.
 
+use std::collections::{HashMap, HashSet};
+
 use super::observed::Limitation;
 use crate::problems::Problem;
 use crate::rollout::Return;
@@ -36,16 +38,18 @@ fn sentences<'a>(
     sentence: fn(&str, &Problem) -> String,
 ) -> Vec<String> {
     let mut alike: Vec<(Vec<String>, &Problem)> = Vec::new();
+    let mut places = HashMap::new();
+    let mut seen = HashSet::new();
     for problem in problems {
-        let path = problem.path.to_string();
-        let same = |known: &Problem| {
-            (&known.message, &known.remedy) == (&problem.message, &problem.remedy)
-        };
-        match alike.iter_mut().find(|(_, known)| same(known)) {
-            Some((paths, _)) if paths.contains(&path) => {}
-            Some((paths, _)) => paths.push(path),
-            None => alike.push((vec![path], problem)),
+        if !seen.insert(problem) {
+            continue;
         }
+        let words = (&problem.message, &problem.remedy);
+        let place = *places.entry(words).or_insert_with(|| {
+            alike.push((Vec::new(), problem));
+            alike.len() - 1
+        });
+        alike[place].0.push(problem.path.to_string());
     }
     alike.iter().map(|(paths, problem)| sentence(&paths.join(", "), problem)).collect()
 }

@@ -15,12 +15,12 @@ const OPERATIONS: [&str; 5] =
     ["/chat/completions", "/completions", "/embeddings", "/models", "/responses"];
 
 /// What is wrong with an address, and what to do.
-struct Fault {
+struct AddressFault {
     message: String,
     remedy: String,
 }
 
-impl Fault {
+impl AddressFault {
     fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { message: message.into(), remedy: remedy.into() }
     }
@@ -78,10 +78,10 @@ fn check_address(
         return;
     }
     let fault = if written.contains(char::is_whitespace) {
-        Some(Fault::new("holds blanks", "write an address without blanks"))
+        Some(AddressFault::new("holds blanks", "write an address without blanks"))
     } else if authority(written).contains('@') {
         let remedy = format!("remove them; put the key into a Secret and {credentials}");
-        Some(Fault::new(
+        Some(AddressFault::new(
             "holds credentials, which everybody who may read the resource sees",
             remedy,
         ))
@@ -93,7 +93,7 @@ fn check_address(
             None => None,
         }
     };
-    if let Some(Fault { message, remedy }) = fault {
+    if let Some(AddressFault { message, remedy }) = fault {
         findings.problem(path, Reason::Invalid, message, remedy);
     }
 }
@@ -104,25 +104,26 @@ fn authority(written: &str) -> &str {
     after_scheme.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-fn wrong_url(written: &str) -> Option<Fault> {
+fn wrong_url(written: &str) -> Option<AddressFault> {
     let Some((scheme, _)) = written.split_once("://") else {
         let remedy = format!("write http://{written} or https://{written}");
-        return Some(Fault::new(format!("`{written}` has no scheme"), remedy));
+        return Some(AddressFault::new(format!("`{written}` has no scheme"), remedy));
     };
     if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
         let remedy = did_you_mean(scheme, ["http", "https"], "use http:// or https://");
-        return Some(Fault::new(format!("the scheme `{scheme}` is not supported"), remedy));
+        return Some(AddressFault::new(format!("the scheme `{scheme}` is not supported"), remedy));
     }
     wrong_port(written)
 }
 
-fn wrong_host(written: &str) -> Option<Fault> {
+fn wrong_host(written: &str) -> Option<AddressFault> {
     let is_host = written.starts_with('/') || !written.contains(['/', ':']);
-    let fault = || Fault::new("is not the name of a host alone", "put the port into settings.port");
+    let fault =
+        || AddressFault::new("is not the name of a host alone", "put the port into settings.port");
     (!is_host).then(fault)
 }
 
-fn wrong_port(written: &str) -> Option<Fault> {
+fn wrong_port(written: &str) -> Option<AddressFault> {
     let authority = authority(written);
     // The colons of an IPv6 address are within brackets.
     let after_host = authority.rsplit_once(']').map_or(authority, |(_, rest)| rest);
@@ -131,11 +132,11 @@ fn wrong_port(written: &str) -> Option<Fault> {
         None => (after_host, None),
     };
     if host.is_empty() && !authority.contains(']') && !written.contains(":///") {
-        return Some(Fault::new("has no host", "write the name of a Service or a host"));
+        return Some(AddressFault::new("has no host", "write the name of a Service or a host"));
     }
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     let port = port.filter(|port| !is_port(port))?;
-    Some(Fault::new(format!("`{port}` is not a port"), "use a number from 1 to 65535"))
+    Some(AddressFault::new(format!("`{port}` is not a port"), "use a number from 1 to 65535"))
 }
 
 fn warn_of_operation(written: &str, path: &FieldPath, findings: &mut Findings) {

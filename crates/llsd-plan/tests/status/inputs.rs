@@ -150,7 +150,7 @@ fn a_missing_secret_is_named_with_field_namespace_and_remedy() {
 #[test]
 fn more_problems_than_a_condition_holds_are_counted() {
     let scene = Scene::vllm().with(|scene| {
-        let model = |number| json!({ "name": format!("m{number}"), "provider": "nobody" });
+        let model = |number| json!({ "name": format!("m{number}"), "provider": format!("nobody-{number}") });
         let models: Vec<_> = (0..400).map(model).collect();
         scene.resource["spec"]["resources"] = json!({ "models": models });
     });
