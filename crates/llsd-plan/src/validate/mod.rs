@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::problems::Findings;
 
+pub use metadata::METADATA;
 pub use v1alpha1::own_path as v1alpha1_path;
 pub(crate) use v1alpha2::validate_stored;
 pub use v1alpha2::{DEEPEST, MOST_VALUES, too_deep, too_many};
