@@ -2,10 +2,14 @@
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
 mod access;
+mod api_version;
+mod catalogue;
 mod cluster;
 mod colours;
+mod columns;
 mod completion;
 mod diff;
+mod doctor;
 mod examples;
 mod explain;
 mod facts_flags;
@@ -13,6 +17,7 @@ mod files;
 mod format;
 mod image;
 mod image_config;
+mod init;
 mod inputs;
 mod live;
 mod live_names;
@@ -30,6 +35,7 @@ mod report;
 mod rollout;
 mod run;
 mod runtime;
+mod schema;
 mod server;
 mod top;
 mod validate;
@@ -54,6 +60,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
     Validate(validate::Arguments),
@@ -61,6 +68,10 @@ enum Command {
     Migrate(migrate::Arguments),
     Access(access::Arguments),
     Report(report::Arguments),
+    Doctor(doctor::Arguments),
+    Providers(catalogue::providers::Arguments),
+    Distributions(catalogue::distributions::Arguments),
+    Schema(schema::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
@@ -92,6 +103,7 @@ impl Command {
     fn run(&self) -> ExitCode {
         let printout = match self {
             Self::Run(arguments) => return run::run(arguments),
+            Self::Init(arguments) => init::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
@@ -99,6 +111,10 @@ impl Command {
             Self::Migrate(arguments) => migrate::run(arguments),
             Self::Access(arguments) => access::run(arguments),
             Self::Report(arguments) => Ok(report::run(arguments)),
+            Self::Doctor(arguments) => doctor::run(arguments),
+            Self::Providers(arguments) => catalogue::providers::run(arguments),
+            Self::Distributions(arguments) => Ok(catalogue::distributions::run(arguments)),
+            Self::Schema(arguments) => Ok(schema::run(arguments)),
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),

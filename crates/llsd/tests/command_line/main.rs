@@ -2,14 +2,18 @@
 //! a cluster.
 
 mod access_test;
+mod catalogue;
 mod configuration_page;
+mod explain_fields;
 mod explain_origins;
 mod image;
 mod image_access;
 mod image_inspect;
 mod image_label;
 mod image_label_refusals;
+mod init_and_schema;
 mod migrate_files;
+mod outputs_for_programs;
 mod program;
 mod provider_install;
 mod provider_package;

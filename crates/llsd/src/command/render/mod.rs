@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use llsd_offline::render::{folders, stream};
+use llsd_offline::render::{folders, list, stream};
 use llsd_offline::{Configuration, Plans};
 use llsd_plan::problems::Problem;
 
@@ -18,9 +18,9 @@ use super::{Exit, Printout};
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// `yaml`: all objects; `config`: config.yaml alone; `dir=DIR`: config.yaml, env.yaml and one
-    /// file per object
-    #[arg(short, long, default_value = "yaml", value_name = "yaml|config|dir=DIR")]
+    /// `yaml`, `json`: all objects; `config`: config.yaml alone; `dir=DIR`: config.yaml, env.yaml and
+    /// one file per object
+    #[arg(short, long, default_value = "yaml", value_name = "yaml|json|config|dir=DIR")]
     output: Form,
 
     #[command(flatten)]
@@ -32,6 +32,8 @@ pub(super) struct Arguments {
 enum Form {
     /// All objects, as one stream.
     Yaml,
+    /// All objects, as one list.
+    Json,
     /// config.yaml alone.
     Config,
     /// Files in a folder.
@@ -44,9 +46,10 @@ impl FromStr for Form {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match (text, text.strip_prefix("dir=")) {
             ("yaml", _) => Ok(Self::Yaml),
+            ("json", _) => Ok(Self::Json),
             ("config", _) => Ok(Self::Config),
             (_, Some(folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
-            _ => Err("use yaml, config or dir=DIR"),
+            _ => Err("use yaml, json, config or dir=DIR"),
         }
     }
 }
@@ -62,6 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let plans = plans(input)?;
     let path = match &arguments.output {
         Form::Yaml => return Ok(fine(&plans, stream(&plans))),
+        Form::Json => return Ok(fine(&plans, list(&plans))),
         Form::Config => None,
         Form::Folder(path) => Some(path),
     };
