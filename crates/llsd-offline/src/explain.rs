@@ -7,6 +7,7 @@ use llsd_plan::problems::Problem;
 use llsd_plan::releases::ServerFamily;
 use llsd_plan::resource::callers;
 use llsd_yaml::document::{self, Line, Node, Origin};
+use serde_json::{Value, json};
 
 use crate::configuration::Configuration;
 use crate::examined::Examined;
@@ -34,6 +35,56 @@ pub fn explain(plans: &Plans, configurations: &[Result<Configuration<'_>, Proble
         })
         .collect();
     texts.join("---\n")
+}
+
+/// The same for programs: of each resource its configuration, line by line with the origin. A configuration
+/// that is handed on unchanged has one origin, that of all its lines.
+///
+/// ```json
+/// {"resources": [{
+///   "namespace": "demo", "name": "vllm", "release": "0.7.3", "base": "the distribution starter, …",
+///   "callers": "everybody who reaches it",
+///   "lines": [{"text": "version: 2", "origin": "Base"},
+///             {"text": "  url: …", "origin": "Field", "field": "spec.providers.inference.endpoint"},
+///             {"text": "port: 8321", "origin": "Rule", "rule": "…"}]
+/// }]}
+/// ```
+pub fn found(plans: &Plans, configurations: &[Result<Configuration<'_>, Problem>]) -> Value {
+    let both = plans.all().zip(configurations.iter().flatten());
+    let resources: Vec<Value> = both
+        .map(|((examined, planned), configuration)| {
+            let (release, base, lines) = match configuration {
+                Configuration::Generated { generated, base } => {
+                    (Some(&generated.release), base, origins(examined, &generated.document))
+                }
+                Configuration::Merged { merged, source } => {
+                    (None, source, origins(examined, &merged.document))
+                }
+                Configuration::Unchanged { text, source } => {
+                    let line = |text: &str| Line { text: text.to_owned(), origin: Origin::Base };
+                    (None, source, text.lines().map(line).collect())
+                }
+            };
+            let summary = &examined.resource.summary;
+            json!({
+                "namespace": summary.namespace,
+                "name": summary.name,
+                "release": release,
+                "base": base,
+                "callers": callers::described(&planned.object),
+                "lines": lines.iter().map(line_to_json).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({"resources": resources})
+}
+
+fn line_to_json(line: &Line) -> Value {
+    match &line.origin {
+        Origin::Base => json!({"text": line.text, "origin": "Base"}),
+        Origin::Field(path) => json!({"text": line.text, "origin": "Field", "field": path}),
+        Origin::Rule(rule) => json!({"text": line.text, "origin": "Rule", "rule": rule}),
+    }
 }
 
 fn with_origins(examined: &Examined, document: &Node, of: &str, base: &str) -> String {

@@ -1,13 +1,15 @@
-//! The engine of `llsd validate`, `render`, `explain`, `migrate` and `access test`: texts of resources in, findings
+//! The engine of `llsd validate`, `render`, `explain`, `schema`, `migrate` and `access test`: texts of resources in, findings
 //! with their lines, objects, configurations and migrated texts out. No I/O: files, flags and exit
 //! codes are the command line's.
 
 pub mod access;
 mod change;
 mod configuration;
+mod editor_schema;
 mod examined;
 pub mod explain;
 mod facts_file;
+pub mod field_help;
 mod finding;
 mod input;
 mod known;
@@ -22,6 +24,7 @@ mod validate;
 
 pub use change::{Change, healing};
 pub use configuration::Configuration;
+pub use editor_schema::editor_schema;
 pub use examined::{Examined, Planned};
 pub use facts_file::{base, facts};
 pub use finding::Finding;

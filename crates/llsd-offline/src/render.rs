@@ -2,7 +2,7 @@
 
 use llsd_plan::problems::Problem;
 use llsd_yaml::document;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::configuration::Configuration;
 use crate::examined::{Examined, Planned};
@@ -23,6 +23,13 @@ pub fn stream(plans: &Plans) -> String {
     let objects = plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests());
     let texts: Vec<String> = objects.map(|object| document::manifest(&object)).collect();
     texts.join("---\n")
+}
+
+/// All objects as JSON: one list, as kubectl prints and applies it.
+pub fn list(plans: &Plans) -> String {
+    let objects: Vec<Value> =
+        plans.all().flat_map(|(_, planned)| planned.plan.objects.manifests()).collect();
+    format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))
 }
 
 /// One folder for each resource; a single one needs no name of its own. A configuration that is

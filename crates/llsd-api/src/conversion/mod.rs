@@ -36,5 +36,5 @@ mod version;
 pub use deep::{nesting, values};
 pub use exchange::{carried_container_name, convert, down, dropped, up};
 pub use extras::{V1ALPHA1_EXTRAS, V1ALPHA2_EXTRAS};
-pub use table::v1alpha1_field;
+pub use table::{v1alpha1_field, v1alpha2_field};
 pub use version::Version;

@@ -79,6 +79,12 @@ pub fn v1alpha1_field(v1alpha2: &str) -> Option<&'static str> {
     Some(row.path(Version::V1Alpha1))
 }
 
+/// The v1alpha2 field that the v1alpha1 field at this JSON pointer becomes.
+pub fn v1alpha2_field(v1alpha1: &str) -> Option<&'static str> {
+    let row = ROWS.iter().rfind(|row| row.path(Version::V1Alpha1) == v1alpha1)?;
+    Some(row.path(Version::V1Alpha2))
+}
+
 /// The longer spelling of the v1alpha2 field at `path`, where that is the shorter of two.
 pub(super) fn longer_name(path: &str) -> Option<&'static str> {
     let Row(_, v1alpha1, _) = ROWS.iter().find(|row| row.0 == ShortName && row.2 == path)?;

@@ -18,7 +18,7 @@ pub const SHAPE: &str = "x-llsd-shape";
 pub const ENTRY: &str = "x-llsd-entry";
 
 /// The API server's keyword for fields that it keeps without knowing them.
-pub(crate) const ANYTHING: &str = "x-kubernetes-preserve-unknown-fields";
+pub const ANYTHING: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// The shapes that one field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

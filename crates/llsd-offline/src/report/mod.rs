@@ -1,7 +1,9 @@
-//! What a check found in all its files, and the two forms it is printed in: text for people, JSON
-//! for programs.
+//! What a check found in all its files, and the forms it is printed in: text for people, JSON for programs,
+//! SARIF and workflow commands for what shows findings beside the lines of a change.
 
+mod github;
 mod json;
+mod sarif;
 mod summary;
 mod text;
 

@@ -1,5 +1,7 @@
 //! All that was found, file by file and resource by resource.
 
+use std::collections::HashMap;
+
 use crate::finding::Finding;
 use crate::resource::{Remark, Summary};
 
@@ -25,6 +27,25 @@ pub(super) struct Line<'report> {
     pub(super) finding: &'report Finding,
 }
 
+impl Line<'_> {
+    /// What was found: where in which resource, and what is wrong with it.
+    pub(super) fn said(&self, several: bool) -> String {
+        let resource = self.resource.filter(|_| several).map(Summary::title);
+        let path = &self.finding.problem.path;
+        let path = (!path.segments().is_empty()).then(|| path.to_string());
+        let message = self.finding.problem.message.clone();
+        let parts: Vec<String> = [resource, path, Some(message)].into_iter().flatten().collect();
+        parts.join(": ")
+    }
+
+    /// The same with what to do, which a warning says by itself.
+    pub(super) fn said_with_remedy(&self, several: bool) -> String {
+        let said = self.said(several);
+        let remedy = &self.finding.problem.remedy;
+        if self.warning || remedy.is_empty() { said } else { format!("{said}\n→ {remedy}") }
+    }
+}
+
 impl Report {
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let of_resources =
@@ -36,6 +57,23 @@ impl Report {
             let all = problems.chain(warnings);
             all.map(move |(finding, warning)| Line { file, warning, resource, finding })
         })
+    }
+
+    /// File by file as they were named, and within one as one reads.
+    pub(super) fn in_order(&self) -> Vec<Line<'_>> {
+        let mut lines: Vec<Line<'_>> = self.lines().collect();
+        let mut ranks: HashMap<&str, usize> = HashMap::new();
+        for (rank, file) in self.files.iter().enumerate() {
+            ranks.entry(file).or_insert(rank);
+        }
+        let rank = |line: &Line| ranks.get(line.file).copied();
+        lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
+        lines
+    }
+
+    /// Whether findings have to say which resource they are of.
+    pub(super) fn has_several(&self) -> bool {
+        self.resources.len() > 1
     }
 
     /// Every problem and warning.

@@ -11,7 +11,6 @@
 //! its own, `NAMESPACE/NAME`, in front of the path. stdout has `NAMESPACE/NAME: valid` for every
 //! resource without problems. The last line counts; it is on stdout if nothing is refused.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use llsd_yaml::Position;
@@ -56,18 +55,9 @@ impl Report {
 
     /// The findings alone, without a word on what is valid.
     pub fn findings(&self) -> String {
-        let several = self.resources.len() > 1;
-        let mut lines: Vec<Line<'_>> = self.lines().collect();
-        // Files keep the order in which they were named; within one, findings come as one reads.
-        let mut ranks: HashMap<&str, usize> = HashMap::new();
-        for (rank, file) in self.files.iter().enumerate() {
-            ranks.entry(file).or_insert(rank);
-        }
-        let rank = |line: &Line| ranks.get(line.file).copied();
-        lines.sort_by_cached_key(|line| (rank(line), line.finding.at, line.warning));
         let mut text = String::new();
-        for line in &lines {
-            line.print(several, &mut text);
+        for line in self.in_order() {
+            line.print(self.has_several(), &mut text);
         }
         text
     }
@@ -77,17 +67,8 @@ impl Line<'_> {
     /// With several resources, each finding names its own.
     fn print(&self, several: bool, out: &mut String) {
         let Finding { problem, at: Position { line, column } } = self.finding;
-        let _ = write!(out, "{}:{line}:{column}: ", self.file);
-        if self.warning {
-            out.push_str("warning: ");
-        }
-        if let Some(resource) = self.resource.filter(|_| several) {
-            let _ = write!(out, "{}: ", resource.title());
-        }
-        if !problem.path.segments().is_empty() {
-            let _ = write!(out, "{}: ", problem.path);
-        }
-        let _ = writeln!(out, "{}", problem.message);
+        let warning = if self.warning { "warning: " } else { "" };
+        let _ = writeln!(out, "{}:{line}:{column}: {warning}{}", self.file, self.said(several));
         if !self.warning {
             let _ = writeln!(out, "    → {}", problem.remedy);
         }

@@ -10,7 +10,7 @@ use crate::problems::{FieldPath, Findings, Reason};
 const TOP_LEVEL: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
 /// The fields of every object's metadata.
-const METADATA: [&str; 15] = [
+pub const METADATA: [&str; 15] = [
     "annotations",
     "creationTimestamp",
     "deletionGracePeriodSeconds",

@@ -28,12 +28,35 @@ impl Colour {
 
 /// The text for stdout, with each line in the colour that `of` says.
 pub(super) fn for_stdout(text: String, of: impl Fn(&str) -> Option<Colour>) -> String {
+    if is_wanted(&io::stdout()) { painted(&printable(&text, &[]), of) } else { text }
+}
+
+/// The text for stderr: what is wrong, and what is worth a remark.
+pub(super) fn for_stderr(text: String) -> String {
+    if is_wanted(&io::stderr()) { painted(&printable(&text, &SEQUENCES), finding) } else { text }
+}
+
+fn is_wanted(stream: &impl IsTerminal) -> bool {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let plain = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
-    if refused || plain || !io::stdout().is_terminal() {
-        return text;
+    !refused && !plain && stream.is_terminal()
+}
+
+/// Errors and findings, `FILE:LINE:COLUMN: …`; a remedy below them is as it is.
+fn finding(line: &str) -> Option<Colour> {
+    if line.starts_with("error: ") {
+        return Some(Colour::Red);
     }
-    painted(&printable(&text, &[]), of)
+    if line.starts_with("warning: ") {
+        return Some(Colour::Yellow);
+    }
+    let (place, said) = line.split_once(": ")?;
+    let mut numbers = place.rsplit(':');
+    let is_number = |part: Option<&str>| part.is_some_and(|part| part.parse::<usize>().is_ok());
+    if !(is_number(numbers.next()) && is_number(numbers.next())) {
+        return None;
+    }
+    Some(if said.starts_with("warning: ") { Colour::Yellow } else { Colour::Red })
 }
 
 fn painted(text: &str, of: impl Fn(&str) -> Option<Colour>) -> String {
@@ -47,6 +70,21 @@ fn painted(text: &str, of: impl Fn(&str) -> Option<Colour>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_is_red_and_a_remark_is_yellow() {
+        for (line, colour) in [
+            ("error: no such file", Some(Colour::Red)),
+            ("warning: old", Some(Colour::Yellow)),
+            ("stack.yaml:12:11: spec.x: wrong", Some(Colour::Red)),
+            ("stack.yaml:1:13: warning: apiVersion: old", Some(Colour::Yellow)),
+            ("    → choose another id", None),
+            ("wrote out: 12", None),
+            ("1 resource, 1 problem, 0 warnings", None),
+        ] {
+            assert_eq!(finding(line), colour, "{line}");
+        }
+    }
 
     #[test]
     fn a_line_has_its_colour_and_no_other_has() {

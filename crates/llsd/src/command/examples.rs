@@ -11,9 +11,16 @@ llsd status my-stack -n team               # how a server in the cluster is
 llsd render --help                         # examples of a command",
     ),
     (
+        "init",
+        "llsd init                                  # what there is to start from
+llsd init simple > stack.yaml
+llsd init high-availability -o stack.yaml  # never in the place of a file",
+    ),
+    (
         "render",
         "llsd render -f stack.yaml                  # every object that the operator would apply
 llsd render -f stack.yaml -o config        # config.yaml alone
+llsd render -f stack.yaml -o json          # the same as one JSON list
 llsd render -f stack.yaml -o dir=out       # files in a folder, for kubectl apply -f out
 llsd render my-stack -n team               # of a resource in the cluster",
     ),
@@ -21,7 +28,9 @@ llsd render my-stack -n team               # of a resource in the cluster",
         "explain",
         "llsd explain -f stack.yaml                 # config.yaml, each line with its origin
 llsd explain -f stack.yaml --base run.yaml # over a configuration of your own image
-llsd explain my-stack -n team              # of a resource in the cluster",
+llsd explain my-stack -n team              # of a resource in the cluster
+llsd explain spec.providers.inference.endpoint  # what a field is for
+llsd explain spec.server --api-version v1alpha1",
     ),
     (
         "validate",
@@ -29,7 +38,8 @@ llsd explain my-stack -n team              # of a resource in the cluster",
 llsd validate -f stack.yaml --registry     # also with what registries say of its images
 llsd validate -f stack.yaml --strict       # warnings fail, too
 llsd validate -f stacks -R -n team         # a folder with all below it, in this namespace
-cat *.yaml | llsd validate -f - -o json",
+cat *.yaml | llsd validate -f - -o json
+llsd validate -f stack.yaml -o github      # beside the lines of a change; -o sarif for scanners",
     ),
     (
         "diff",
@@ -57,6 +67,26 @@ llsd access test -f stack.yaml --path /v1/files --as @ann.json --method POST -o 
 llsd access test -f stack.yaml --path /v1/models --as @ann.json --action read --resource model::m"#,
     ),
     ("report", "llsd report simple -n team                 # writes llsd-report-simple.zip"),
+    (
+        "doctor",
+        "llsd doctor                                # what is wrong with the installation, and what to do
+llsd doctor -n team -o json                # with your rights in that namespace",
+    ),
+    (
+        "providers",
+        "llsd providers                             # all types, by API
+llsd providers vllm                        # its fields, and since which release
+llsd providers --api vectorIo --release 0.7.3 -o json",
+    ),
+    (
+        "distributions",
+        "llsd distributions                         # name, image and release
+llsd distributions -o json | jq -r .[].image   # the images to mirror",
+    ),
+    (
+        "schema",
+        "llsd schema > llsd.schema.json             # beside the files that name it in their first line",
+    ),
     ("crd", "llsd crd | kubectl apply --server-side -f -"),
     (
         "manifests",
@@ -108,7 +138,9 @@ llsd provider package a.whl b.whl --api safety --type inline::a --module a -t qu
     (
         "status",
         "llsd status my-stack -n team               # what runs, what is wrong, what to do
-llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready",
+llsd status my-stack -o json               # for scripts; ends with 1 where it is not ready
+llsd status my-stack --watch               # again at each change
+llsd status my-stack --wait --timeout 5m   # until it is ready; ends with 1 where it is not",
     ),
     (
         "top",

@@ -65,7 +65,7 @@ impl FactsFlags {
     }
 }
 
-fn release(text: &str) -> Result<String, String> {
+pub(super) fn release(text: &str) -> Result<String, String> {
     if llsd_plan::releases::is_known(text) {
         Ok(text.to_owned())
     } else {

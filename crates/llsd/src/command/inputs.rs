@@ -45,6 +45,11 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
+    /// What stands in the place of a resource's name.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Reads everything before anything is checked, so that a mistyped file name is not lost among
     /// findings. The error is one of usage.
     pub(super) fn read_all(&self) -> Result<Input, Printout> {

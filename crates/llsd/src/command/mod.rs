@@ -2,11 +2,15 @@
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
 mod access;
+mod api_version;
+mod catalogue;
 mod cluster;
 mod cluster_error;
 mod colours;
+mod columns;
 mod completion;
 mod diff;
+mod doctor;
 mod examples;
 mod exit_codes;
 mod explain;
@@ -15,6 +19,7 @@ mod files;
 mod format;
 mod image;
 mod image_config;
+mod init;
 mod inputs;
 mod kubeconfig;
 mod live;
@@ -33,6 +38,7 @@ mod report;
 mod rollout;
 mod run;
 mod runtime;
+mod schema;
 mod server;
 mod top;
 mod validate;
@@ -58,6 +64,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Arguments),
     Render(render::Arguments),
     Explain(explain::Arguments),
     Validate(validate::Arguments),
@@ -65,6 +72,10 @@ enum Command {
     Migrate(migrate::Arguments),
     Access(access::Arguments),
     Report(report::Arguments),
+    Doctor(doctor::Arguments),
+    Providers(catalogue::providers::Arguments),
+    Distributions(catalogue::distributions::Arguments),
+    Schema(schema::Arguments),
     /// Print the resource definition
     Crd,
     Manifests(manifests::Arguments),
@@ -96,6 +107,7 @@ impl Command {
     fn run(&self) -> ExitCode {
         let printout = match self {
             Self::Run(arguments) => return run::run(arguments),
+            Self::Init(arguments) => init::run(arguments),
             Self::Render(arguments) => render::run(arguments),
             Self::Explain(arguments) => explain::run(arguments),
             Self::Validate(arguments) => validate::run(arguments),
@@ -103,6 +115,10 @@ impl Command {
             Self::Migrate(arguments) => migrate::run(arguments),
             Self::Access(arguments) => access::run(arguments),
             Self::Report(arguments) => report::run(arguments),
+            Self::Doctor(arguments) => doctor::run(arguments),
+            Self::Providers(arguments) => catalogue::providers::run(arguments),
+            Self::Distributions(arguments) => Ok(catalogue::distributions::run(arguments)),
+            Self::Schema(arguments) => Ok(schema::run(arguments)),
             Self::Crd => Ok(manifests::run_crd()),
             Self::Manifests(arguments) => Ok(manifests::run(arguments)),
             Self::Image(arguments) => Ok(image::run(arguments)),

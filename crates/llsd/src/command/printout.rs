@@ -52,7 +52,7 @@ impl Printout {
     pub(super) fn deliver(self) -> ExitCode {
         let written = write_all(&mut io::stdout().lock(), &self.stdout);
         // There is nowhere left to report that stderr itself fails.
-        let _ = write_all(&mut io::stderr().lock(), &self.stderr);
+        let _ = write_all(&mut io::stderr().lock(), &colours::for_stderr(self.stderr));
         match written {
             Ok(()) => ExitCode::from(self.exit as u8),
             Err(error) => {

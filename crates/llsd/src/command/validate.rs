@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use llsd_offline::{StreamTexts, validate};
 
+use super::colours::{self, Colour};
 use super::inputs::Inputs;
 use super::{Exit, Printout};
 
@@ -23,15 +24,25 @@ enum ReportFormat {
     Text,
     /// One JSON document on stdout
     Json,
+    /// SARIF 2.1.0 on stdout, for code scanners
+    Sarif,
+    /// Workflow commands on stdout, which GitHub shows beside the lines of a change
+    Github,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let report = validate(arguments.inputs.read_all()?);
     let exit = if report.is_refused() { Exit::Problems } else { Exit::Fine };
+    let on_stdout = |stdout| Printout { stdout, stderr: String::new(), exit };
     Ok(match arguments.output {
-        ReportFormat::Json => Printout { stdout: report.to_json(), stderr: String::new(), exit },
+        ReportFormat::Json => on_stdout(report.to_json()),
+        ReportFormat::Sarif => on_stdout(report.to_sarif()),
+        ReportFormat::Github => on_stdout(report.to_github()),
         ReportFormat::Text => {
             let StreamTexts { stdout, stderr } = report.to_text();
+            let stdout = colours::for_stdout(stdout, |line| {
+                line.ends_with(": valid").then_some(Colour::Green)
+            });
             Printout { stdout, stderr, exit }
         }
     })

@@ -2,8 +2,10 @@
 //! a cluster.
 
 mod access_test;
+mod catalogue;
 mod cluster_errors;
 mod configuration_page;
+mod explain_fields;
 mod explain_origins;
 mod files_of_commands;
 mod image;
@@ -11,8 +13,10 @@ mod image_access;
 mod image_inspect;
 mod image_label;
 mod image_label_refusals;
+mod init_and_schema;
 mod migrate_files;
 mod mirrored_images;
+mod outputs_for_programs;
 mod program;
 mod provider_install;
 mod provider_package;

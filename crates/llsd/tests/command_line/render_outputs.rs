@@ -298,9 +298,13 @@ fn a_namespace_cannot_lead_out_of_the_folder() {
 
 #[test]
 fn other_forms_are_a_usage_error() {
-    for form in ["json", "dir", "dir=", "Yaml"] {
+    for form in ["html", "dir", "dir=", "Yaml"] {
         let rendered = render(&resource("demo", "a"), &["-o", form]);
         assert_eq!(rendered.code, 2, "{form}");
-        assert!(rendered.stderr.contains("use yaml, config or dir=DIR"), "{}", rendered.stderr);
+        assert!(
+            rendered.stderr.contains("use yaml, json, config or dir=DIR"),
+            "{}",
+            rendered.stderr
+        );
     }
 }

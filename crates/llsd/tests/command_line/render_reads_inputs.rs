@@ -126,7 +126,7 @@ fn wrong_usage_exits_with_2() {
         &["render", "-f", &there, "--image-config", "not-there.json"],
         &["render", "-f", "-", "--base", "-"],
         &["render", "-f", &there, "--release", "latest"],
-        &["explain", "-f", &there, "-o", "yaml"],
+        &["explain", "-f", &there, "-o", "config"],
     ] {
         let wrong = run(arguments, "");
         assert_eq!((wrong.code, wrong.stdout.as_str()), (2, ""), "{arguments:?}");

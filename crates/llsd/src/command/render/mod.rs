@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use llsd_offline::render::{folders, stream};
+use llsd_offline::render::{folders, list, stream};
 use llsd_offline::{Configuration, Plans};
 use llsd_plan::problems::Problem;
 
@@ -20,9 +20,9 @@ use folder::FolderChanges;
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// `yaml`: all objects; `config`: config.yaml alone; `dir=DIR`: one file per object, and config.yaml and
-    /// env.yaml in DIR/files
-    #[arg(short, long, default_value = "yaml", value_name = "yaml|config|dir=DIR")]
+    /// `yaml`, `json`: all objects; `config`: config.yaml alone; `dir=DIR`: one file per object, and config.yaml
+    /// and env.yaml in DIR/files
+    #[arg(short, long, default_value = "yaml", value_name = "yaml|json|config|dir=DIR")]
     output: Form,
 
     #[command(flatten)]
@@ -34,6 +34,8 @@ pub(super) struct Arguments {
 enum Form {
     /// All objects, as one stream.
     Yaml,
+    /// All objects, as one list.
+    Json,
     /// config.yaml alone.
     Config,
     /// Files in a folder.
@@ -46,9 +48,10 @@ impl FromStr for Form {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match (text, text.strip_prefix("dir=")) {
             ("yaml", _) => Ok(Self::Yaml),
+            ("json", _) => Ok(Self::Json),
             ("config", _) => Ok(Self::Config),
             (_, Some(folder)) if !folder.is_empty() => Ok(Self::Folder(folder.into())),
-            _ => Err("use yaml, config or dir=DIR"),
+            _ => Err("use yaml, json, config or dir=DIR"),
         }
     }
 }
@@ -64,6 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     let plans = plans(input)?;
     let path = match &arguments.output {
         Form::Yaml => return Ok(fine(&plans, stream(&plans))),
+        Form::Json => return Ok(fine(&plans, list(&plans))),
         Form::Config => None,
         Form::Folder(path) => Some(path),
     };

@@ -1,13 +1,12 @@
 //! `llsd history`: the states of a server that it can go back to.
 
-use std::fmt::Write as _;
-
 use clap::Args;
 use serde_json::Value;
 
 use super::states::{ServerState, of_server};
 use crate::command::Printout;
 use crate::command::cluster::{self, ResourceName};
+use crate::command::columns::{aligned, row};
 use crate::command::format::OutputFormat;
 
 /// List the states of a server that are kept
@@ -40,9 +39,9 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
 }
 
 fn table(states: &[ServerState]) -> String {
-    let mut rows = vec![["HASH", "SINCE", "PODS", "IMAGE", "CONFIGURATION", ""].map(str::to_owned)];
+    let mut rows = vec![row(["HASH", "SINCE", "PODS", "IMAGE", "CONFIGURATION", ""])];
     rows.extend(states.iter().map(|state| {
-        [
+        vec![
             state.hash.clone(),
             state.created.clone(),
             state.pods.to_string(),
@@ -51,17 +50,7 @@ fn table(states: &[ServerState]) -> String {
             state.notes.join(", "),
         ]
     }));
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    aligned(&rows)
 }
 
 #[cfg(test)]

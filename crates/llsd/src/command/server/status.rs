@@ -1,24 +1,38 @@
-//! `llsd status`: one screen about a server.
+//! `llsd status`: one screen about a server, once, at each change, or when it is ready.
+
+use std::time::Duration;
 
 use clap::Args;
-use llsd_plan::live::DeploymentState;
-use llsd_plan::resource::callers;
-use serde_json::{Value, json};
 
-use super::screen::screen;
-use super::states::{ServerState, of_server};
+use super::follow::{Until, duration, follow};
+use super::seen::SeenServer;
 use crate::command::cluster::{self, ResourceName};
-use crate::command::colours::{self, Colour};
 use crate::command::format::OutputFormat;
 use crate::command::{Exit, Printout};
 
+/// How long `--wait` waits: a node may have to pull an image of several gigabytes.
+const PATIENCE: Duration = Duration::from_mins(10);
+
 /// Say what runs, from what, what is pending, what is wrong and what to do
 ///
-/// Ends with 1 where the resource is not ready.
+/// Ends with 1 where the resource is not ready. With --wait it ends once the resource is ready; with 1 once it was
+/// not in time, or if for a minute nothing could happen before somebody acts.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
     #[command(flatten)]
     resource: ResourceName,
+
+    /// Show it again at each change
+    #[arg(short, long)]
+    watch: bool,
+
+    /// Wait until the resource is ready
+    #[arg(long)]
+    wait: bool,
+
+    /// With --wait: how long, such as 90s or 10m, which is the default
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "wait")]
+    timeout: Option<Duration>,
 
     /// How to print it
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -26,41 +40,18 @@ pub(in crate::command) struct Arguments {
 }
 
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
-    cluster::run(&arguments.resource.place, async |cluster| {
-        let resource = cluster.resource(&arguments.resource.name).await?;
-        let (deployment, states) = of_server(&cluster, &arguments.resource.name).await?;
-        let screen = screen(&resource, &deployment, &states);
-        let exit = if screen.is_ready { Exit::Fine } else { Exit::Problems };
-        let found = found(&resource, screen.is_ready, &deployment, &states);
-        let stdout =
-            arguments.output.print(&found, || colours::for_stdout(screen.text.clone(), colour));
-        Ok(Printout { stdout, stderr: String::new(), exit })
-    })
-}
-
-/// For scripts.
-fn found(resource: &Value, is_ready: bool, deployment: &Value, states: &[ServerState]) -> Value {
-    let status = &resource["status"];
-    let pods = DeploymentState::parse(deployment);
-    json!({
-        "name": resource["metadata"]["name"],
-        "namespace": resource["metadata"]["namespace"],
-        "ready": is_ready,
-        "phase": status["phase"],
-        "image": pods.image,
-        "pods": {"wanted": pods.wanted, "available": pods.available},
-        "serviceURL": status["serviceURL"],
-        "routeURL": status["routeURL"],
-        "callers": callers::described(resource),
-        "conditions": status["conditions"],
-        "states": states.iter().map(ServerState::to_json).collect::<Vec<_>>(),
-    })
-}
-
-fn colour(line: &str) -> Option<Colour> {
-    match line.split_whitespace().next() {
-        Some("wrong") => Some(Colour::Red),
-        Some("pending") => Some(Colour::Yellow),
-        _ => None,
+    let Arguments { resource: ResourceName { name, place }, .. } = arguments;
+    if arguments.watch || arguments.wait {
+        let until = arguments.wait.then(|| Until::Ready(arguments.timeout.unwrap_or(PATIENCE)));
+        let until = until.unwrap_or(Until::Stopped);
+        return cluster::run_speaking(place, async |cluster| {
+            cluster.resource(name).await?;
+            Ok(follow(&cluster, name, arguments.output, arguments.watch, until).await)
+        });
     }
+    cluster::run(place, async |cluster| {
+        let seen = SeenServer::look(&cluster, name).await?;
+        let exit = if seen.screen.is_ready { Exit::Fine } else { Exit::Problems };
+        Ok(Printout { stdout: seen.print(arguments.output), stderr: String::new(), exit })
+    })
 }

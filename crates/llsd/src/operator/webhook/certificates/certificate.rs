@@ -66,7 +66,23 @@ pub(super) fn authority(
     Ok(Authority { trusted, key: key.into() })
 }
 
-pub(super) fn all_trusted(pem: &str) -> Result<Vec<Trusted>, &'static str> {
+/// Whether one of these authorities signed the certificate, and until when it is valid.
+pub fn signed_by(authorities: &[Trusted], pem: &str) -> Result<(bool, Timestamp), &'static str> {
+    let der = first_certificate(pem)?;
+    let (_, parsed) = X509Certificate::from_der(&der).map_err(|_| "no certificate")?;
+    let (_, until) = validity(&parsed)?;
+    for authority in authorities {
+        let der = first_certificate(&authority.pem)?;
+        let (_, issuer) = X509Certificate::from_der(&der).map_err(|_| "no certificate")?;
+        if parsed.verify_signature(Some(issuer.public_key())).is_ok() {
+            return Ok((true, until));
+        }
+    }
+    Ok((false, until))
+}
+
+/// The authorities in a PEM text.
+pub fn all_trusted(pem: &str) -> Result<Vec<Trusted>, &'static str> {
     const END: &str = "-----END CERTIFICATE-----";
     let (certificates, rest) = pem.rsplit_once(END).ok_or("no certificate")?;
     if !rest.trim().is_empty() {

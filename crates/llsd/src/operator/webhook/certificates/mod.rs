@@ -38,7 +38,7 @@ mod served;
 
 use std::time::Duration;
 
-pub use certificate::{Authority, Leaf, Trusted};
+pub use certificate::{Authority, Leaf, Trusted, all_trusted, signed_by};
 pub use decide::{Replica, Standing, Step, decide};
 pub use files::Files;
 pub use keep::{Bundle, CertificateKeeper, Confirmed};

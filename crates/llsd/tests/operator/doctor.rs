@@ -1,0 +1,107 @@
+//! `llsd doctor` on a real cluster: what is whole is told so, and each thing that is taken away is a problem with
+//! a remedy.
+
+use std::path::Path;
+use std::process::Command;
+
+use llsd_install::{cluster_wide, names};
+use llsd_testbed::access::eventually;
+use llsd_testbed::granted::ROLE;
+use llsd_testbed::install::{apply, file};
+use llsd_testbed::test_operator::TestOperator;
+use llsd_testkit::{ControlPlane, MASTERS, free_port};
+use serde_json::{Value, json};
+
+struct Examined {
+    code: Option<i32>,
+    checks: Vec<Value>,
+}
+
+impl Examined {
+    fn by(kubeconfig: &Path) -> Self {
+        let done = Command::new(env!("CARGO_BIN_EXE_llsd"))
+            .args(["doctor", "-o", "json"])
+            .env("KUBECONFIG", kubeconfig)
+            .output()
+            .unwrap();
+        let found: Value = serde_json::from_slice(&done.stdout)
+            .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&done.stderr)));
+        let checks = found["checks"].as_array().unwrap().clone();
+        Self { code: done.status.code(), checks }
+    }
+
+    fn of(&self, level: &str) -> Vec<&str> {
+        let found = self.checks.iter().filter(|check| check["level"] == level);
+        found.map(|check| check["check"].as_str().unwrap()).collect()
+    }
+
+    fn check(&self, name: &str) -> &Value {
+        let found = self.checks.iter().find(|check| check["check"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {:?}", self.checks))
+    }
+}
+
+/// An operator with webhooks, which the cluster takes for the one in the Deployment.
+async fn installed() -> Option<TestOperator> {
+    let cluster = ControlPlane::builder().with_controller_manager().start_or_skip().await?;
+    let port = free_port().unwrap();
+    let bind = format!("--webhook-bind-address=127.0.0.1:{port}");
+    let url = format!("--webhook-url=https://127.0.0.1:{port}");
+    let operator = TestOperator::within(cluster, &[&bind, &url, "--leader-elect"]).await;
+    for name in ["webhook.yaml", "manager.yaml"] {
+        apply(&operator.cluster, file(&cluster_wide(), name)).await;
+    }
+    Some(operator)
+}
+
+#[tokio::test]
+async fn the_doctor_says_what_is_whole_and_what_is_broken_with_a_remedy() {
+    let Some(mut operator) = installed().await else { return };
+    let admin = operator.cluster.kubeconfig_for("admin", &[MASTERS]);
+    let is_whole = |it: &Examined| it.of("ok").len() == it.checks.len();
+    eventually("all is well", async || is_whole(&Examined::by(&admin))).await;
+    let healthy = Examined::by(&admin);
+    assert_eq!(healthy.code, Some(0));
+    for name in ["definition", "operator", "leader", "certificate", "conversion answers"] {
+        healthy.check(name);
+    }
+
+    // Who only looks on is told what was not looked at, and nothing is called broken.
+    let viewer = operator.cluster.kubeconfig_for("viewer", &[]);
+    let seen = Examined::by(&viewer);
+    assert_eq!((seen.code, seen.of("problem").len()), (Some(0), 0), "{:?}", seen.checks);
+    assert!(seen.of("warning").contains(&"your rights"), "{:?}", seen.checks);
+    assert!(seen.check("definition")["remedy"].as_str().unwrap().contains("administrator"));
+
+    // Each thing that is taken away is a problem of its own.
+    let kubectl = async |arguments: &[&str]| {
+        operator.cluster.kubectl(arguments, None).await.unwrap().expect_success();
+    };
+    let patch = json!([{"op": "remove", "path": "/rules/0"}]).to_string();
+    kubectl(&["patch", "clusterrole", ROLE, "--type=json", "-p", &patch]).await;
+    kubectl(&[
+        "scale",
+        "-n",
+        names::NAMESPACE,
+        &format!("deployment/{}", names::OPERATOR),
+        "--replicas=0",
+    ])
+    .await;
+    operator.process.kill();
+    let expected = ["operator", "leader", "operator's rights", "conversion answers"];
+    eventually("each is told", async || Examined::by(&admin).of("problem") == expected).await;
+    let broken = Examined::by(&admin);
+    assert_eq!(broken.code, Some(1));
+    assert_eq!(broken.of("warning"), ["admission answers"]);
+    for check in broken.checks.iter().filter(|check| check["level"] != "ok") {
+        assert!(check["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{check}");
+    }
+    let rights = broken.check("operator's rights")["remedy"].as_str().unwrap();
+    assert!(rights.contains(ROLE), "{rights}");
+
+    kubectl(&["delete", "crd", names::DEFINITION]).await;
+    let without = Examined::by(&admin);
+    let definition = without.check("definition");
+    assert_eq!(definition["level"], "problem");
+    assert_eq!(definition["remedy"], "llsd crd | kubectl apply --server-side -f -");
+}
