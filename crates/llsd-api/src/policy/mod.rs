@@ -63,37 +63,36 @@ fn variables() -> Value {
             &format!("has(variables.spec.access) && has({field}) ? {field} : dyn([])"),
         ));
     }
+    variables.extend(of_providers());
+    Value::Array(variables)
+}
+
+/// The providers of all APIs, and their ids.
+fn of_providers() -> [Value; 6] {
     // Aggregate literals must be homogeneous, hence dyn() around the names.
     let entries = PROVIDER_APIS
         .map(|api| format!("variables.{api}.map(e, {{'api': dyn('{api}'), 'entry': e}})"))
         .join(" + ");
-    variables.push(variable("entries", &entries));
     // An entry without id and type is refused for that.
-    variables.push(variable(
-        "named",
-        &format!(
-            "variables.entries.filter(n, !({REMOVAL}) && (has(n.entry.id) || has(n.entry.provider)))\
-             .map(n, {{'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
-             !n.entry.provider.contains('::') ? n.entry.provider : \
-             n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)}})"
-        ),
-    ));
+    let named = format!(
+        "variables.entries.filter(n, !({REMOVAL}) && (has(n.entry.id) || has(n.entry.provider)))\
+         .map(n, {{'api': n.api, 'id': has(n.entry.id) ? n.entry.id : \
+         !n.entry.provider.contains('::') ? n.entry.provider : \
+         n.entry.provider.substring(n.entry.provider.lastIndexOf('::') + 2)}})"
+    );
     // Providers of several APIs of a base may share an id, so these are told apart by their API, too.
-    variables.push(variable(
-        "removed",
-        &format!(
-            "variables.entries.filter(n, {REMOVAL} && has(n.entry.id))\
-             .map(n, n.api + '/' + n.entry.id)"
+    let removed = format!(
+        "variables.entries.filter(n, {REMOVAL} && has(n.entry.id)).map(n, n.api + '/' + n.entry.id)"
+    );
+    [
+        variable("entries", &entries),
+        variable("named", &named),
+        variable("removed", &removed),
+        variable("in_their_apis", "variables.removed + variables.named.map(n, n.api + '/' + n.id)"),
+        variable("ids", "variables.named.map(n, n.id)"),
+        variable(
+            "repeated",
+            "variables.ids.filter(i, variables.ids.indexOf(i) != variables.ids.lastIndexOf(i))",
         ),
-    ));
-    variables.push(variable(
-        "in_their_apis",
-        "variables.removed + variables.named.map(n, n.api + '/' + n.id)",
-    ));
-    variables.push(variable("ids", "variables.named.map(n, n.id)"));
-    variables.push(variable(
-        "repeated",
-        "variables.ids.filter(i, variables.ids.indexOf(i) != variables.ids.lastIndexOf(i))",
-    ));
-    Value::Array(variables)
+    ]
 }
