@@ -2,6 +2,7 @@
 //! itself; only one that serves until it is stopped writes a log meanwhile.
 
 mod access;
+mod asked_server;
 mod cluster;
 mod cluster_error;
 mod colours;
