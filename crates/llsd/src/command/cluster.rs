@@ -10,8 +10,9 @@ use llsd_api::KIND;
 use llsd_plan::objects::names;
 use serde_json::{Value, json};
 
+use super::asked_server::AskedServer;
 use super::cluster_error::ClusterError;
-use super::kubeconfig::{AskedServer, KubeconfigFlags};
+use super::kubeconfig::KubeconfigFlags;
 use super::runtime::runtime;
 use super::{Printout, waiting};
 use crate::operator::api_clock::{ApiClock, ApiServer};

@@ -10,7 +10,7 @@ use kube::core::Status;
 use llsd_api::KIND;
 
 use super::Printout;
-use super::kubeconfig::AskedServer;
+use super::asked_server::AskedServer;
 use crate::operator::controller::Error as OperatorError;
 use crate::operator::controller::state::safe_message;
 use crate::operator::telemetry::api_calls::NoAnswer;

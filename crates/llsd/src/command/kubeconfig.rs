@@ -1,15 +1,14 @@
 //! Which cluster a command asks, as kubectl's flags of the same names say, and what is wrong with a kubeconfig.
 
 use std::env::var_os;
-use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use http::Uri;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
+use super::asked_server::AskedServer;
 use super::cluster_error::ClusterError;
 
 const VARIABLE: &str = "KUBECONFIG";
@@ -24,33 +23,6 @@ pub(super) struct KubeconfigFlags {
     /// The kubeconfig; without it that of KUBECONFIG, or ~/.kube/config
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
-}
-
-/// The API server that is asked, as messages name it.
-#[derive(Clone, Debug)]
-pub(super) struct AskedServer {
-    address: String,
-    context: Option<String>,
-}
-
-impl fmt::Display for AskedServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.context {
-            Some(context) => write!(f, "server {}, context {context}", self.address),
-            None => write!(f, "server {}, as this pod", self.address),
-        }
-    }
-}
-
-impl AskedServer {
-    /// An address may hold a password, which is not for messages.
-    fn new(url: &Uri, context: Option<String>) -> Self {
-        let host = url.authority().map_or("", |whole| whole.as_str());
-        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        let scheme = url.scheme_str().unwrap_or("https");
-        let path = url.path().trim_end_matches('/');
-        Self { address: format!("{scheme}://{host}{path}"), context }
-    }
 }
 
 impl KubeconfigFlags {
@@ -143,21 +115,4 @@ fn choose(known: &[String]) -> String {
         return NAME_ONE.to_owned();
     }
     format!("choose one with --context: {}", known.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_is_named_without_credentials() {
-        let server = |url: &str, context: Option<&str>| {
-            AskedServer::new(&url.parse().unwrap(), context.map(str::to_owned)).to_string()
-        };
-        assert_eq!(
-            server("https://u:p@10.0.0.1:6443/", Some("dev")),
-            "server https://10.0.0.1:6443, context dev"
-        );
-        assert_eq!(server("https://k8s/c/1", None), "server https://k8s/c/1, as this pod");
-    }
 }

@@ -3,6 +3,7 @@
 
 mod access;
 mod api_version;
+mod asked_server;
 mod catalogue;
 mod cluster;
 mod cluster_error;

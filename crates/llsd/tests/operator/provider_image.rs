@@ -2,15 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use llsd_testkit::{TestImage, TestLayer, TestWheel};
-
-const TEMPLATE: [(&str, &str); 4] = [
-    ("__init__.py", include_str!("../../src/command/provider/template/__init__.py")),
-    ("config.py", include_str!("../../src/command/provider/template/config.py")),
-    ("greeting.py", include_str!("../../src/command/provider/template/greeting.py")),
-    ("provider.py", include_str!("../../src/command/provider/template/provider.py")),
-];
 
 /// What the image has below `/lls-provider`.
 #[derive(Clone, Debug)]
@@ -53,12 +47,21 @@ impl ProviderImage {
     }
 }
 
-/// The template's wheel, as pip would build it.
+/// The wheel of what `llsd provider init greeting` writes, as pip would build it.
 pub(super) fn greeting(version: &str) -> TestWheel {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("greeting");
+    let mut init = Command::new(env!("CARGO_BIN_EXE_llsd"));
+    assert!(init.args(["provider", "init"]).arg(&source).output().unwrap().status.success());
+    let module = source.join("greeting_provider");
+    let mut files: Vec<_> =
+        fs::read_dir(module).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
     let wheel = TestWheel::new("greeting-provider", version).metadata("Requires-Python: >=3.12");
-    TEMPLATE
-        .into_iter()
-        .fold(wheel, |wheel, (file, text)| wheel.file(&format!("greeting_provider/{file}"), text))
+    files.iter().fold(wheel, |wheel, file| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        wheel.file(&format!("greeting_provider/{name}"), fs::read(file).unwrap())
+    })
 }
 
 /// The package file of a provider of tools.

@@ -9,6 +9,7 @@ mod install;
 mod package;
 mod program;
 mod server;
+mod sources;
 mod target;
 mod unpacked;
 mod written;

@@ -2,8 +2,8 @@
 //! The same wheels give the same image.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use llsd_image::assembly::{self, Assembled, ForMachine, layer};
@@ -15,7 +15,7 @@ use llsd_registry::{Reference, Repository};
 use serde_json::{Value, json};
 
 use super::done::Done;
-use super::written;
+use super::{sources, written};
 use crate::command::Exit;
 use crate::command::registry_access::{Access, Connection, Failure, Remarks};
 
@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
     if target.is_some_and(|target| target.digest().is_some() || target.tag().is_none()) {
         return Err(Failure::Usage("-t takes a name with a tag".to_owned()));
     }
-    let mut wheels = opened(&arguments.sources, remarks)?;
+    let mut wheels = sources::opened(&arguments.sources, remarks)?;
     let mut faults = check_wheels(&mut wheels, None);
     let images = images(arguments, &wheels, &mut faults);
     if !faults.is_empty() {
@@ -83,7 +83,7 @@ pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         }
         return Err(Failure::Remarked);
     }
-    let contents = contents(&arguments.sources)?;
+    let contents = sources::contents(&arguments.sources)?;
     let stdout = match (target, &arguments.output_dir) {
         (Some(target), _) => {
             let image = assemble(&images, &contents);
@@ -105,75 +105,6 @@ pub(super) async fn run(arguments: &Arguments, remarks: &mut Remarks) -> Done {
         remarks.line(&format!("{target} is now {}", stdout.trim_end()));
     }
     Ok((stdout, Exit::Fine))
-}
-
-/// The wheels by their paths, in the order of their names.
-fn paths(sources: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>, Failure> {
-    let unread = |path: &Path, why: &dyn std::fmt::Display| {
-        Failure::Usage(format!("{}: {why}", path.display()))
-    };
-    let mut found = BTreeMap::new();
-    for source in sources {
-        let files = if source.is_dir() {
-            let own = wheels_in(source).map_err(|error| unread(source, &error))?;
-            let dist = source.join("dist");
-            let own = if own.is_empty() && dist.is_dir() { wheels_in(&dist) } else { Ok(own) };
-            own.map_err(|error| unread(&dist, &error))?
-        } else {
-            vec![source.clone()]
-        };
-        if files.is_empty() {
-            let place = source.display();
-            let message = format!(
-                "there are no wheels in it; `pip wheel --wheel-dir {place}/dist {place}` builds them"
-            );
-            return Err(unread(source, &message));
-        }
-        for file in files {
-            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            found.insert(name, file);
-        }
-    }
-    Ok(found)
-}
-
-fn wheels_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "whl") {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
-fn opened(sources: &[PathBuf], remarks: &mut Remarks) -> Result<Vec<Wheel<File>>, Failure> {
-    let (mut wheels, mut is_wrong) = (Vec::new(), false);
-    for (name, path) in paths(sources)? {
-        let file = File::open(&path)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-        match Wheel::open(&name, file) {
-            Ok(wheel) => wheels.push(wheel),
-            Err(faults) => {
-                is_wrong = true;
-                for Fault { at, message, remedy } in &faults {
-                    remarks.problem(at, message, remedy);
-                }
-            }
-        }
-    }
-    if is_wrong { Err(Failure::Remarked) } else { Ok(wheels) }
-}
-
-fn contents(sources: &[PathBuf]) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-    let mut contents = BTreeMap::new();
-    for (name, path) in paths(sources)? {
-        let bytes = fs::read(&path)
-            .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-        contents.insert(name, bytes);
-    }
-    Ok(contents)
 }
 
 /// What the image of each machine holds: of each distribution the wheel that fits the machine.
