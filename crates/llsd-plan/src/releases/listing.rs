@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use llsd_api::provider_id::short_name;
+use llsd_api::v1alpha2::PROVIDER_APIS;
 use serde::Serialize;
 
 use super::api_name::in_resource;
@@ -24,8 +25,10 @@ pub struct ReleaseRange {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedType {
-    /// The field below `spec.providers`.
+    /// As the resource spells it.
     pub api: String,
+    /// Whether `spec.providers` has a field for the API; the others come with the distribution alone.
+    pub is_in_resource: bool,
     #[serde(rename = "type")]
     pub name: &'static str,
     /// What `provider` has to say: the short name, unless that means another type.
@@ -80,6 +83,7 @@ fn listed(catalogues: &[Catalogue], api: &str, name: &'static str) -> ListedType
     let fields: BTreeSet<&str> = known.iter().flat_map(|(_, known)| known.fields()).collect();
     ListedType {
         api: in_resource(api),
+        is_in_resource: PROVIDER_APIS.contains(&in_resource(api).as_str()),
         name,
         provider: if is_short { short } else { name },
         releases: ranges(catalogues, |it| it.get(api, name).is_some()),

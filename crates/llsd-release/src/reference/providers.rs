@@ -13,16 +13,13 @@ pub fn providers() -> String {
          TYPE --release RELEASE` shows one as a release of the server has it. Releases of OGX come after those of \
          llama-stack; what names none is in all of them.\n\nA field goes below `settings` of the provider, or from a Secret \
          to `secretRefs`, unless an arrow names the field of the resource that sets it. A provider must \
-         have the fields in **bold**. Any other key it would drop, unless the row says that it takes any.\n"
+         have the fields in **bold**. The server drops any other key, unless the row says that it takes any.\n"
     );
     let mut api = "";
     for it in &listed {
         if it.api != api {
             api = &it.api;
-            let _ = write!(
-                page,
-                "\n## `spec.providers.{api}`\n\n| `provider` | type | releases | fields |\n|---|---|---|---|\n"
-            );
+            page.push_str(&heading(it));
         }
         let _ = writeln!(
             page,
@@ -34,6 +31,18 @@ pub fn providers() -> String {
         );
     }
     page
+}
+
+fn heading(it: &ListedType) -> String {
+    let api = &it.api;
+    let title = if it.is_in_resource {
+        format!("\n## `spec.providers.{api}`\n")
+    } else {
+        format!(
+            "\n## `{api}`\n\nThe resource has no field for it; it comes with the distribution.\n"
+        )
+    };
+    format!("{title}\n| `provider` | type | releases | fields |\n|---|---|---|---|\n")
 }
 
 fn releases(it: &ListedType) -> String {

@@ -19,12 +19,14 @@ fn every_type_is_listed_by_api_with_its_releases() {
     assert_eq!(words[..4], ["inference", "vllm", "remote::vllm", "all"], "{vllm}");
     let milvus = said.lines().find(|line| line.contains("inline::milvus")).unwrap();
     assert!(milvus.starts_with("vectorIo"), "{milvus}");
+    let skills = said.lines().find(|line| line.starts_with("skills ")).unwrap();
+    assert!(skills.split_whitespace().nth(1) == Some("–"), "no field is for them: {skills}");
     assert_eq!(milvus.matches("inline::milvus").count(), 2, "the short name means the remote one");
 }
 
 #[test]
 fn a_type_shows_its_fields_with_what_sets_them_and_since_when() {
-    let said = run(&["providers", "vllm"], "").stdout;
+    let said = run(&["providers", "remote::vllm"], "").stdout;
     assert!(
         said.starts_with("remote::vllm of inference, in a resource `provider: vllm`\n"),
         "{said}"

@@ -117,7 +117,8 @@ fn table(listed: &[ListedType]) -> String {
         let required: Vec<String> =
             required.map(|field| within(field.name, &field.required, &it.releases)).collect();
         let releases = ReleaseRange::words(&it.releases);
-        row([&it.api, it.provider, it.name, &releases, &required.join(", ")])
+        let provider = if it.is_in_resource { it.provider } else { "–" };
+        row([&it.api, provider, it.name, &releases, &required.join(", ")])
     }));
     aligned(&rows)
 }
@@ -132,13 +133,13 @@ fn within(word: &str, ranges: &[ReleaseRange], of_type: &[ReleaseRange]) -> Stri
 }
 
 fn one(it: &ListedType) -> String {
-    let mut text = format!(
-        "{} of {}, in a resource `provider: {}`\nreleases: {}\n",
-        it.name,
-        it.api,
-        it.provider,
-        ReleaseRange::words(&it.releases)
-    );
+    let place = if it.is_in_resource {
+        format!("in a resource `provider: {}`", it.provider)
+    } else {
+        "which comes with the distribution alone".to_owned()
+    };
+    let releases = ReleaseRange::words(&it.releases);
+    let mut text = format!("{} of {}, {place}\nreleases: {releases}\n", it.name, it.api);
     if let Some(successor) = it.successor {
         let _ = writeln!(text, "successor: {successor}");
     }
