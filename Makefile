@@ -111,6 +111,10 @@ explore: ## Every sequence of up to DEPTH (3) things at once, and RANDOM (100000
 fuzz: ## Every fuzz target for a minute, or as long as SECONDS_EACH says
 	@scripts/fuzz $(or $(SECONDS_EACH),60)
 
+.PHONY: fuzz-servers
+fuzz-servers: ## Random resources, judged by real servers for SECONDS (120) each; RELEASES=0.7.3,… for some, SEED=n for others
+	cargo run --locked -p llsd-server-fuzzer -- --seconds $(or $(SECONDS),120) --releases $(or $(RELEASES),all) --seed $(or $(SEED),1)
+
 .PHONY: coverage
 coverage: ## Line coverage of each crate
 	@scripts/coverage

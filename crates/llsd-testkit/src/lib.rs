@@ -70,7 +70,8 @@ pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
 pub use llama_stack::{
-    Answer, Boot, Candidate, CheckResult, Decided, Decisions, LlamaStackServer, Release, Venv,
+    Answer, Boot, Candidate, CheckResult, Checker, Decided, Decisions, InstalledField,
+    InstalledType, LlamaStackServer, Release, Venv,
 };
 pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{Draft, entry_id};
 use crate::config::wiring::{AWAITED_MODELS, Variable};
+use crate::server::substitution::EffectiveId;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     let providers = backends(draft);
@@ -25,14 +26,15 @@ fn backends(draft: &Draft<'_>) -> Map<String, Value> {
         let backend = known.awaits()?;
         // A server with a key asks for nothing at its start, and the pod would ask without it.
         let has_key = known.key().is_some_and(|key| entry.at(&["config", key]).is_some());
-        let awaited = registered.contains(&*id) && !has_key;
+        let awaited = registered.contains(&id) && !has_key;
         awaited.then(|| (id, json!(backend)))
     });
     asked.collect()
 }
 
 /// The providers that models are registered with.
-fn with_models<'a>(draft: &'a Draft<'_>) -> BTreeSet<&'a str> {
+fn with_models(draft: &Draft<'_>) -> BTreeSet<String> {
     let models = draft.registered_now("models").iter();
-    models.filter_map(|model| model.get_str("provider_id")).collect()
+    let written = models.filter_map(|model| model.get_str("provider_id"));
+    written.filter_map(|id| Some(EffectiveId::parse(id, "")?.id)).collect()
 }

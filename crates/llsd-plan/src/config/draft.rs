@@ -125,6 +125,8 @@ impl<'a> Draft<'a> {
     ) -> Self {
         let disabled = SwitchedOff::new(spec, &profile);
         let (users, removed) = UserProvider::all(spec, &profile, &disabled);
+        let workload = spec.workload.as_ref();
+        let overrides = workload.and_then(|workload| workload.overrides.as_ref());
         Self {
             spec,
             facts,
@@ -133,7 +135,7 @@ impl<'a> Draft<'a> {
             users,
             removed,
             disabled,
-            variables: set_variables(spec, facts),
+            variables: facts.variables(overrides),
             environment: Environment::default(),
             plain_variables: Vec::new(),
             redis: None,
@@ -196,26 +198,6 @@ impl<'a> Draft<'a> {
         };
         list.map(Node::items).unwrap_or_default()
     }
-}
-
-/// The variables that the resource or the image sets; an empty value is as good as none to the server.
-fn set_variables(spec: &LlamaStackDistributionSpec, facts: &Facts) -> Variables {
-    let overrides = spec.workload.as_ref().and_then(|workload| workload.overrides.as_ref());
-    let names = overrides
-        .and_then(|overrides| overrides.env.as_ref())
-        .into_iter()
-        .flatten()
-        .filter(|variable| {
-            variable.value_from.is_some()
-                || variable.value.as_deref().is_some_and(|value| !value.is_empty())
-        })
-        .map(|variable| variable.name.clone())
-        .chain(facts.image.variables.iter().flatten().cloned())
-        .collect();
-    let open = overrides
-        .and_then(|overrides| overrides.env_from.as_ref())
-        .is_some_and(|sources| !sources.is_empty());
-    Variables::new(names, open)
 }
 
 /// The id of a provider's entry, as it will be when the server runs.

@@ -3,7 +3,7 @@
 
 use super::draft::{Draft, entry_id, has_id};
 use super::providers::serve;
-use super::registered::{KINDS, ResourceKind, is_registered_shield};
+use super::registered::{KINDS, ResourceKind, settle_default_shield};
 use crate::problems::Reason;
 use crate::releases::api_name;
 use crate::server::substitution::EffectiveId;
@@ -12,7 +12,7 @@ use llsd_yaml::document::{Content, Node};
 pub(super) fn apply(draft: &mut Draft<'_>) {
     needs(draft);
     drop_dangling(draft);
-    default_shield(draft);
+    settle_default_shield(draft, None);
     vector_stores(draft);
 }
 
@@ -56,20 +56,6 @@ pub(super) fn drop_dangling(draft: &mut Draft<'_>) {
         if draft.registered_now(list).iter().any(dangling) {
             draft.registered(list).retain(|resource| !dangling(resource));
         }
-    }
-}
-
-/// The server exits when its default shield is not registered, at the latest once a user has made
-/// a shield of their own.
-fn default_shield(draft: &mut Draft<'_>) {
-    let default = draft.document.at(&["safety", "default_shield_id"]).and_then(Node::as_str);
-    let Some(default) = default.and_then(|id| EffectiveId::parse(id, "")) else { return };
-    // One that depends on a variable that nothing sets is no default at all.
-    if draft.variables.admit(&default)
-        && !is_registered_shield(draft, &default.id)
-        && let Some(safety) = draft.document.get_mut("safety")
-    {
-        safety.remove("default_shield_id");
     }
 }
 

@@ -10,6 +10,7 @@ mod image;
 mod named;
 mod operator;
 pub mod shape;
+mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! What would open, from within its pod, a server that is to ask its callers who they are: variables by which
 //! it is started, mounts over the files by which it decides, and commands that run beside it.
 
-use k8s_openapi::api::core::v1::{EnvFromSource, Probe};
+use k8s_openapi::api::core::v1::Probe;
 use llsd_api::v1alpha2::{LlamaStackDistributionSpec, OverridesSpec, ProbesSpec};
 
 use crate::facts::Facts;
@@ -61,7 +61,8 @@ fn variables(given: &OverridesSpec, facts: &Facts, path: &FieldPath, findings: &
     let sources = given.env_from.iter().flatten().enumerate();
     let from = sources.flat_map(|(index, source)| {
         let path = path.key("envFrom").index(index);
-        names(source, facts).into_iter().map(move |name| (path.clone(), name))
+        let known = facts.variables_from(source).known.into_iter();
+        known.map(move |(name, _)| (path.clone(), name))
     });
     for (path, name) in single.chain(from).filter(|(_, name)| is_kept_variable(name)) {
         findings.problem(
@@ -71,16 +72,6 @@ fn variables(given: &OverridesSpec, facts: &Facts, path: &FieldPath, findings: &
             "remove the variable",
         );
     }
-}
-
-/// The variables that come of all keys of an object, as far as it is known.
-fn names(source: &EnvFromSource, facts: &Facts) -> Vec<String> {
-    let secret = source.secret_ref.as_ref().and_then(|it| facts.secrets.get(&it.name));
-    let map = source.config_map_ref.as_ref().and_then(|it| facts.config_maps.get(&it.name));
-    let secret = secret.into_iter().flat_map(|secret| secret.keys.keys());
-    let keys = secret.chain(map.into_iter().flat_map(|map| map.data.keys()));
-    let prefix = source.prefix.as_deref().unwrap_or_default();
-    keys.map(|key| format!("{prefix}{key}")).collect()
 }
 
 #[cfg(test)]

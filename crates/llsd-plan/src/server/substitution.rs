@@ -1,7 +1,7 @@
 //! The server's `${env.…}` references, in the grammar of either generation: what they stand for
 //! when a variable is set or not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use llsd_api::provider_id::short_name;
 
@@ -99,32 +99,58 @@ impl EffectiveId {
     }
 }
 
+/// What is known of a variable of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VariableState {
+    Set,
+    /// Not there, or empty.
+    Unset,
+    /// Only the cluster knows.
+    Unknown,
+}
+
 /// The variables that the server will find set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variables {
-    names: BTreeSet<String>,
-    /// Whole Secrets or ConfigMaps become variables too, so any name may be set.
+    known: BTreeMap<String, VariableState>,
+    /// Whole Secrets or ConfigMaps of which not all is known become variables too, so any other name may be set.
     open: bool,
 }
 
 impl Variables {
-    pub(crate) fn new(names: BTreeSet<String>, open: bool) -> Self {
-        Self { names, open }
+    /// What is noted last of a name holds.
+    pub(crate) fn note(&mut self, name: &str, state: VariableState) {
+        self.known.insert(name.to_owned(), state);
     }
 
-    /// Whether somebody sets the variable.
+    /// There may be others.
+    pub(crate) fn note_unknown(&mut self) {
+        self.open = true;
+    }
+
+    pub(crate) fn state(&self, name: &str) -> VariableState {
+        let other = if self.open { VariableState::Unknown } else { VariableState::Unset };
+        self.known.get(name).copied().unwrap_or(other)
+    }
+
+    /// Whether it is known that the variable is set.
     pub(crate) fn surely(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.state(name) == VariableState::Set
     }
 
     /// Whether the variable could be set, as far as can be known here.
     pub(crate) fn possibly(&self, name: &str) -> bool {
-        self.open || self.surely(name)
+        self.state(name) != VariableState::Unset
     }
 
     /// Whether an entry with this id is there when the server runs.
+    pub(crate) fn presence(&self, id: &EffectiveId) -> VariableState {
+        id.condition.as_deref().map_or(VariableState::Set, |variable| self.state(variable))
+    }
+
+    /// Whether an entry with this id can be there when the server runs.
     pub(crate) fn admit(&self, id: &EffectiveId) -> bool {
-        id.condition.as_deref().is_none_or(|variable| self.possibly(variable))
+        self.presence(id) != VariableState::Unset
     }
 }
 

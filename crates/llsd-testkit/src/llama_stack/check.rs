@@ -13,15 +13,20 @@ use anyhow::{Context, bail, ensure};
 use llsd_plan::objects::start_program::PREFLIGHT_CHECKS;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use tempfile::TempDir;
 
-use super::Release;
+use super::{
+    Release,
+    checker::{Checker, Reader},
+};
 
 /// In Python, because only there are the release's own models.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("check.py", include_str!("check.py")),
     // The rules are those of the operator's own preflight, so that every test of a configuration tests it.
     ("preflight_checks.py", PREFLIGHT_CHECKS),
     ("policies.py", include_str!("policies.py")),
+    ("provider_types.py", include_str!("provider_types.py")),
     ("read_yaml.py", include_str!("read_yaml.py")),
     ("routes.py", include_str!("routes.py")),
 ];
@@ -100,12 +105,7 @@ impl Release {
     /// Checks all candidates, in their order. Installs the release first where it is missing.
     /// Takes about three seconds however many there are, so give it as many as possible.
     pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<CheckResult>> {
-        let mut results: Vec<CheckResult> = self.ask("check.py", &candidates)?;
-        ensure!(results.len() == candidates.len(), "not all configurations were checked");
-        for (result, candidate) in results.iter_mut().zip(candidates) {
-            result.name.clone_from(&candidate.name);
-        }
-        Ok(results)
+        Checker::start(self, Reader::Exact)?.check(candidates)
     }
 
     /// What the server's YAML reader (PyYAML's safe loader) makes of each text; an error is in its
@@ -133,32 +133,37 @@ impl Release {
         name: &str,
         question: &Q,
     ) -> anyhow::Result<A> {
+        let (mut command, _home) = self.python(name)?;
+        // A file instead of a pipe: nobody has to write while somebody else reads.
+        let mut input = tempfile::tempfile()?;
+        serde_json::to_writer(&input, question)?;
+        input.flush()?;
+        input.rewind()?;
+        let done = command.stdin(input).output().context("cannot run Python")?;
+        if !done.status.success() {
+            bail!("{self}: {name} failed: {}", String::from_utf8_lossy(&done.stderr).trim());
+        }
+        serde_json::from_slice(&done.stdout)
+            .with_context(|| format!("{self}: the answer of {name} is not JSON"))
+    }
+
+    /// Python that runs one of the programs with the release's packages, and the folder that it runs in.
+    pub(super) fn python(self, program: &str) -> anyhow::Result<(Command, TempDir)> {
         let venv = self.install()?;
         // Some defaults are folders under the home folder, and some code makes them.
         let home = tempfile::Builder::new().prefix("llsd-check-").tempdir()?;
         for (name, program) in PROGRAMS {
             fs::write(home.path().join(name), program)?;
         }
-        // A file instead of a pipe: nobody has to write while somebody else reads.
-        let mut input = tempfile::tempfile()?;
-        serde_json::to_writer(&input, question)?;
-        input.flush()?;
-        input.rewind()?;
-        let done = Command::new(venv.python())
+        let mut command = Command::new(venv.python());
+        command
             // Nothing of the user's own Python set-up counts.
-            .args(["-E", "-s", name])
+            .args(["-E", "-s", program])
             .current_dir(home.path())
             .env_clear()
             .env("PATH", Path::new("/usr/bin:/bin"))
             .env("HOME", home.path())
-            .env("TIKTOKEN_CACHE_DIR", venv.tokenizers())
-            .stdin(input)
-            .output()
-            .with_context(|| format!("cannot run {}", venv.python().display()))?;
-        if !done.status.success() {
-            bail!("{self}: {name} failed: {}", String::from_utf8_lossy(&done.stderr).trim());
-        }
-        serde_json::from_slice(&done.stdout)
-            .with_context(|| format!("{self}: the answer of {name} is not JSON"))
+            .env("TIKTOKEN_CACHE_DIR", venv.tokenizers());
+        Ok((command, home))
     }
 }

@@ -3,14 +3,18 @@
 
 mod boot;
 mod check;
+mod checker;
 mod install;
 mod policies;
+mod provider_types;
 mod release;
 mod server;
 
 pub use boot::Boot;
 pub use check::{Candidate, CheckResult};
+pub use checker::Checker;
 pub use install::Venv;
 pub use policies::{Decided, Decisions};
+pub use provider_types::{InstalledField, InstalledType};
 pub use release::Release;
 pub use server::{Answer, LlamaStackServer};

@@ -10,6 +10,7 @@ mod pod;
 mod policies;
 mod preflight_program;
 mod provider_packages;
+mod random_resources;
 mod real_servers_check;
 mod redis;
 mod redis_proxy;

@@ -7,14 +7,24 @@ use crate::config::draft::{Draft, entry_id, listed};
 use crate::config::switched_off::Fallen;
 use crate::problems::{FieldPath, Reason};
 use crate::releases::api_name;
-use crate::server::substitution::EffectiveId;
+use crate::server::substitution::{EffectiveId, VariableState};
 use llsd_yaml::document::{Node, Origin};
 
 /// The provider of a resource, and why it is this one.
 #[derive(Clone, Debug)]
 pub(super) struct Assigned {
     pub(super) id: String,
+    /// How an entry refers to it: by its id, or as the base writes the id of one that may not be there. Then the
+    /// server leaves the entry out together with its provider.
+    pub(super) written: String,
     pub(super) origin: Origin,
+}
+
+impl Assigned {
+    /// One that is there whenever the server runs.
+    pub(super) fn always(id: String, origin: Origin) -> Self {
+        Self { written: id.clone(), id, origin }
+    }
 }
 
 /// Whether the resource is left out because its API is switched off, which is then said.
@@ -61,21 +71,29 @@ pub(super) fn find(
     name: &str,
     path: &FieldPath,
 ) -> Option<Assigned> {
-    let found = draft.providers(api).iter().filter_map(entry_id).find(|id| id.id == name);
+    let found = draft.provider(api, name).and_then(|entry| {
+        let written = entry.get_str("provider_id")?.to_owned();
+        Some((entry_id(entry)?, written))
+    });
+    let origin = Origin::Field(path.clone());
     match found {
-        Some(id) if draft.variables.admit(&id) => {
-            Some(Assigned { id: id.id, origin: Origin::Field(path.clone()) })
-        }
-        Some(id) => {
-            let variable = id.condition.unwrap_or_default();
-            draft.findings.problem(
-                path,
-                Reason::NotFound,
-                format!("the {api} provider `{name}` exists only where {variable} is set"),
-                format!("set {variable} in workload.overrides.env, or configure the provider"),
-            );
-            None
-        }
+        Some((id, written)) => match draft.variables.presence(&id) {
+            VariableState::Set => Some(Assigned::always(id.id, origin)),
+            VariableState::Unknown => {
+                unsure(draft, api, &id, path);
+                Some(Assigned { id: id.id, written, origin })
+            }
+            VariableState::Unset => {
+                let variable = id.condition.unwrap_or_default();
+                draft.findings.problem(
+                    path,
+                    Reason::NotFound,
+                    format!("the {api} provider `{name}` exists only where {variable} is set"),
+                    format!("set {variable} in workload.overrides.env, or configure the provider"),
+                );
+                None
+            }
+        },
         None if left_out(draft, path, |fallen| fallen.api == api && fallen.id == name) => None,
         None => {
             let removed = draft.removed.iter().find(|gone| gone.api == api && gone.id == name);
@@ -90,6 +108,20 @@ pub(super) fn find(
             None
         }
     }
+}
+
+/// Says that only the cluster knows whether a provider is there.
+pub(super) fn unsure(draft: &mut Draft<'_>, api: &str, id: &EffectiveId, path: &FieldPath) {
+    let variable = id.condition.as_deref().unwrap_or_default();
+    draft.findings.warning(
+        path,
+        Reason::NotFound,
+        format!(
+            "the {api} provider `{}` exists only where {variable} is set, and whether it is set is not known here",
+            id.id
+        ),
+        format!("set {variable} in workload.overrides.env, or make sure that envFrom sets it"),
+    );
 }
 
 /// Whether a provider that fits fell with a disabled API, which is then said: the resource goes too.
@@ -115,11 +147,11 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
     let users = draft.user_providers();
     if let Some(user) = users.iter().find(|user| user.api == api && present.contains(&user.id)) {
         let origin = Origin::Rule("the first provider of the resource");
-        return Some(Assigned { id: user.id.clone(), origin });
+        return Some(Assigned::always(user.id.clone(), origin));
     }
     if let Some(id) = externals(draft, api).into_iter().find(|id| present.contains(id)) {
         let origin = Origin::Rule("the first external provider of the resource");
-        return Some(Assigned { id, origin });
+        return Some(Assigned::always(id, origin));
     }
     let base =
         draft.providers(api).iter().filter_map(entry_id).find(|id| {
@@ -133,9 +165,9 @@ fn first(draft: &mut Draft<'_>, api: &str, path: &FieldPath) -> Option<Assigned>
             format!("add one under providers.{}", api_name::in_resource(api)),
         );
     }
-    base.map(|id| Assigned {
-        id: id.id,
-        origin: Origin::Rule("the first provider of the base that is always there"),
+    base.map(|id| {
+        let origin = Origin::Rule("the first provider of the base that is always there");
+        Assigned::always(id.id, origin)
     })
 }
 

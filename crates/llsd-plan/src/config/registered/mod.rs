@@ -2,6 +2,7 @@
 //! what kinds there are at all.
 
 mod assignment;
+mod default_shield;
 mod item;
 mod kinds;
 mod models;
@@ -10,8 +11,8 @@ mod tools;
 
 use super::draft::Draft;
 
+pub(super) use default_shield::settle as settle_default_shield;
 pub(super) use kinds::{KINDS, ResourceKind};
-pub(super) use shields::is_registered as is_registered_shield;
 
 pub(super) fn apply(draft: &mut Draft<'_>) {
     models::apply(draft);

@@ -67,7 +67,7 @@ fn register(draft: &mut Draft<'_>, of_base: usize, model: &Model<'_>, provider: 
     let path = &model.path;
     let mut node = Node::map(Origin::Field(path.clone()));
     node.set("model_id", Node::scalar(model.name, Origin::Field(model.name_path())));
-    node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin.clone()));
+    node.set("provider_id", Node::scalar(provider.written.as_str(), provider.origin.clone()));
     if let Some((id, origin)) = provider_model_id(draft, model, provider) {
         warn_of_alias(draft, model, provider, &id);
         node.set("provider_model_id", Node::scalar(id, origin));

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use llsd_api::v1alpha2::ShieldEntry;
 
 use super::assignment;
+use super::default_shield;
 use super::item::ResourceItem;
 use crate::config::draft::{Draft, has_id};
 use crate::config::providers::{instead_of, last_of_llama_stack};
 use crate::problems::{FieldPath, Reason};
 use crate::releases::ProviderType;
-use crate::server::substitution::EffectiveId;
 use llsd_yaml::document::{Node, Origin};
 
 type Shield<'a> = ResourceItem<'a, ShieldEntry>;
@@ -44,7 +44,7 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
         }
     }
     if let Some(first) = first {
-        default_shield(draft, &first);
+        default_shield::settle(draft, Some((first.name, &first.path)));
     }
 }
 
@@ -54,7 +54,7 @@ fn register(draft: &mut Draft<'_>, of_base: usize, shield: &Shield<'_>) -> bool 
     let Some(provider) = assignment::assign(draft, "safety", named, path) else { return false };
     let mut node = Node::map(Origin::Field(path.clone()));
     node.set("shield_id", Node::scalar(*name, Origin::Field(shield.name_path())));
-    node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin));
+    node.set("provider_id", Node::scalar(provider.written.as_str(), provider.origin));
     match entry.and_then(|entry| entry.model.as_deref()) {
         Some(model) => {
             let origin = Origin::Field(path.key("model"));
@@ -85,27 +85,4 @@ fn warn_without_model(draft: &mut Draft<'_>, provider: &str, name: &str, path: &
             "set model to a served model, for example vllm/meta-llama/Llama-Guard-3-8B",
         );
     }
-}
-
-/// The server exits when its default shield is not registered.
-fn default_shield(draft: &mut Draft<'_>, first: &Shield<'_>) {
-    let Some(written) = draft.document.at(&["safety", "default_shield_id"]) else { return };
-    let default = written.as_str().and_then(|id| EffectiveId::parse(id, ""));
-    let registered = default.is_some_and(|default| {
-        draft.variables.admit(&default) && is_registered(draft, &default.id)
-    });
-    if !registered {
-        let value = Node::scalar(first.name, Origin::Field(first.path.clone()));
-        let rule = Origin::Rule("the default shield must be a registered one");
-        draft.document.entry_map("safety", &rule).set("default_shield_id", value);
-    }
-}
-
-/// Whether the file registers a shield of this name, as far as its variables are set.
-pub(in crate::config) fn is_registered(draft: &Draft<'_>, name: &str) -> bool {
-    draft.registered_now("shields").iter().any(|shield| {
-        let id = |key: &str| shield.get_str(key).and_then(|id| EffectiveId::parse(id, ""));
-        id("shield_id").is_some_and(|id| id.id == name && draft.variables.admit(&id))
-            && id("provider_id").is_some_and(|id| draft.variables.admit(&id))
-    })
 }

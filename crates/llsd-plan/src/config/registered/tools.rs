@@ -10,7 +10,7 @@ use super::item::ResourceItem;
 use crate::config::draft::{Draft, entry_id, has_id};
 use crate::config::switched_off::Fallen;
 use crate::problems::Reason;
-use crate::server::substitution::references;
+use crate::server::substitution::{VariableState, references};
 use llsd_yaml::document::{Node, Origin};
 
 /// Tools as the rows of the catalogue name them.
@@ -57,11 +57,17 @@ pub(in crate::config) fn apply(draft: &mut Draft<'_>) {
             assignment::listed_twice(draft, "tool", tool.name, &tool.path);
             continue;
         }
+        if let Group::Mcp { name } = &group
+            && !draft.profile.layout.has_tool_groups
+        {
+            connect(draft, of_base, &tool, name);
+            continue;
+        }
         let Some(provider) = provider(draft, &tool, &group) else { continue };
         if draft.profile.layout.has_tool_groups {
             register(draft, of_base, &tool, &group, &provider);
         } else {
-            provide(draft, of_base, &tool, &group, &provider);
+            provide(draft, &tool, &group, &provider);
         }
     }
 }
@@ -104,17 +110,17 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
         }
     };
     let types: Vec<&str> = draft.profile.catalogue.runners(tool_name).collect();
-    let able: Vec<(String, bool)> = draft
-        .providers("tool_runtime")
-        .iter()
+    let entries = draft.providers("tool_runtime").iter();
+    let able = entries
         .filter(|entry| types.contains(&entry.get_str("provider_type").unwrap_or_default()))
         .filter_map(|entry| {
             let id = entry_id(entry).filter(|id| draft.variables.admit(id))?;
-            Some((id.id, has_key(draft, entry)))
-        })
-        .collect();
-    let with_key = able.iter().find(|(_, has_key)| *has_key);
-    let Some((id, has_key)) = with_key.or(able.first()).cloned() else {
+            let is_sure = draft.variables.presence(&id) == VariableState::Set;
+            Some((id, has_key(draft, entry), is_sure))
+        });
+    // The first of the best.
+    let best = able.min_by_key(|(_, has_key, is_sure)| (!has_key, !is_sure));
+    let Some((id, has_key, is_sure)) = best else {
         let runs = |fallen: &Fallen| types.contains(&fallen.provider_type.as_str());
         if assignment::left_out(draft, &tool.path, runs) {
             return None;
@@ -131,11 +137,14 @@ fn provider(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group) -> Option<Ass
         draft.findings.warning(
             &tool.path,
             Reason::Required,
-            format!("the search provider `{id}` has no API key, so searches will fail"),
+            format!("the search provider `{}` has no API key, so searches will fail", id.id),
             "configure a search provider with an apiKey under providers.toolRuntime",
         );
     }
-    Some(Assigned { id, origin: Origin::Rule("the provider that can run the tool") })
+    if !is_sure {
+        assignment::unsure(draft, "tool_runtime", &id, &tool.path);
+    }
+    Some(Assigned::always(id.id, Origin::Rule("the provider that can run the tool")))
 }
 
 /// Whether a search provider's key comes from the resource or from a variable that is set.
@@ -174,15 +183,15 @@ fn register(
     assignment::put(draft.registered("tool_groups"), of_base, "toolgroup_id", &id, node);
 }
 
-/// Since 0.7: the provider is enough, and must come first among those of its kind; an MCP server
-/// is a connector.
-fn provide(
-    draft: &mut Draft<'_>,
-    of_base: usize,
-    tool: &Tool<'_>,
-    group: &Group,
-    provider: &Assigned,
-) {
+/// Since 0.7: the provider is enough, and must come first among those of its kind.
+fn provide(draft: &mut Draft<'_>, tool: &Tool<'_>, group: &Group, provider: &Assigned) {
+    no_arguments(draft, tool);
+    if matches!(group, Group::BuiltIn { tool: WEB_SEARCH }) {
+        put_first(draft, &provider.id);
+    }
+}
+
+fn no_arguments(draft: &mut Draft<'_>, tool: &Tool<'_>) {
     if tool.entry.is_some_and(|entry| entry.args.is_some()) {
         draft.findings.warning(
             &tool.path.key("args"),
@@ -190,11 +199,6 @@ fn provide(
             format!("tools have no arguments in {}", draft.profile.name()),
             "put them into the settings of the provider",
         );
-    }
-    match group {
-        Group::BuiltIn { tool: WEB_SEARCH } => put_first(draft, &provider.id),
-        Group::BuiltIn { .. } | Group::Other => {}
-        Group::Mcp { name } => connect(draft, of_base, tool, name),
     }
 }
 
@@ -216,7 +220,14 @@ fn put_first(draft: &mut Draft<'_>, id: &str) {
     }
 }
 
+/// Since 0.7 an MCP server is a connector, which the server asks by itself: no provider runs it.
 fn connect(draft: &mut Draft<'_>, of_base: usize, tool: &Tool<'_>, name: &str) {
+    no_arguments(draft, tool);
+    if let Some(named) = tool.entry.and_then(|entry| entry.provider.as_deref())
+        && assignment::find(draft, "tool_runtime", named, &tool.path.key("provider")).is_none()
+    {
+        return;
+    }
     let Some(endpoint) = tool.entry.and_then(|entry| entry.mcp_endpoint.as_ref()) else {
         draft.findings.problem(
             &tool.path,
