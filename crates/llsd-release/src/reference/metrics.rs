@@ -31,7 +31,7 @@ pub fn metrics() -> String {
     metrics.conditions(Condition::all_in_status(&json!({"conditions": [ready]})));
     let mut page = format!(
         "# Metrics\n\n{GENERATED}\n\nWhat every replica of the operator serves at `/metrics`. \
-         [Watching the operator](../metrics.md) says how to read them.\n\n\
+         [Monitoring](../metrics.md) says how to read them.\n\n\
          | name | kind | labels | says |\n|---|---|---|---|\n"
     );
     for figure in figures(&metrics.text()) {
