@@ -12,7 +12,7 @@ pub fn commands(mut program: Command) -> String {
         "# Commands\n\n{GENERATED}\n\nOne program, `llsd`; as `kubectl-llsd` on the path it is `kubectl llsd`. Every command has \
          `--help`, with examples.\n"
     );
-    for command in program.get_subcommands().filter(is_shown) {
+    for command in program.get_subcommands().filter(|command| is_shown(command)) {
         add(command, &mut page);
     }
     page
@@ -32,12 +32,12 @@ fn add(command: &Command, page: &mut String) {
             let _ = writeln!(page, "| {} | {} |", spelling(argument), meaning(argument));
         }
     }
-    for below in command.get_subcommands().filter(is_shown) {
+    for below in command.get_subcommands().filter(|command| is_shown(command)) {
         add(below, page);
     }
 }
 
-fn is_shown(command: &&Command) -> bool {
+fn is_shown(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 

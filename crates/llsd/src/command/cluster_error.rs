@@ -91,6 +91,11 @@ impl ClusterError {
 const ANOTHER: &str = "see that the cluster is up and can be reached from here; --context and --kubeconfig name \
                        another one";
 
+/// What is wrong, where a command goes on without the answer.
+pub(super) fn words(error: &kube::Error) -> String {
+    of_api(error).0
+}
+
 fn of_api(error: &kube::Error) -> (String, &'static str) {
     match error {
         kube::Error::Api(status) => of_status(status),

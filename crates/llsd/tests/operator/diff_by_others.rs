@@ -323,7 +323,7 @@ async fn what_is_in_the_way_of_one_is_said_and_the_others_are_compared() {
     namespace.patch("Service", "mine-service", &finalizers(json!(["example.com/stays"]))).await;
     namespace.delete("Service", "mine-service").await;
     let mut refused = resource("refused", &with_variable("one"));
-    refused["metadata"]["labels"] = json!({"team": "no label at all!"});
+    refused["metadata"]["finalizers"] = json!(["no finalizer at all!"]);
     written(folder.path(), &[refused, mine]);
     let compared = diff(admin, &namespace.name, &file, &[]).await;
     namespace.patch("Service", "mine-service", &finalizers(Value::Null)).await;
@@ -334,7 +334,7 @@ async fn what_is_in_the_way_of_one_is_said_and_the_others_are_compared() {
     let stderr = text(&compared.stderr);
     let of_it = format!("{}/refused: ", namespace.name);
     let line = stderr.lines().find(|line| line.starts_with(&of_it));
-    assert!(line.is_some_and(|line| line.contains("no label at all!")), "{stderr}");
+    assert!(line.is_some_and(|line| line.contains("no finalizer at all!")), "{stderr}");
     assert!(stderr.contains("Service mine-service: is being deleted"), "{stderr}");
 }
 

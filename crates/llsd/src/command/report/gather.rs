@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::clean::without_secrets;
 use super::object::shown;
 use super::values::Values;
+use crate::command::cluster_error::words;
 
 /// Of the log of each container.
 const LINES: i64 = 5000;
@@ -33,7 +34,7 @@ pub(super) struct ReportFiles {
 
 impl ReportFiles {
     fn remark(&mut self, what: &str, error: &kube::Error) {
-        let _ = writeln!(self.remarks, "{what}: {error}");
+        let _ = writeln!(self.remarks, "{what}: {}", words(error));
     }
 
     fn add(&mut self, name: String, object: Value) {

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use super::Printout;
 use super::cluster::{self, Cluster, ClusterFlags};
-use super::cluster_error::ClusterError;
+use super::cluster_error::{ClusterError, words};
 use super::format::OutputFormat;
 use requests::{Prometheus, Rates};
 use rows::Row;
@@ -125,7 +125,7 @@ impl WatchedResources {
         let event = match event {
             Ok(event) => event,
             Err(error) => {
-                self.trouble = error.to_string();
+                self.trouble = trouble(&error);
                 return;
             }
         };
@@ -163,6 +163,17 @@ impl WatchedResources {
             .values()
             .map(|resource| Row::from_resource(resource, &self.rates, now))
             .collect()
+    }
+}
+
+/// Why a watch shows nothing new.
+fn trouble(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => words(error),
+        watcher::Error::WatchError(status) => status.message.clone(),
+        other @ watcher::Error::NoResourceVersion => other.to_string(),
     }
 }
 
