@@ -18,7 +18,7 @@ use super::{Exit, Printout};
 /// Rewrite v1alpha1 resources as v1alpha2, or bring the stored objects of a cluster up to it
 ///
 /// The result goes to stdout, what was decided to stderr.
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").args(["files", "in_cluster"]).required(true))]
 pub(super) struct Arguments {
