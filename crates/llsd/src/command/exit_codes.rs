@@ -58,6 +58,7 @@ const CODES: &[(&str, Meanings)] = &[
     ("access", ACCESS),
     ("access test", ACCESS),
     ("report", ASKED),
+    ("doctor", &[(0, "no problem"), (1, "problems"), USAGE, NO_CLUSTER]),
     ("image", OF_IMAGES),
     ("image inspect", OF_IMAGES),
     ("image label", OF_IMAGES),
