@@ -1,38 +1,21 @@
 //! A random resource: every group of fields that has a part in the configuration.
 
 mod access;
+mod maker;
 mod pods;
 mod providers;
 mod registered;
+mod state;
 
 use llsd_testkit::InstalledType;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::base::Base;
-use crate::random::Random;
-
-/// What a random resource is made from.
-#[derive(Debug)]
-pub struct Maker<'a> {
-    random: Random,
-    types: &'a [InstalledType],
-    base: &'a Base,
-    spec: Map<String, Value>,
-    /// The ids of inference and of safety that the resource has itself.
-    inference: Vec<String>,
-    safety: Vec<String>,
-}
+use maker::Maker;
 
 /// The spec of a random resource.
 pub fn spec(seed: u64, types: &[InstalledType], base: &Base) -> Value {
-    let mut maker = Maker {
-        random: Random::new(seed),
-        types,
-        base,
-        spec: Map::new(),
-        inference: Vec::new(),
-        safety: Vec::new(),
-    };
+    let mut maker = Maker::new(seed, types, base);
     maker.providers();
     maker.external_providers();
     maker.registered();
@@ -44,62 +27,4 @@ pub fn spec(seed: u64, types: &[InstalledType], base: &Base) -> Value {
         maker.spec.insert("access".to_owned(), access);
     }
     Value::Object(maker.spec)
-}
-
-impl Maker<'_> {
-    fn storage(&mut self) {
-        if !self.random.chance(25) {
-            return;
-        }
-        let secret = json!({"name": "state", "key": "value"});
-        let mut storage = Map::new();
-        if self.random.chance(60) {
-            let kv = match self.random.below(4) {
-                0 => json!({"type": "sqlite"}),
-                1 => json!({"type": "redis", "endpoint": "redis://redis.example.com:6379"}),
-                2 => json!({"type": "redis", "endpoint": "redis.example.com:6380"}),
-                _ => {
-                    json!({"type": "redis", "endpoint": "rediss://redis.example.com:6379/2", "password": secret})
-                }
-            };
-            storage.insert("kv".to_owned(), kv);
-        }
-        if self.random.chance(60) {
-            let sql = match self.random.below(3) {
-                0 => json!({"type": "sqlite"}),
-                _ => json!({"type": "postgres", "connectionString": secret}),
-            };
-            storage.insert("sql".to_owned(), sql);
-        }
-        self.spec.insert("storage".to_owned(), storage.into());
-    }
-
-    fn disabled(&mut self) {
-        if !self.random.chance(20) {
-            return;
-        }
-        let mut names: Vec<String> = self.types.iter().map(|known| known.api.clone()).collect();
-        names.extend(self.base.providers().into_iter().map(|provider| provider.api));
-        names.sort();
-        names.dedup();
-        let mut chosen: Vec<String> = Vec::new();
-        for _ in 0..=self.random.below(3) {
-            let Some(name) = self.random.one_of(&names).cloned() else { continue };
-            let name = if self.random.chance(70) { in_camel_case(&name) } else { name };
-            if !chosen.contains(&name) {
-                chosen.push(name);
-            }
-        }
-        self.spec.insert("disabled".to_owned(), json!(chosen));
-    }
-}
-
-/// `vectorIo` of `vector_io`.
-fn in_camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |all, word| {
-        let (initial, rest) = word.split_at(word.len().min(1));
-        all + &initial.to_ascii_uppercase() + rest
-    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Maker;
+use super::maker::Maker;
 
 impl Maker<'_> {
     pub(super) fn pods(&mut self) {

@@ -4,7 +4,7 @@ use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_testkit::{InstalledField, InstalledType};
 use serde_json::{Map, Value, json};
 
-use super::Maker;
+use super::maker::Maker;
 use crate::obvious::api_of;
 use crate::trial::EXTERNAL_IMAGE;
 

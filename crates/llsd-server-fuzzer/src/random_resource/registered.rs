@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Maker;
+use super::maker::Maker;
 
 const MODELS: [&str; 6] =
     ["llama3.2-8b", "meta-llama/Llama-3.1-8B", "all-minilm:l6-v2", "m", "gpt-4o", "embed"];

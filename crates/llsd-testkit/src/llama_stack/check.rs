@@ -15,10 +15,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{
-    Release,
-    checker::{Checker, Reader},
-};
+use super::Release;
 
 /// In Python, because only there are the release's own models.
 const PROGRAMS: [(&str, &str); 6] = [
@@ -102,12 +99,6 @@ impl fmt::Display for CheckResult {
 }
 
 impl Release {
-    /// Checks all candidates, in their order. Installs the release first where it is missing.
-    /// Takes about three seconds however many there are, so give it as many as possible.
-    pub fn check(self, candidates: &[Candidate]) -> anyhow::Result<Vec<CheckResult>> {
-        Checker::start(self, Reader::Exact)?.check(candidates)
-    }
-
     /// What the server's YAML reader (PyYAML's safe loader) makes of each text; an error is in its
     /// own words. What JSON cannot say comes as `{"!<type>": …}`, for example
     /// `{"!date": "2026-01-01"}`, and a mapping with other keys than strings as a list of pairs,

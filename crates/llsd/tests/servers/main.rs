@@ -4,6 +4,7 @@ mod access;
 mod first_requests;
 mod forgotten_registrations;
 mod image;
+mod installed_types;
 mod moved_to_ogx;
 mod persisted_registry;
 mod pod;

@@ -94,7 +94,7 @@ pub(super) fn find(
                 None
             }
         },
-        None if left_out(draft, path, |fallen| fallen.api == api && fallen.id == name) => None,
+        None if falls(draft, api, name, path) => None,
         None => {
             let removed = draft.removed.iter().find(|gone| gone.api == api && gone.id == name);
             let why = removed.map(|gone| format!(": {} takes it away", gone.path));
@@ -122,6 +122,12 @@ pub(super) fn unsure(draft: &mut Draft<'_>, api: &str, id: &EffectiveId, path: &
         ),
         format!("set {variable} in workload.overrides.env, or make sure that envFrom sets it"),
     );
+}
+
+/// Whether the provider that an entry names fell with a disabled API: then the entry is left out.
+fn falls(draft: &mut Draft<'_>, api: &str, name: &str, path: &FieldPath) -> bool {
+    let entry = path.parent().unwrap_or_else(|| path.clone());
+    left_out(draft, &entry, |fallen| fallen.api == api && fallen.id == name)
 }
 
 /// Whether a provider that fits fell with a disabled API, which is then said: the resource goes too.

@@ -168,8 +168,8 @@ fn register(
 ) {
     let id = group.id(tool);
     let origin = Origin::Field(tool.path.clone());
-    let mut node = Node::map(origin.clone());
-    node.set("toolgroup_id", Node::scalar(id.as_str(), origin));
+    let mut node = Node::map(origin);
+    node.set("toolgroup_id", Node::scalar(id.as_str(), Origin::Field(tool.name_path())));
     node.set("provider_id", Node::scalar(provider.id.as_str(), provider.origin.clone()));
     if let Some(endpoint) = tool.entry.and_then(|entry| entry.mcp_endpoint.as_ref()) {
         let origin = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
@@ -239,7 +239,7 @@ fn connect(draft: &mut Draft<'_>, of_base: usize, tool: &Tool<'_>, name: &str) {
     };
     let origin = Origin::Field(tool.path.clone());
     let mut node = Node::map(origin.clone());
-    node.set("connector_id", Node::scalar(name, origin.clone()));
+    node.set("connector_id", Node::scalar(name, Origin::Field(tool.name_path())));
     node.set("connector_type", Node::scalar("mcp", origin.clone()));
     let uri = Origin::Field(tool.path.key("mcpEndpoint").key("uri"));
     node.set("url", Node::scalar(endpoint.uri.as_str(), uri));

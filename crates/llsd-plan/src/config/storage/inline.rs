@@ -41,7 +41,9 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
             let Some(config) = entry.get_mut("config") else { continue };
             for (field, of) in PROVIDER_STORES {
                 if of == kind
-                    && config.get(field).is_some_and(is_store)
+                    && config
+                        .get(field)
+                        .is_some_and(|own| is_store(own) && !is_of_the_resource(own))
                     && !already(config.get(field), target)
                 {
                     config.set(field, store(&format!("{api}_{id}_{field}")));
@@ -53,6 +55,11 @@ pub(super) fn set(draft: &mut Draft<'_>, kind: StoreKind, target: &Target, path:
 
 fn is_store(node: &Node) -> bool {
     node.get("type").is_some() || node.get("db_path").is_some()
+}
+
+/// What the settings of a provider say stays.
+fn is_of_the_resource(node: &Node) -> bool {
+    matches!(node.origin, Origin::Field(_))
 }
 
 /// SQLite stays in the files where it is.
