@@ -177,7 +177,7 @@ mod tests {
     use super::super::finding::Level;
     use super::*;
 
-    fn deployment(container: Value, ready: u64) -> Value {
+    fn deployment(container: &Value, ready: u64) -> Value {
         json!({
             "metadata": {"namespace": "operators"},
             "spec": {"replicas": 2, "template": {"spec": {
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn replicas_and_release_are_judged() {
         for (ready, level) in [(2, Level::Ok), (1, Level::Warning), (0, Level::Problem)] {
-            assert_eq!(super::ready(&deployment(own(), ready)).level, level);
+            assert_eq!(super::ready(&deployment(&own(), ready)).level, level);
         }
-        let of = |container| version(&deployment(container, 2)).level;
+        let of = |container: Value| version(&deployment(&container, 2)).level;
         assert_eq!(of(own()), Level::Ok);
         assert_eq!(of(json!({"image": "r/llsd:99.0.0", "command": ["llsd"]})), Level::Warning);
         assert_eq!(of(json!({"image": "r/llsd:main"})), Level::Ok);

@@ -185,7 +185,7 @@ mod tests {
     use super::super::finding::Level;
     use super::*;
 
-    fn definition(config: Value) -> Value {
+    fn definition(config: &Value) -> Value {
         json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": config}}}})
     }
 
@@ -194,8 +194,8 @@ mod tests {
         let now = Timestamp::now();
         let level = |definition: Value| conversion(&definition, "home", now).level;
         assert_eq!(level(json!({"spec": {"conversion": {"strategy": "None"}}})), Level::Problem);
-        assert_eq!(level(definition(json!({"service": {"namespace": "home"}}))), Level::Problem);
-        assert_eq!(level(definition(json!({"service": {"namespace": "away"}}))), Level::Warning);
+        assert_eq!(level(definition(&json!({"service": {"namespace": "home"}}))), Level::Problem);
+        assert_eq!(level(definition(&json!({"service": {"namespace": "away"}}))), Level::Warning);
         assert_eq!(admission(None, "home", now).level, Level::Warning);
     }
 }
