@@ -4,11 +4,12 @@ use strsim::levenshtein;
 
 /// The known name nearest to `name`, if one is near enough to be a slip of the fingers.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = if name.len() < 4 { 1 } else { 2 };
+    // Of three letters, two changed ones leave another word.
+    let limit = |candidate: &str| if name.len().min(candidate.len()) < 4 { 1 } else { 2 };
     known
         .into_iter()
         .map(|candidate| (levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(distance, _)| *distance <= limit)
+        .filter(|(distance, candidate)| *distance <= limit(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -2,7 +2,7 @@
 
 use llsd_api::v1alpha2::PROVIDER_APIS;
 use llsd_cases::verdicts::{RefusedBy, Verdict};
-use llsd_plan::problems::Findings;
+use llsd_plan::problems::{Findings, Problem, Reason};
 use llsd_plan::validate::validate;
 use serde_json::{Value, json};
 
@@ -159,13 +159,15 @@ fn setting(variable: &str, default: usize) -> usize {
 
 /// Where the two are meant to differ, with the reason.
 fn deliberate(findings: &Findings) -> Option<&'static str> {
-    let is_address = |path: &str| path.ends_with(".endpoint") || path.ends_with(".mcpEndpoint.uri");
-    if !findings.problems.is_empty()
-        && findings.problems.iter().all(|p| is_address(&p.path.to_string()))
-    {
+    let is_of_servers = |problem: &Problem| {
+        let path = problem.path.to_string();
+        let is_address = path.ends_with(".endpoint") || path.ends_with(".mcpEndpoint.uri");
+        is_address || problem.reason == Reason::NotFound
+    };
+    if !findings.problems.is_empty() && findings.problems.iter().all(is_of_servers) {
         return Some(
-            "what an address must look like depends on the provider's type, which the webhook knows \
-             and the API server does not",
+            "which types of providers there are, and what their addresses look like, the webhook knows and \
+             the API server does not",
         );
     }
     let only_beyond_32_bits = !findings.problems.is_empty()

@@ -36,7 +36,7 @@ fn a_field_of_two_shapes_says_both_and_lists_what_is_below_it() {
     assert!(inference.contains("type      an object or a list of objects\n"), "{inference}");
     let provider =
         inference.lines().find(|line| line.trim_start().starts_with("provider ")).unwrap();
-    assert!(provider.contains("string, required: Type: a short name"), "{provider}");
+    assert!(provider.contains("string: Type: a short name"), "{provider}");
     let key = explained("spec.providers.inference[0].apiKey.secretKeyRef.name");
     assert!(key.contains("type      string, required\n"), "{key}");
 }
