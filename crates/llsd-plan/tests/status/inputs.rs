@@ -150,15 +150,16 @@ fn a_missing_secret_is_named_with_field_namespace_and_remedy() {
 #[test]
 fn more_problems_than_a_condition_holds_are_counted() {
     let scene = Scene::vllm().with(|scene| {
-        let model = |number| json!({ "name": format!("m{number}"), "provider": format!("nobody-{number}") });
-        let models: Vec<_> = (0..400).map(model).collect();
+        let provider = |number| format!("nobody-{number:060}");
+        let model = |number| json!({ "name": format!("m{number}"), "provider": provider(number) });
+        let models: Vec<_> = (0..256).map(model).collect();
         scene.resource["spec"]["resources"] = json!({ "models": models });
     });
     let (_, _, message) = scene.said("ConfigGenerated");
     assert!(message.len() <= 32 * 1024 && message.len() > 30 * 1024, "{}", message.len());
     let (told, more) = message.rsplit_once("; and ").unwrap();
     let more: usize = more.strip_suffix(" more").unwrap().parse().unwrap();
-    assert_eq!(told.matches("there is no inference provider").count() + more, 400);
+    assert_eq!(told.matches("there is no inference provider").count() + more, 256);
     assert!(told.ends_with(')'), "cut within a problem: {told}");
 }
 
