@@ -84,7 +84,7 @@ mod tests {
     fn a_file_is_named_as_a_uri() {
         for (file, named) in [
             ("deploy/stack.yaml", "deploy/stack.yaml"),
-            ("/work/a b.yaml", "file:///work/a%20b.yaml"),
+            ("/srv/a b.yaml", "file:///srv/a%20b.yaml"),
             ("ü:1.yaml", "%C3%BC%3A1.yaml"),
             ("-", "-"),
         ] {
