@@ -13,6 +13,10 @@ use llsd_explorer::explore::{self, Finding, Share, exhaustive};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Random sequences are run in rounds of so many, with a line after each: sorted within a round,
+/// most begin as the one before, which saves time, and their findings are printed at its end.
+const ROUND: u64 = 100_000;
+
 /// Tries sequences of what people and clusters do
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -39,7 +43,10 @@ fn main() -> ExitCode {
     let mut found = |finding: Finding| {
         let kind = finding.what.split(": ").nth(1).unwrap_or(&finding.what);
         let kind: String = kind.chars().filter(|letter| !letter.is_ascii_digit()).collect();
-        let known = kinds.entry(kind).or_insert_with(|| (0, finding.clone()));
+        let known = kinds.entry(kind).or_insert_with(|| {
+            println!("{}: {:?}", finding.what, finding.steps);
+            (0, finding.clone())
+        });
         known.0 += 1;
         if finding.steps.len() < known.1.steps.len() {
             known.1 = finding;
@@ -51,13 +58,18 @@ fn main() -> ExitCode {
         println!("{tried} sequences of {length}, after {:.1?}", begun.elapsed());
     }
     let begun = Instant::now();
-    let tried = shared(&mut found, move |Share { number, of }, found| {
-        let (number, of) = (number as u64, of as u64);
-        explore::random(random / of, seed * of + number, found);
-        random / of
-    });
-    let rate = u128::from(tried) * 1000 / begun.elapsed().as_millis().max(1);
-    println!("{tried} random sequences, {rate} a second");
+    let mut tried = 0;
+    for round in 0..random.div_ceil(ROUND) {
+        let wanted = ROUND.min(random - round * ROUND);
+        tried += shared(&mut found, move |Share { number, of }, found| {
+            let (number, of) = (number as u64, of as u64);
+            let count = wanted / of + u64::from(number < wanted % of);
+            explore::random(count, (seed + round) * of + number, found);
+            count
+        });
+        let rate = u128::from(tried) * 1000 / begun.elapsed().as_millis().max(1);
+        println!("{tried} random sequences, {rate} a second");
+    }
     let holds = kinds.is_empty();
     for (count, finding) in kinds.into_values() {
         let shortest = explore::minimised(finding);

@@ -11,9 +11,9 @@ use crate::image::Image;
 use crate::pod::Pod;
 use crate::servers_boot::{KEY, MODEL, PATIENCE, models, secrets, served_id, vllm};
 
-/// Answers take less than one second on an idle machine; a server that has failed stands still for
+/// Answers take less than one second on an idle machine, and ten were seen on a busy one; a server that has failed stands still for
 /// half a minute while it writes down why.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_requests_of_every_process_are_answered_with_redis_as_the_store() {
