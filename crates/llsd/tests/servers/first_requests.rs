@@ -11,8 +11,8 @@ use crate::image::Image;
 use crate::pod::Pod;
 use crate::servers_boot::{KEY, MODEL, PATIENCE, models, secrets, served_id, vllm};
 
-/// Answers take less than one second on an idle machine, and ten were seen on a busy one; a server that has failed stands still for
-/// half a minute while it writes down why.
+/// Answers take less than one second on an idle machine, and eleven were seen on a busy one; a server
+/// that has failed stands still for half a minute while it writes down why.
 const ANSWER: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
