@@ -180,3 +180,30 @@ fn what_is_shown_on_a_real_control_plane_ends_well() {
         assert_eq!(endings(steps).map(|endings| endings.len()), Ok(rests + 2), "{name}");
     }
 }
+
+#[test]
+fn a_former_leader_that_leaves_the_number_of_pods_to_others_undoes_no_return() {
+    let scaled = [Step::Scale(2), Step::Settle, Step::LeaveScale, Step::Edit(Mood::Broken)];
+    let woken = [Step::StallLeader, Step::LoseKey, Step::WakeStalled];
+    assert_eq!(run(&[&scaled[..], &woken[..]].concat()), Ok(()));
+}
+
+#[test]
+fn a_return_by_hand_to_pods_with_an_old_value_starts_them_again() {
+    let rotated = [Step::Edit(Mood::Refused), Step::Rotate(0), Step::Tick, Step::Tick];
+    assert_eq!(run(&[&rotated[..], &[Step::RollBack]].concat()), Ok(()));
+}
+
+#[test]
+fn a_change_that_failed_without_a_preflight_has_one_before_it_is_rolled_out_again() {
+    let failed = [Step::Quota, Step::Edit(Mood::Refused), Step::Settle];
+    assert_eq!(run(&[&failed[..], &[Step::Refresh, Step::Quota]].concat()), Ok(()));
+}
+
+#[test]
+fn a_change_that_was_refused_stays_refused_while_nothing_can_be_asked() {
+    let refused = [Step::Edit(Mood::Refused), Step::MoveTag, Step::Rotate(0), Step::Settle];
+    assert_eq!(run(&[&refused[..], &[Step::Quota, Step::Registry]].concat()), Ok(()));
+    let scaled = [Step::Scale(2), Step::Quota, Step::Registry];
+    assert_eq!(run(&[&refused[..], &scaled[..]].concat()), Ok(()));
+}

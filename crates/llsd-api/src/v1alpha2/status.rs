@@ -100,6 +100,8 @@ pub struct PreflightStatus {
     pub more: Option<i64>,
     /// When it was judged; while it is pending, since when.
     pub judged_at: Option<Time>,
+    /// Stands for what of the spec was judged, whichever image and values there were at that time.
+    pub spec_hash: Option<String>,
 }
 
 /// What became of a judgement.

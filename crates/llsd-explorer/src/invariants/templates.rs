@@ -101,7 +101,7 @@ pub(super) fn failures_go_back(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// A state that a person asked for runs, until something else is asked for.
+/// A state that a person asked for runs, until something else is asked for, or it failed.
 pub(super) fn requested_states_run(world: &World) -> Result<(), String> {
     let Some((asked, at)) = &world.back_asked else { return Ok(()) };
     let is_kept = world.replica_sets.iter().any(|set| set.template.hash == asked.hash);
@@ -109,7 +109,9 @@ pub(super) fn requested_states_run(world: &World) -> Result<(), String> {
     let said = |given: &Given| (given.generation, given.asks, given.back_to.clone());
     let is_asked = said(&world.given) == said(at);
     let runs = world.template().map(|template| (&template.identity, &template.image));
-    if is_hindered || !is_asked || runs == Some((&asked.identity, &asked.image)) {
+    let back = world.record(labels::ROLLED_BACK).map(Return::parse);
+    let has_failed = back.is_some_and(|back| back.from == asked.hash);
+    if is_hindered || has_failed || !is_asked || runs == Some((&asked.identity, &asked.image)) {
         return Ok(());
     }
     Err(format!("{} was asked for by its hash, and {runs:?} runs", asked.identity))

@@ -22,19 +22,16 @@ pub fn of_decision(decision: Decision<'_>) -> Option<Write> {
     let how = match action {
         Action::Leave => return None,
         Action::Create => How::Create,
-        Action::Update(live) | Action::Mark(live) => {
-            How::Update(guard(live, beforehand == llsd_plan::rollout::Beforehand::Nothing))
-        }
-        Action::Adopt(live) => How::Update(guard(live, false)),
+        Action::Update(live) | Action::Mark(live) | Action::Adopt(live) => How::Update(guard(live)),
         Action::Wait => How::Not(WriteFailure::is_going(&object)),
         Action::Refuse => How::Not(WriteFailure::not_ours(&object)),
     };
     Some(Write { object, how, beforehand })
 }
 
-/// The version counts where rules decide, and nothing is written before.
-fn guard(live: &LiveObject, is_first: bool) -> Guard {
-    let version = (is_first && live.kind.follows_rules()).then_some(live.version);
+/// The version counts where rules decide.
+fn guard(live: &LiveObject) -> Guard {
+    let version = live.kind.follows_rules().then_some(live.version);
     Guard { uid: live.uid.to_string(), version }
 }
 

@@ -223,13 +223,21 @@ impl World {
         if self.reported != resource {
             (self.status, self.reported) = (Rc::default(), resource);
         }
-        if wish.volume == Some(Volume::Retain) {
+        // The claim of a resource that is gone goes, whatever the next one says.
+        if wish.volume == Some(Volume::Retain) && !self.has_claim_of_another() {
             self.volume_seen = wish.volume;
         }
         if wish.replicas.is_some() {
             self.autoscaled = None;
         }
         self.given.unseen = 0;
+    }
+
+    /// Whether the claim belongs to an earlier resource of the name.
+    fn has_claim_of_another(&self) -> bool {
+        let claim = self.object(ObjectKind::VolumeClaim).and_then(|stored| stored.live.claim());
+        let owner = self.given.owner();
+        claim.is_some_and(|claim| claim.owners.iter().any(|uid| **uid != *owner))
     }
 
     /// A person asks for the state before, if there is one that served.

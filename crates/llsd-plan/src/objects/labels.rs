@@ -78,6 +78,9 @@ pub const WAIT_FOR_MODELS: &str = "wait-for-models";
 pub const RECORDS: [&str; 7] =
     [PLANNED_FOR, INPUTS, TEMPLATE_HASH, LAST_GOOD, LAST_GOOD_INPUTS, UNPROVEN, ROLLED_BACK];
 
+/// Those of them that say which template was the last good one.
+pub const OF_LAST_GOOD: [&str; 2] = [LAST_GOOD, LAST_GOOD_INPUTS];
+
 /// The init container that brings the installer of external providers into the pod.
 pub const PREPARE_INSTALLER: &str = "prepare-installer";
 /// The one in which the server's image says what it is.

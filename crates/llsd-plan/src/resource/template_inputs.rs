@@ -60,9 +60,14 @@ impl Inputs {
         self.set(&part, Some(&format!("{part}\n{hash}")));
     }
 
+    /// What is noted of a part.
+    pub fn get(&self, part: &str) -> Option<&str> {
+        self.0.get(part).map(String::as_str)
+    }
+
     /// Which key of the operator's made the hashes, where that is known.
     pub fn key(&self) -> Option<&str> {
-        self.0.get(KEY).map(String::as_str)
+        self.get(KEY)
     }
 
     /// How a record names the key that has this id.

@@ -144,8 +144,12 @@ pub(super) fn until_checked(
     let mut changed = new_values(&template, &now, made_from);
     changed.retain(|part| is_refused && part.starts_with(template_inputs::SECRET));
     restart_for(&mut template, planned, &now, &changed);
-    let (mut json, kept) =
-        with_records(planned, live, template, KeepCause::Preflight, &labels::RECORDS);
+    // Pods that start again are others: which state was good before them is news.
+    let records: Vec<&str> = labels::RECORDS
+        .into_iter()
+        .filter(|record| changed.is_empty() || !labels::OF_LAST_GOOD.contains(record))
+        .collect();
+    let (mut json, kept) = with_records(planned, live, template, KeepCause::Preflight, &records);
     if let Some(made_from) = made_from {
         let parts: Vec<&str> = changed.iter().map(String::as_str).collect();
         let record = Inputs::parse(made_from).with_parts_of(&parts, &now).rekeyed(&now);

@@ -83,8 +83,9 @@ impl Preflight {
 /// Decides what a question came to. `field` names the field of the resource that a place in config.yaml
 /// comes from.
 pub fn decide(question: &Question, asked: &Asked<'_>, field: impl Fn(&str) -> String) -> Preflight {
-    let checked =
-        |result: PreflightResult| State::Checked(status(question, result, asked.now, &field));
+    let checked = |result: PreflightResult| {
+        State::Checked(question.still_refused(status(question, result, asked.now, &field)))
+    };
     let state = match (&question.remembered, asked.job) {
         (Some(remembered), _) => State::Checked(remembered.clone()),
         (None, None) => match &asked.not_made {
@@ -111,7 +112,22 @@ fn without_job(
     }
     let pending =
         PreflightResult { outcome: PreflightVerdict::Pending, ..PreflightResult::not_checked(why) };
-    Err(Box::new(status(question, pending, since, |_| String::new())))
+    Err(Box::new(question.still_refused(status(question, pending, since, |_| String::new()))))
+}
+
+impl Question {
+    /// What was refused stays refused where nothing can be said of it now: it was no better with another image or
+    /// another value.
+    fn still_refused(&self, status: PreflightStatus) -> PreflightStatus {
+        let Some(refused) = &self.refused else { return status };
+        let verdict = match status.verdict {
+            PreflightVerdict::NotJudged => PreflightVerdict::Refused,
+            PreflightVerdict::Pending => PreflightVerdict::Pending,
+            PreflightVerdict::Good | PreflightVerdict::Refused => return status,
+        };
+        let PreflightStatus { server, problems, more, .. } = refused.clone();
+        PreflightStatus { verdict, server, problems, more, ..status }
+    }
 }
 
 /// The result, or what is in its way.
@@ -165,6 +181,7 @@ fn status(
         problems: Some(problems).filter(|problems| !problems.is_empty()),
         more: Some(result.more).filter(|more| *more > 0),
         judged_at: Timestamp::from_second(now).ok().map(Time),
+        spec_hash: question.spec_hash.clone(),
     }
 }
 
@@ -174,7 +191,7 @@ mod tests {
 
     fn question(remembered: Option<PreflightStatus>) -> Question {
         let (hash, job) = ("1".into(), "llama-preflight-1".into());
-        Question { hash, job, remembered, pending_since: None }
+        Question { hash, job, remembered, refused: None, pending_since: None, spec_hash: None }
     }
 
     fn state(job: Option<&JobDetail>, seen: Seen, now: i64) -> State {

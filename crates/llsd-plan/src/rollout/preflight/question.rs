@@ -10,6 +10,7 @@ use crate::fingerprint;
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject, labels, names, preflight_inputs};
 use crate::resource::Resource;
+use crate::resource::template_inputs::{self, Inputs};
 use crate::values::sha256;
 
 /// Digits of a hash in a name.
@@ -24,8 +25,12 @@ pub struct Question {
     pub job: String,
     /// What was answered before, if it was this question.
     pub remembered: Option<PreflightStatus>,
+    /// What is on record of this spec where it was refused, with whatever image and values of that time.
+    pub refused: Option<PreflightStatus>,
     /// Since when no Job could be made for it, in seconds, where that is on record.
     pub pending_since: Option<i64>,
+    /// Stands for what of the spec pods are made from.
+    pub spec_hash: Option<String>,
 }
 
 /// Whether a planned Deployment changes the pods of a running server, as far as its record says. The whole
@@ -66,14 +71,36 @@ impl Question {
         let retry = resource.retry().unwrap_or_default();
         let hash = sha256::hex(&format!("{name}\n{wanted}\n{retry}"))[..DIGITS].to_owned();
         let recorded = PreflightStatus::deserialize(&resource.status["preflight"]).ok();
+        let inputs = planned.json["metadata"]["annotations"][labels::INPUTS].as_str();
+        let inputs = inputs.map(Inputs::parse).unwrap_or_default();
+        let spec_hash = inputs.get(template_inputs::PODS).map(str::to_owned);
+        let of_this_spec = |known: &PreflightStatus| known.spec_hash == spec_hash;
+        let refused = recorded.clone().filter(|known| of_this_spec(known) && was_refused(known));
         let recorded = recorded.filter(|known| known.hash == hash);
-        let is_pending = |known: &PreflightStatus| known.verdict == PreflightVerdict::Pending;
-        let pending = recorded.clone().filter(is_pending);
+        // What was rolled out without a verdict and failed is asked about, should it be rolled out again.
+        let has_failed = live["metadata"]["annotations"][labels::ROLLED_BACK].is_string();
+        let remembered = recorded.clone().filter(|known| match known.verdict {
+            PreflightVerdict::Good | PreflightVerdict::Refused => true,
+            PreflightVerdict::NotJudged => !has_failed,
+            PreflightVerdict::Pending => false,
+        });
+        let pending = recorded.filter(|known| known.verdict == PreflightVerdict::Pending);
         Some(Self {
             job: names::preflight(name, &hash),
-            remembered: recorded.filter(|known| !is_pending(known)),
+            remembered,
+            refused,
             pending_since: pending.and_then(|known| Some(known.judged_at?.0.as_second())),
+            spec_hash,
             hash,
         })
+    }
+}
+
+/// Whether a change was refused. While it is to be asked again, the record keeps what was found.
+fn was_refused(known: &PreflightStatus) -> bool {
+    match known.verdict {
+        PreflightVerdict::Refused => true,
+        PreflightVerdict::Pending => known.problems.is_some(),
+        PreflightVerdict::Good | PreflightVerdict::NotJudged => false,
     }
 }

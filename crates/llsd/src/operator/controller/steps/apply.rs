@@ -164,17 +164,16 @@ impl<W: Writer> Application<'_, W> {
             Action::Update(live) | Action::Adopt(live) => {
                 let mut live = Cow::Borrowed(live);
                 if matches!(action, Action::Adopt(_)) {
-                    self.writer.take_over(&live).await?;
+                    live.to_mut().version = self.writer.take_over(&live).await?;
                 }
-                if matches!(action, Action::Adopt(_)) || *beforehand != Beforehand::Nothing {
-                    // Its version is another one after what is written now.
-                    live.to_mut().version = 0;
-                }
-                match *beforehand {
-                    Beforehand::Nothing => {}
+                let prepared = match *beforehand {
+                    Beforehand::Nothing => live.version,
                     Beforehand::LeavePods(number) => self.writer.leave_pods(&live, number).await,
                     Beforehand::WakePods(number) => self.writer.wake_pods(&live, number).await?,
                     Beforehand::Disown => self.writer.disown(&live, self.resource.owner()).await?,
+                };
+                if prepared != live.version {
+                    live.to_mut().version = prepared;
                 }
                 self.writer.update(object, &live).await?
             }

@@ -9,7 +9,7 @@ use llsd_plan::rollout::WriteFailure;
 use serde_json::{Value, json};
 
 use super::object_requests::ObjectRequests;
-use super::{Creation, Writer};
+use super::{Creation, Version, Writer};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::object::Object;
 use crate::operator::controller::state::{Cache, safe_message};
@@ -28,17 +28,17 @@ impl<'a> ClusterWriter<'a> {
         Self { requests: ObjectRequests::new(context, resource), cache: &context.cache }
     }
 
-    /// Puts a value in the place of a field of the metadata that was read, unless the object was written
-    /// to since.
+    /// Puts a value in the place of a field of the metadata that was read, unless the object is another one than
+    /// the one that was looked at.
     async fn replace(
         &self,
         live: &LiveObject,
         metadata: &Value,
         field: &str,
         value: Value,
-    ) -> Result<(), WriteFailure> {
-        if metadata.get(field).is_none() {
-            return Ok(());
+    ) -> Result<Version, WriteFailure> {
+        if metadata.get(field).is_none() || version(metadata) != Some(live.version) {
+            return Ok(live.version);
         }
         let patch = json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
@@ -53,7 +53,7 @@ impl<'a> ClusterWriter<'a> {
         let answer =
             answer.map_err(|error| self.requests.failure(live.kind, &live.name, &error))?;
         self.remember(live.kind, &answer, forgotten, None);
-        Ok(())
+        Ok(version(&answer.json["metadata"]).unwrap_or(live.version))
     }
 
     async fn number_of_pods(
@@ -61,15 +61,18 @@ impl<'a> ClusterWriter<'a> {
         live: &LiveObject,
         number: i32,
         parameters: &PatchParams,
-    ) -> Result<(), kube::Error> {
+    ) -> Result<Version, kube::Error> {
         let object = json!({
             "apiVersion": "apps/v1",
             "kind": ObjectKind::Deployment.name(),
-            "metadata": {"name": live.name, "uid": live.uid},
+            "metadata": {
+                "name": live.name, "uid": live.uid, "resourceVersion": live.version.to_string(),
+            },
             "spec": {"replicas": number},
         });
         let api = self.requests.api(live.kind);
-        api.patch(&live.name, parameters, &Patch::Apply(&object)).await.map(drop)
+        let answer = api.patch(&live.name, parameters, &Patch::Apply(&object)).await?;
+        Ok(version(&answer.json["metadata"]).unwrap_or(live.version))
     }
 
     /// The object as it is now; the cache knows it, too.
@@ -85,6 +88,10 @@ impl<'a> ClusterWriter<'a> {
         }
         LiveObject::owned_by(kind, &object.json, self.requests.resource)
     }
+}
+
+fn version(metadata: &Value) -> Option<Version> {
+    metadata["resourceVersion"].as_str()?.parse().ok()
 }
 
 impl Writer for ClusterWriter<'_> {
@@ -109,34 +116,40 @@ impl Writer for ClusterWriter<'_> {
         Ok(self.remember(desired.kind, &answer, forgotten, applied))
     }
 
-    async fn take_over(&mut self, live: &LiveObject) -> Result<(), WriteFailure> {
-        let Some(object) = self.requests.fetch(live.kind, &live.name).await? else { return Ok(()) };
+    async fn take_over(&mut self, live: &LiveObject) -> Result<Version, WriteFailure> {
+        let Some(object) = self.requests.fetch(live.kind, &live.name).await? else {
+            return Ok(live.version);
+        };
         let metadata = &object["metadata"];
         let name = &self.requests.resource.key.name;
         let Some(fields) = takeover::taken_over(&metadata["managedFields"], name) else {
-            return Ok(());
+            return Ok(live.version);
         };
         self.replace(live, metadata, "managedFields", fields).await
     }
 
-    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<(), WriteFailure> {
-        let Some(object) = self.requests.fetch(live.kind, &live.name).await? else { return Ok(()) };
+    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<Version, WriteFailure> {
+        let Some(object) = self.requests.fetch(live.kind, &live.name).await? else {
+            return Ok(live.version);
+        };
         let metadata = &object["metadata"];
         let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
         let others: Value = owners.filter(|other| other["uid"] != owner).cloned().collect();
         self.replace(live, metadata, "ownerReferences", others).await
     }
 
-    async fn leave_pods(&mut self, live: &LiveObject, number: i32) {
-        // A conflict says that the autoscaler owns the number already, with another value.
+    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> Version {
+        // A conflict says that the autoscaler owns the number already, with another value; or that the Deployment
+        // is another one by now, which the update then finds as well.
         let parameters = PatchParams::apply(REPLICAS_MANAGER);
-        if let Err(error) = self.number_of_pods(live, number, &parameters).await {
+        self.number_of_pods(live, number, &parameters).await.unwrap_or_else(|error| {
             let (key, error) = (&self.requests.resource.key, safe_message(&error));
             tracing::debug!(deployment = %key, error, "the number of pods is not held");
-        }
+            live.version
+        })
     }
 
-    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<(), WriteFailure> {
+    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<Version, WriteFailure> {
         let parameters = PatchParams::apply(REPLICAS_MANAGER).force();
         let woken = self.number_of_pods(live, number, &parameters).await;
         woken.map_err(|error| self.requests.failure(live.kind, &live.name, &error))

@@ -8,7 +8,7 @@ use llsd_plan::rollout::{Refused, WriteFailure};
 use serde_json::Value;
 
 use super::object_requests::ObjectRequests;
-use super::{Creation, Writer};
+use super::{Creation, Version, Writer};
 use crate::operator::controller::context::Context;
 
 /// One object that would change.
@@ -103,22 +103,23 @@ impl Writer for DryRunWriter<'_> {
         Ok(None)
     }
 
-    async fn take_over(&mut self, _: &LiveObject) -> Result<(), WriteFailure> {
-        Ok(())
+    async fn take_over(&mut self, live: &LiveObject) -> Result<Version, WriteFailure> {
+        Ok(live.version)
     }
 
-    async fn disown(&mut self, _: &LiveObject, owner: &str) -> Result<(), WriteFailure> {
+    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<Version, WriteFailure> {
         self.before_update = BeforeUpdate::Disown(owner.to_owned());
-        Ok(())
+        Ok(live.version)
     }
 
-    async fn leave_pods(&mut self, _: &LiveObject, number: i32) {
+    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> Version {
         self.before_update = BeforeUpdate::Pods(number);
+        live.version
     }
 
-    async fn wake_pods(&mut self, _: &LiveObject, number: i32) -> Result<(), WriteFailure> {
+    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<Version, WriteFailure> {
         self.before_update = BeforeUpdate::Pods(number);
-        Ok(())
+        Ok(live.version)
     }
 
     async fn delete(&mut self, kind: ObjectKind, name: &str, _: &str) -> kube::Result<()> {
