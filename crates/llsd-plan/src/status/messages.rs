@@ -167,14 +167,19 @@ pub(super) fn preflight(preflight: &Preflight) -> String {
         State::Checked(checked) => checked,
     };
     let server = checked.server.as_deref().unwrap_or("the image");
-    let found = findings(checked);
+    let mut found = findings(checked);
     match checked.verdict {
         PreflightVerdict::Good if found.is_empty() => format!("{server} takes the change"),
         PreflightVerdict::Good => format!("{server} takes the change; it remarks: {found}"),
-        PreflightVerdict::Refused => format!(
-            "{server} would not run with the change, and the server runs on as it is. It is asked again \
-             when the resource or its image changes, or llamastack.io/retry gets a new value: {found}"
-        ),
+        PreflightVerdict::Refused => {
+            if let Some(why) = &checked.why {
+                found = format!("{found}; it could not be asked again: {why}");
+            }
+            format!(
+                "{server} would not run with the change, and the server runs on as it is. It is asked again \
+                 when the resource or its image changes, or llamastack.io/retry gets a new value: {found}"
+            )
+        }
         PreflightVerdict::NotJudged | PreflightVerdict::Pending => {
             let why = checked.why.as_deref().unwrap_or("nothing is known of it");
             format!("The change could not be judged before it was rolled out: {why}")

@@ -272,6 +272,36 @@ mod tests {
     }
 
     #[test]
+    fn a_spec_that_was_refused_stays_refused_while_nothing_can_be_asked() {
+        let found = PreflightProblem { message: "no such field".into(), ..<_>::default() };
+        let refused = PreflightStatus {
+            verdict: PreflightVerdict::Refused,
+            problems: Some(vec![found]),
+            ..PreflightStatus::default()
+        };
+        let question = Question { refused: Some(refused.clone()), ..question(None) };
+        let job = JobDetail { created: 1000, active: 0, ended: None };
+        let decide = |job, seen, not_made, now| {
+            let asked = Asked { job, seen, not_made, now, deadline: 600 };
+            super::decide(&question, &asked, |path| path.to_owned())
+        };
+        let denied = || Seen::NotCreated("exceeded quota".into());
+        let held = decide(Some(&job), denied(), None, 1060);
+        let State::Checked(checked) = &held.state else { panic!("{held:?}") };
+        assert!(held.is_refused() && checked.why.as_ref().unwrap().ends_with("exceeded quota"));
+        assert_eq!((&checked.hash, &checked.problems), (&question.hash, &refused.problems));
+        let not_made = Some(NotMade { why: "exceeded quota".into(), is_denied: true });
+        let State::ToBeAsked(Some(pending)) = decide(None, Seen::NoPod, not_made, 1000).state
+        else {
+            panic!("it is tried again")
+        };
+        assert_eq!(pending.verdict, PreflightVerdict::Pending);
+        assert_eq!(pending.problems, refused.problems, "what was found is not forgotten meanwhile");
+        let passed = PreflightResult::parse(r#"{"verdict": "good"}"#);
+        assert!(!decide(Some(&job), Seen::Checked(passed), None, 1060).holds());
+    }
+
+    #[test]
     fn a_pod_that_the_cluster_denies_is_done_without_after_a_moment() {
         let job = JobDetail { created: 1000, active: 0, ended: None };
         let seen = || Seen::NotCreated("exceeded quota: memory".into());
