@@ -90,7 +90,7 @@ async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
     let Some((cluster, _kubelet)) = installed().await else { return };
     let user = cluster.user.clone();
     let budgets = ("policy", "poddisruptionbudgets", &["list", "watch"][..]);
-    // Here a list comes before each refusal.
+    // The right to list alone shows nothing that changes.
     let autoscalers = ("autoscaling", "horizontalpodautoscalers", &["watch"][..]);
     revoke(&cluster, &[budgets, autoscalers]).await;
     let operator = Operator::start(&cluster, &user, names::NAMESPACE, &[]);
@@ -110,7 +110,7 @@ async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
     let message = limited["message"].as_str().unwrap();
     assert_eq!((&limited["status"], &limited["reason"]), (&json!("True"), &json!("Forbidden")));
     let sentence = format!(
-        "the operator may not list poddisruptionbudgets.policy in all namespaces: ClusterRole {ROLE} lacks it"
+        "the operator may not watch poddisruptionbudgets.policy in all namespaces: ClusterRole {ROLE} lacks it"
     );
     assert_eq!(message, sentence);
     budgeted.until_event("demo", "AccessLimited", &sentence).await;

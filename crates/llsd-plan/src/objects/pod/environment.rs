@@ -17,6 +17,9 @@ use crate::server::paths::{CONFIG_FILE, TLS_CERT_FILE, TLS_KEY_FILE, TRUST_FILE}
 const PORTS: [&str; 3] = ["LLS_PORT", "LLAMA_STACK_PORT", "OGX_PORT"];
 const PYTHON_PATH: &str = "PYTHONPATH";
 
+/// The folder of models from Hugging Face.
+const HF_HOME: &str = "HF_HOME";
+
 /// The environment of the server's container. No name appears twice, as server-side apply demands.
 pub(super) fn variables(blueprint: &Blueprint, findings: &mut Findings) -> Vec<EnvVar> {
     let theirs = last_of_each_name(blueprint.overrides().env.as_deref().unwrap_or_default());
@@ -72,7 +75,12 @@ fn ours(blueprint: &Blueprint) -> Vec<EnvVar> {
     let mount_path = blueprint.mount_path();
     let port = blueprint.port().to_string();
     let home = home(blueprint.server, mount_path);
-    let mut variables = vec![literal("HF_HOME", mount_path), literal("HOME", home)];
+    let mut variables = vec![literal("HOME", home)];
+    // An image that brings models sets the folder itself, and another one would hide them.
+    let of_image = blueprint.facts.image.variables.as_ref();
+    if !of_image.is_some_and(|names| names.contains(HF_HOME)) {
+        variables.insert(0, literal(HF_HOME, mount_path));
+    }
     if blueprint.ca_bundle.is_some() {
         variables.push(literal("SSL_CERT_FILE", TRUST_FILE));
         // Clients built on `requests` look at nothing else.

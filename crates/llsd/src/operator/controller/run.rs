@@ -15,6 +15,7 @@ use tracing::Instrument;
 use crate::operator::background::{pass_on_panic, until_one_ends};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::reconcile::reconcile;
+use crate::operator::controller::secrets;
 use crate::operator::controller::servers::Target;
 use crate::operator::controller::state::Next;
 use crate::operator::controller::watches;
@@ -109,7 +110,7 @@ async fn work(context: &Context, key: &Key) {
 
 /// Secrets cannot be watched, so they are read again.
 async fn refresh_secrets(context: Arc<Context>) {
-    let mut tick = interval(Duration::from_secs(1));
+    let mut tick = interval(secrets::ROUND);
     loop {
         tick.tick().await;
         let woken = context.secrets.refresh(&context.client).await;

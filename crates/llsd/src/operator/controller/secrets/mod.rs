@@ -5,10 +5,13 @@ pub mod hash_key;
 mod known;
 mod values;
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::StreamExt;
+use futures::stream;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use llsd_plan::facts::SecretFacts;
@@ -18,7 +21,7 @@ use tokio::time::Instant;
 
 use crate::operator::controller::secrets::hash_key::HashKey;
 use crate::operator::controller::state::{Rights, safe_message};
-use known::{Address, Keys, KnownSecret, Own};
+use known::{Address, Keys, KnownSecret, KnownSecrets, Own};
 use values::{SecretsRead, add_connection, hashes, wanted_keys};
 
 /// How long what was read counts as fresh while a resource is worked on: its own children's events
@@ -26,6 +29,11 @@ use values::{SecretsRead, add_connection, hashes, wanted_keys};
 const FRESH: Duration = Duration::from_secs(10);
 /// How soon a Secret is read again that is missing, or that a resource cannot go on with.
 const AWAITED: Duration = Duration::from_secs(5);
+/// How often it is looked which Secrets are the most urgent, how many of them are read then, and how many at once: 512
+/// requests a second at most, and one that is awaited does not wait for all others.
+pub const ROUND: Duration = Duration::from_millis(500);
+const IN_A_ROUND: usize = 256;
+const AT_ONCE: usize = 8;
 
 /// What is remembered of the Secrets that resources refer to.
 #[derive(Debug)]
@@ -33,7 +41,7 @@ pub struct Secrets {
     key: HashKey,
     refresh: Duration,
     rights: Rights,
-    known: Mutex<HashMap<Address, KnownSecret>>,
+    known: Mutex<KnownSecrets>,
     /// Resources that cannot go on before one of their Secrets changes.
     waiting: Mutex<HashSet<Key>>,
 }
@@ -99,11 +107,7 @@ impl Secrets {
             known.own.is_none() || Some(known_name) == name
         });
         let Some(name) = name else { return };
-        let mut known = self.lock();
-        let address = (owner.namespace.clone(), name.into());
-        let entry = known.entry(address).or_insert_with(KnownSecret::new);
-        entry.users.insert(owner.clone());
-        entry.own.get_or_insert(Own::NotRead);
+        self.lock().used_by(owner, name).own.get_or_insert(Own::NotRead);
     }
 
     async fn fetch(
@@ -125,45 +129,52 @@ impl Secrets {
         Ok(Some(hashes))
     }
 
-    /// Reads every Secret again that was not read for a while; which resources a change wakes.
+    /// Reads Secrets again that were not read for a while, awaited ones first; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
-        let due: Vec<Address> = {
-            let waiting = self.waiting();
-            let known = self.lock();
-            let due = known.iter().filter(|(_, known)| self.is_due(known, &waiting));
-            due.map(|(address, _)| address.clone()).collect()
+        let due = self.due().into_iter().take(IN_A_ROUND);
+        let reads = due.map(|address| self.read_again(client, address));
+        let woken: Vec<Vec<Key>> = stream::iter(reads).buffer_unordered(AT_ONCE).collect().await;
+        woken.concat()
+    }
+
+    /// What is to be read again: awaited Secrets first, then those that were read longest ago.
+    fn due(&self) -> Vec<Address> {
+        let waiting = self.waiting();
+        let known = self.lock();
+        let urgent = known.iter().filter_map(|(address, known)| {
+            let is_awaited = is_awaited(known, &waiting);
+            let wait = if is_awaited { AWAITED.min(self.refresh) } else { self.refresh };
+            let age = known.read.elapsed();
+            (age >= wait).then_some((Reverse(is_awaited), Reverse(age), address))
+        });
+        let mut urgent: Vec<_> = urgent.collect();
+        urgent.sort_unstable();
+        urgent.into_iter().map(|(.., address)| address.clone()).collect()
+    }
+
+    async fn read_again(&self, client: &Client, (namespace, name): Address) -> Vec<Key> {
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
+        let error = match secrets.get_opt(&name).await {
+            Ok(found) => return self.remember(&namespace, &name, found.as_ref(), None),
+            Err(error) => error,
         };
-        let mut woken = Vec::new();
-        for (namespace, name) in due {
-            let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
-            match secrets.get_opt(&name).await {
-                Ok(found) => {
-                    woken.extend(self.remember(&namespace, &name, found.as_ref(), None));
-                }
-                Err(error) => {
-                    if let Some(why) = self.rights.lacking(&error) {
-                        woken.extend(self.remember_forbidden(&namespace, &name, &why, None));
-                    } else {
-                        let error = safe_message(&error);
-                        tracing::warn!(%namespace, %name, error, "a Secret cannot be read");
-                        self.put_off(&namespace, &name);
-                    }
-                }
-            }
+        if let Some(why) = self.rights.lacking(&error) {
+            return self.remember_forbidden(&namespace, &name, &why, None);
         }
-        woken
+        tracing::warn!(%namespace, %name, error = safe_message(&error), "a Secret cannot be read");
+        self.put_off(&namespace, &name);
+        Vec::new()
     }
 
     /// A Secret changed, says a watch; which resources that wakes, with what was known forgotten.
     pub fn changed(&self, namespace: &str, name: &str) -> Vec<Key> {
         let address = (namespace.into(), name.into());
-        let known = self.lock().remove(&address);
-        known.map(|known| known.users.into_iter().collect()).unwrap_or_default()
+        self.lock().remove(&address).into_iter().collect()
     }
 
     /// The certificate in a Secret that some resource refers to.
     pub fn certificate(&self, namespace: &str, name: &str) -> Option<Box<[u8]>> {
-        self.lock().get(&(namespace.into(), name.into()))?.certificate.clone()
+        self.lock().get_mut(&(namespace.into(), name.into()))?.certificate.clone()
     }
 
     /// The resource is gone.
@@ -182,20 +193,11 @@ impl Secrets {
         }
     }
 
-    fn is_due(&self, known: &KnownSecret, waiting: &HashSet<Key>) -> bool {
-        let awaited = || known.users.iter().any(|user| waiting.contains(user));
-        let soon = known.hashes.is_none()
-            || known.forbidden.is_some()
-            || (!waiting.is_empty() && awaited());
-        let wait = if soon { AWAITED.min(self.refresh) } else { self.refresh };
-        known.read.elapsed() >= wait
-    }
-
     /// What was read a moment ago; a Secret that was missing is looked for again.
     fn fresh(&self, user: &Key, name: &str) -> Option<Keys> {
         let mut known = self.lock();
-        let known = known.get_mut(&(user.namespace.clone(), name.into()))?;
-        known.users.insert(user.clone());
+        known.get_mut(&(user.namespace.clone(), name.into()))?;
+        let known = known.used_by(user, name);
         let is_fresh = known.read.elapsed() < FRESH && known.forbidden.is_none();
         known.hashes.clone().filter(|_| is_fresh)
     }
@@ -210,18 +212,14 @@ impl Secrets {
         let hashes = secret.map(|secret| hashes(&self.key, secret));
         let certificate = secret.and_then(|secret| secret.data.as_ref()?.get("tls.crt"));
         let mut known = self.lock();
-        let address = (namespace.into(), name.into());
-        if user.is_none() && !known.contains_key(&address) {
-            // Nobody refers to it any more.
-            return Vec::new();
+        let is_first = known.get_mut(&(namespace.into(), name.into())).is_none();
+        let Some(entry) = known.entry(namespace, name, user) else { return Vec::new() };
+        if is_first {
+            entry.hashes.clone_from(&hashes);
         }
-        let entry = known
-            .entry(address)
-            .or_insert_with(|| KnownSecret { hashes: hashes.clone(), ..KnownSecret::new() });
         entry.read = Instant::now();
         let was_forbidden = entry.forbidden.take().is_some();
         entry.certificate = certificate.map(|pem| pem.0.clone().into());
-        entry.users.extend(user.cloned());
         let version = secret.map(|secret| secret.metadata.resource_version.as_deref());
         let own = entry.own.is_some().then(|| match version {
             Some(version) => Own::Version(version.unwrap_or_default().into()),
@@ -245,13 +243,8 @@ impl Secrets {
         user: Option<&Key>,
     ) -> Vec<Key> {
         let mut known = self.lock();
-        let address = (namespace.into(), name.into());
-        if user.is_none() && !known.contains_key(&address) {
-            return Vec::new();
-        }
-        let entry = known.entry(address).or_insert_with(KnownSecret::new);
+        let Some(entry) = known.entry(namespace, name, user) else { return Vec::new() };
         entry.read = Instant::now();
-        entry.users.extend(user.cloned());
         let is_news = entry.forbidden.replace(why.into()).is_none();
         if !is_news {
             return Vec::new();
@@ -268,19 +261,21 @@ impl Secrets {
     }
 
     fn forget_other_uses(&self, key: &Key, is_used: impl Fn(&str, &KnownSecret) -> bool) {
-        self.lock().retain(|(namespace, name), known| {
-            if *namespace == key.namespace && !is_used(name, known) {
-                known.users.remove(key);
-            }
-            !known.users.is_empty()
-        });
+        self.lock().forget_uses(key, is_used);
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashSet<Key>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Address, KnownSecret>> {
+    fn lock(&self) -> MutexGuard<'_, KnownSecrets> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a resource may be waiting for another content of this Secret.
+fn is_awaited(known: &KnownSecret, waiting: &HashSet<Key>) -> bool {
+    known.hashes.is_none()
+        || known.forbidden.is_some()
+        || (!waiting.is_empty() && known.users.iter().any(|user| waiting.contains(user)))
 }

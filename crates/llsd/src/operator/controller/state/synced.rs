@@ -25,8 +25,8 @@ enum WatchState {
 
 type Place = (Watched, Part);
 
-/// The state of every watch. They list one after the other: a page of each kind at once would be the
-/// most memory that the operator ever takes.
+/// The state of every watch. Those that list in pages do so one after the other: a page of each kind at once would be
+/// the most memory that the operator ever takes.
 #[derive(Debug)]
 pub struct Synced {
     states: Mutex<HashMap<Place, WatchState>>,
@@ -156,7 +156,7 @@ impl Watch {
         &self.place.1
     }
 
-    /// Waits for its turn to list.
+    /// Waits for its turn to list in pages.
     pub async fn begin(&mut self) {
         self.turn = Arc::clone(&self.synced.turn).acquire_owned().await.ok();
     }

@@ -22,6 +22,10 @@ use crate::operator::telemetry::traces::TARGET;
 /// After this time without readiness it is asked why.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The longer it lasts, the less often it is asked why, up to this time: thousands of servers may be waiting for one
+/// thing. What becomes of their Deployments is watched.
+const RARELY: Duration = Duration::from_mins(1);
+
 /// So long the status of a server that has just become ready waits for its first answer, to be written
 /// once and not twice.
 const FIRST_ANSWER: Duration = Duration::from_secs(2);
@@ -31,7 +35,8 @@ const FIRST_ANSWER: Duration = Duration::from_secs(2);
 pub struct Observation {
     pub live: ObservedObjects,
     pub server: ServerAnswer,
-    is_ready: bool,
+    /// For how long it has not been ready, where it is not.
+    unready_for: Option<Duration>,
     /// For how long the server's first answer has been awaited.
     awaited: Option<Duration>,
 }
@@ -53,7 +58,8 @@ pub async fn observe(
     // While pods of the template before serve, those of the new one may be in trouble.
     let is_ready = live.deployment.as_ref().is_some_and(DeploymentState::is_complete);
     let installs = plan.is_some_and(|plan| !plan.external.is_empty()) && !is_ready;
-    let is_late = context.memory.unready_for(key, is_ready) >= PATIENCE;
+    let unready_for = context.memory.unready_for(key, is_ready);
+    let is_late = unready_for >= PATIENCE;
     let deployment = objects.iter().find(|live| !live.deleting && live.deployment().is_some());
     if let Some(deployment) = deployment.filter(|_| is_late || installs) {
         let listed = pods::of_current_template(context, key, deployment).await;
@@ -68,26 +74,28 @@ pub async fn observe(
         live.installations = pods.first().map(installations).unwrap_or_default();
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
-    Ok(Observation { live, server, is_ready, awaited })
+    let unready_for = Some(unready_for).filter(|_| !is_ready);
+    Ok(Observation { live, server, unready_for, awaited })
 }
 
 /// Of a resource that is being deleted, or cannot be planned, only the objects count.
 pub fn of_objects(resource: &Resource, objects: &[LiveObject]) -> Observation {
     let live = live(&resource.key, objects, false);
-    Observation { live, server: ServerAnswer::NotAsked, is_ready: false, awaited: None }
+    let unready_for = Some(Duration::ZERO);
+    Observation { live, server: ServerAnswer::NotAsked, unready_for, awaited: None }
 }
 
 impl Observation {
     /// How soon to look again, where what is there may change without an event.
     pub fn next_look(&self) -> Option<Duration> {
-        (!self.is_ready).then_some(PATIENCE)
+        Some((self.unready_for? / 4).clamp(PATIENCE, RARELY))
     }
 
     /// How long the status can wait, because the server of a resource that was not ready is about to
     /// answer; its answer wakes the resource.
     pub fn answers_soon(&self, resource: &Resource) -> Option<Duration> {
         let is_told = resource.status["phase"] == "Ready";
-        let awaited = self.awaited.filter(|_| self.is_ready && !is_told)?;
+        let awaited = self.awaited.filter(|_| self.unready_for.is_none() && !is_told)?;
         FIRST_ANSWER.checked_sub(awaited).filter(|rest| !rest.is_zero())
     }
 }

@@ -85,7 +85,8 @@ async fn probe_kill(context: &Context, key: &Key, pod: &Pod) -> Option<ProbeKill
     kill
 }
 
+/// As the API server remembers them: what is in the way of a pod for a while may be seconds old.
 async fn list(context: &Context, key: &Key, selector: &str) -> kube::Result<Vec<Pod>> {
     let pods: Api<Pod> = Api::namespaced(context.client.clone(), &key.namespace);
-    Ok(pods.list(&ListParams::default().labels(selector)).await?.items)
+    Ok(pods.list(&ListParams::default().labels(selector).match_any()).await?.items)
 }

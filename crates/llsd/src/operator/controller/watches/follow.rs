@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::runtime::watcher::{self, Config, Event};
+use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
@@ -32,11 +32,19 @@ pub async fn follow<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    watch.begin().await;
+    // Each object as it comes, which takes the least memory and no turn. API servers from 1.34 on do that.
+    let mut config = config.streaming_lists();
     let mut failures = 0;
     loop {
-        let refused =
-            follow_once(context, &mut watch, &api, &config, &mut take, &mut failures).await;
+        let ended = follow_once(context, &mut watch, &api, &config, &mut take, &mut failures).await;
+        let refused = match ended {
+            Ended::Refused(trouble) => trouble,
+            Ended::NotStreamed => {
+                config.initial_list_strategy = InitialListStrategy::ListWatch;
+                watch.begin().await;
+                continue;
+            }
+        };
         let may_end = refused == Trouble::NotServed && watch.watched().is_optional();
         fails(context, &mut watch, refused);
         if may_end {
@@ -54,7 +62,7 @@ async fn follow_once<K>(
     config: &Config,
     take: &mut impl FnMut(Event<K>),
     failures: &mut u32,
-) -> Trouble
+) -> Ended
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
@@ -69,14 +77,21 @@ where
         let event = match next {
             Ok(Some(Ok(event))) => event,
             Ok(Some(Err(error))) => {
+                if is_streaming_refused(config, &error) {
+                    return Ended::NotStreamed;
+                }
                 match trouble(&context.rights, &error) {
                     Trouble::NotAnswering(why) => interrupted(context, watch, why),
-                    refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => return refused,
+                    refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => {
+                        return Ended::Refused(refused);
+                    }
                 }
                 pause(failures).await;
                 continue;
             }
-            Ok(None) => return Trouble::NotAnswering("the watch ended".to_owned()),
+            Ok(None) => {
+                return Ended::Refused(Trouble::NotAnswering("the watch ended".to_owned()));
+            }
             Err(_) if awaits == Awaits::EndOfTrial => {
                 in_sync(context, watch, failures);
                 awaits = Awaits::Event;
@@ -105,6 +120,26 @@ where
             }
         };
     }
+}
+
+/// Why a watch does not go on as it is.
+enum Ended {
+    Refused(Trouble),
+    /// The API server only lists in pages.
+    NotStreamed,
+}
+
+/// Whether an API server without streaming lists refused one, as it does with a feature that it does not know or that is
+/// switched off.
+fn is_streaming_refused(config: &Config, error: &watcher::Error) -> bool {
+    let refused = match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status,
+        _ => return false,
+    };
+    config.initial_list_strategy == InitialListStrategy::StreamingList
+        && matches!(refused.code, 400 | 422)
 }
 
 /// What an event was about.
