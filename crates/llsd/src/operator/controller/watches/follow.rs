@@ -132,11 +132,11 @@ enum Ended {
 /// Whether an API server without streaming lists refused one, as it does with a feature that it does not know or that is
 /// switched off.
 fn is_streaming_refused(config: &Config, error: &watcher::Error) -> bool {
-    let refused = match error {
-        watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status,
-        _ => return false,
+    let (watcher::Error::WatchStartFailed(kube::Error::Api(refused))
+    | watcher::Error::InitialListFailed(kube::Error::Api(refused))
+    | watcher::Error::WatchError(refused)) = error
+    else {
+        return false;
     };
     config.initial_list_strategy == InitialListStrategy::StreamingList
         && matches!(refused.code, 400 | 422)
