@@ -86,6 +86,20 @@ async fn a_kind_that_is_not_served_in_its_version_holds_nobody_and_is_used_when_
 }
 
 #[tokio::test]
+async fn an_api_server_that_does_not_stream_lists_is_listed_in_pages() {
+    let builder = ControlPlane::builder().with_controller_manager();
+    let builder = builder.api_server_flag("--feature-gates=WatchList=false");
+    let Some(cluster) = builder.start_or_skip().await else { return };
+    let operator = TestOperator::within(cluster, &[]).await;
+    neighbour::becomes_ready(&operator.namespace("neighbour").await).await;
+    assert!(
+        !operator.process.log().contains("a watch is not up to date"),
+        "{}",
+        operator.process.log()
+    );
+}
+
+#[tokio::test]
 async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
     let Some((cluster, _kubelet)) = installed().await else { return };
     let user = cluster.user.clone();

@@ -283,7 +283,7 @@ mod tests {
         let job = JobDetail { created: 1000, active: 0, ended: None };
         let decide = |job, seen, not_made, now| {
             let asked = Asked { job, seen, not_made, now, deadline: 600 };
-            super::decide(&question, &asked, |path| path.to_owned())
+            super::decide(&question, &asked, str::to_owned)
         };
         let denied = || Seen::NotCreated("exceeded quota".into());
         let held = decide(Some(&job), denied(), None, 1060);

@@ -279,3 +279,42 @@ fn is_awaited(known: &KnownSecret, waiting: &HashSet<Key>) -> bool {
         || known.forbidden.is_some()
         || (!waiting.is_empty() && known.users.iter().any(|user| waiting.contains(user)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret() -> Secret {
+        Secret { data: Some([("key".to_owned(), <_>::default())].into()), ..Secret::default() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_awaited_is_read_first_and_sooner_then_what_was_read_longest_ago() {
+        let refresh = Duration::from_secs(45);
+        let secrets = Secrets::new(HashKey::ephemeral(), refresh, Rights::OfCaller);
+        let (waits, rests) = (Key::new("ns", "waits"), Key::new("ns", "rests"));
+        let read = |user: &Key, name: &str| {
+            secrets.remember("ns", name, Some(&secret()), Some(user));
+        };
+        let due =
+            || -> Vec<String> { secrets.due().into_iter().map(|(_, name)| name.into()).collect() };
+        read(&rests, "older");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        read(&rests, "old");
+        tokio::time::advance(refresh).await;
+        read(&waits, "awaited");
+        secrets.remember("ns", "missing", None, Some(&rests));
+        assert_eq!(due(), ["older", "old"]);
+        secrets.set_waiting(&waits, true);
+        tokio::time::advance(AWAITED).await;
+        let mut first = due();
+        let last = first.split_off(2);
+        first.sort();
+        assert_eq!(
+            (first, last),
+            (vec!["awaited".into(), "missing".into()], vec!["older".into(), "old".into()])
+        );
+        secrets.set_waiting(&waits, false);
+        assert_eq!(due(), ["missing", "older", "old"], "it waits no more");
+    }
+}
