@@ -4,6 +4,7 @@
 //! - [`random_resource`]: what is asked for. The provider types, their fields and values are those of the *installed*
 //!   release, so that a mistake in the operator's own tables is found and not repeated.
 //! - [`base`]: what it is laid over: the distributions, and random parts of them.
+//! - [`mutated_sample`]: the samples with a mistake, in its place.
 //! - [`trial`]: one resource on one base, planned. [`lost`]: what of it is nowhere in the file.
 //! - [`obvious`]: the file that a person would have written.
 //! - [`examine`]: what the server thinks of many trials at once; [`finding`]: where the two disagree.
@@ -15,6 +16,7 @@ pub mod finding;
 pub mod golden;
 pub mod lost;
 pub mod minimise;
+pub mod mutated_sample;
 pub mod obvious;
 pub mod origin;
 pub mod random;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use clap::Parser;
 use llsd_server_fuzzer::golden::golden_case;
-use llsd_server_fuzzer::run::{Range, Report, run};
+use llsd_server_fuzzer::run::{Range, Report, run, run_mutated_samples};
 use llsd_testkit::Release;
 
 /// Tries random resources on which the operator and real servers must agree
@@ -33,6 +33,10 @@ struct Arguments {
     /// So many processes for a release; as many as there are processors, unless told
     #[arg(long)]
     jobs: Option<NonZero<usize>>,
+
+    /// Samples with a mistake in place of random resources
+    #[arg(long)]
+    mutated_samples: bool,
 
     /// Show what is refused here and a server would have taken
     #[arg(long)]
@@ -76,6 +80,7 @@ fn shared(release: Release, arguments: &Arguments) -> anyhow::Result<Report> {
     let jobs = jobs.map_or(1, |jobs| jobs.get() as u64).min(arguments.count.max(1));
     let time = arguments.seconds.map(Duration::from_secs);
     release.install()?;
+    let run = if arguments.mutated_samples { run_mutated_samples } else { run };
     let start = |number: u64| {
         let count = arguments.count / jobs;
         let range = Range { first: arguments.seed + number * count, count, time };

@@ -9,6 +9,11 @@ impl Random {
         Self(fastrand::Rng::with_seed(seed))
     }
 
+    /// The same, with neighbouring seeds far from each other.
+    pub fn of_seed(seed: u64) -> Self {
+        Self::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
     /// True in so many cases of a hundred.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.0.u32(..100) < percent

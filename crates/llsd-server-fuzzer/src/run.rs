@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use llsd_testkit::{Candidate, Release};
 
 use crate::base::Base;
 use crate::examine::Examiner;
 use crate::finding::{Finding, Kind};
 use crate::minimise::minimised;
+use crate::mutated_sample::mutated_sample;
 use crate::random::Random;
 use crate::random_resource;
 use crate::trial::Trial;
@@ -64,23 +66,42 @@ impl Report {
 
 /// Tries random resources against a release. Installs it first where it is missing.
 pub fn run(release: Release, range: Range) -> anyhow::Result<Report> {
-    let types = release.provider_types()?;
-    let mut examiner = Examiner::new(release.checker()?, types);
+    let mut examiner = Examiner::new(release.checker()?, release.provider_types()?);
     let bases = bases(release, &mut examiner)?;
+    run_trials(range, &mut examiner, |seed, examiner| {
+        Some(random_trial(seed, release, &bases, examiner))
+    })
+}
+
+/// The same with samples that have a mistake, laid over the release's starter.
+pub fn run_mutated_samples(release: Release, range: Range) -> anyhow::Result<Report> {
+    let mut examiner = Examiner::new(release.checker()?, release.provider_types()?);
+    let bases = bases(release, &mut examiner)?;
+    let base = bases.first().context("a release has a starter that starts")?;
+    run_trials(range, &mut examiner, |seed, _| {
+        let spec = mutated_sample(seed).spec()?;
+        Some(Trial { release, base: base.clone(), spec, seed })
+    })
+}
+
+fn run_trials(
+    range: Range,
+    examiner: &mut Examiner,
+    trial: impl Fn(u64, &Examiner) -> Option<Trial>,
+) -> anyhow::Result<Report> {
     let begun = Instant::now();
     let is_over = || range.time.is_some_and(|time| begun.elapsed() > time);
     let mut report = Report::default();
     while report.tried < range.count && !is_over() {
         let first = range.first + report.tried;
         let seeds = first..first + BATCH.min(range.count - report.tried);
-        let of = |seed| trial(seed, release, &bases, &examiner);
-        let trials: Vec<Trial> = seeds.map(of).collect();
+        report.tried += seeds.end - seeds.start;
+        let trials: Vec<Trial> = seeds.filter_map(|seed| trial(seed, examiner)).collect();
         let examined = examiner.examine(&trials)?;
         for finding in &examined.findings {
-            note(finding, &mut examiner, &mut report)?;
+            note(finding, examiner, &mut report)?;
         }
         report.generated += examined.generated;
-        report.tried += trials.len() as u64;
     }
     Ok(report)
 }
@@ -118,8 +139,8 @@ fn bases(release: Release, examiner: &mut Examiner) -> anyhow::Result<Vec<Base>>
     Ok(all.into_iter().zip(clean).filter(|(_, clean)| *clean).map(|(base, _)| base).collect())
 }
 
-fn trial(seed: u64, release: Release, bases: &[Base], examiner: &Examiner) -> Trial {
-    let mut random = Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+fn random_trial(seed: u64, release: Release, bases: &[Base], examiner: &Examiner) -> Trial {
+    let mut random = Random::of_seed(seed);
     let base = random.one_of(bases).expect("a release has a starter that starts").clone();
     let spec = random_resource::spec(seed, &examiner.types, &base);
     Trial { release, base, spec, seed }

@@ -5,6 +5,7 @@
 //! stack.yaml:12:11: spec.providers.inference[1].id: "vllm" is used twice
 //!     → choose another id
 //! stack.yaml:1:13: warning: apiVersion: the group "llamastack.ai" is read as "llamastack.io"
+//!     → write `apiVersion: llamastack.io/v1alpha2`
 //! ```
 //!
 //! The path is left out where a text is no resource yet. With several resources, each finding names
@@ -69,9 +70,7 @@ impl Line<'_> {
         let Finding { problem, at: Position { line, column } } = self.finding;
         let warning = if self.warning { "warning: " } else { "" };
         let _ = writeln!(out, "{}:{line}:{column}: {warning}{}", self.file, self.said(several));
-        if !self.warning {
-            let _ = writeln!(out, "    → {}", problem.remedy);
-        }
+        let _ = writeln!(out, "    → {}", problem.remedy);
     }
 }
 

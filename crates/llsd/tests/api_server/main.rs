@@ -2,6 +2,7 @@
 
 mod fingerprints;
 mod install_files;
+mod mutated_samples;
 mod objects_are_admitted;
 mod operator_policy;
 mod planned;

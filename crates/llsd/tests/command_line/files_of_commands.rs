@@ -120,7 +120,7 @@ fn a_resource_that_stands_in_the_input_twice_is_remarked_on() {
     assert_eq!(twice.code, 0, "{}", twice.stderr);
     let expected = format!(
         "{second}:9:18: warning: demo/a: metadata.name: demo/a is also in {first}:3; the one that is applied last \
-         counts\n"
+         counts\n    → keep one of them, or give one another name\n"
     );
     assert_eq!(twice.stderr, expected);
     assert!(twice.stdout.ends_with("3 resources, 0 problems, 1 warning\n"), "{}", twice.stdout);

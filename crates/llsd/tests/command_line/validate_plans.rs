@@ -60,7 +60,7 @@ fn without_the_configuration_of_an_image_a_warning_says_what_was_not_checked() {
         alone.stderr,
         "-:5:25: warning: spec.distribution.image: the configuration inside \
          registry.example.com/own:1 is not known offline, so the generated configuration was not \
-         checked; ask the registry with --registry, or give it with --base, --image-config or \
+         checked\n    → ask the registry with --registry, or give it with --base, --image-config or \
          --facts\n"
     );
     assert_eq!(alone.stdout, "demo/a: valid\n1 resource, 0 problems, 1 warning\n");

@@ -76,7 +76,7 @@ fn json_is_read_with_its_lines_also_when_values_follow_each_other() {
         validate_stdin(&format!("{}\n{} {}\n", json("a", &long), json("b", "k"), json("c", &long)));
     assert_eq!(run.code, 0, "{}", run.stderr);
     let places: Vec<&str> =
-        run.stderr.lines().filter_map(|line| line.split(" warning").next()).collect();
+        run.stderr.lines().filter_map(|line| Some(line.split_once(" warning")?.0)).collect();
     assert_eq!(places, ["-:2:16:", "-:8:16:", "-:13:16:"]);
     let separated = validate_stdin(&format!("{}\n---\n{}\n", json("a", "k"), json("b", "k")));
     assert_eq!(separated.code, 0, "{}", separated.stderr);
