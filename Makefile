@@ -18,6 +18,10 @@ demo: ## The whole product on this machine: control plane, operator, real server
 demo-check: ## The same, unattended: ends when everything works
 	@scripts/demo --check
 
+.PHONY: demo-node
+demo-node: ## The same with the operator's image on a real node (kubelet, containerd); as root; until Ctrl-C, or CHECK=1
+	@scripts/demo-node $(if $(CHECK),--check)
+
 .PHONY: test
 test: ## All checks and tests, with all set-up; what CI runs
 	@scripts/test

@@ -1,12 +1,12 @@
-//! Images that the node itself needs, assembled from single programs: what holds a pod, and a shell
-//! with the usual commands for tests.
+//! Images for the node: what holds a pod and a shell with the usual commands for tests, each a single program; and
+//! real servers, with Debian and Python.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, ensure};
-use llsd_image::assembly::{Assembled, File, ForMachine, layer};
-use llsd_testkit::debian_program;
-use serde_json::{Value, json};
+use llsd_image::assembly::{Assembled, File, ForMachine, Layer, layer};
+use llsd_testkit::{Release, TOKENIZERS, debian_program};
+use serde_json::{Map, Value, json};
 
 /// The image that holds the namespaces of every pod.
 pub(crate) const PAUSE: &str = "llsd/pause:1";
@@ -14,7 +14,8 @@ pub(crate) const PAUSE: &str = "llsd/pause:1";
 pub(crate) fn pause(program: &Path) -> anyhow::Result<Assembled> {
     let content = fs::read(program).with_context(|| program.display().to_string())?;
     let files = [File::new("pause", 0o755, content)];
-    Ok(assembled(&files, &json!({"Entrypoint": ["/pause"], "User": "65535:65535"})))
+    let config = json!({"Entrypoint": ["/pause"], "User": "65535:65535"});
+    Ok(assembled(vec![layer(&files, 0)], &config))
 }
 
 /// Debian's static busybox, alone: `/bin/busybox sh -c …`, `/bin/busybox wget …`.
@@ -27,7 +28,30 @@ pub fn busybox() -> anyhow::Result<Assembled> {
         File::new("bin/busybox", 0o755, content),
         File::new("etc/passwd", 0o644, "root:x:0:0::/:/bin/busybox\n"),
     ];
-    Ok(assembled(&files, &json!({"Entrypoint": ["/bin/busybox"], "Cmd": ["sh"]})))
+    let config = json!({"Entrypoint": ["/bin/busybox"], "Cmd": ["sh"]});
+    Ok(assembled(vec![layer(&files, 0)], &config))
+}
+
+/// A release of the real server with these labels, as its distributions have it: Debian, Python and the packages.
+/// Blocks, for minutes the first time.
+pub fn server(release: Release, labels: &Map<String, Value>) -> anyhow::Result<Assembled> {
+    let mut layers = Vec::new();
+    for archive in release.image_archives()? {
+        let bytes = fs::read(&archive.file)?;
+        layers.push(Layer { bytes, diff_id: archive.diff_id.parse()? });
+    }
+    let config = json!({
+        "User": "1001",
+        "WorkingDir": "/opt",
+        "Entrypoint": ["llama", "stack", "run"],
+        "Env": [
+            "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LANG=C.UTF-8",
+            format!("TIKTOKEN_CACHE_DIR={TOKENIZERS}"),
+        ],
+        "Labels": labels,
+    });
+    Ok(assembled(layers, &config))
 }
 
 /// Whether an ELF file of 64 bits has a segment that names the program which loads its libraries.
@@ -41,8 +65,8 @@ fn names_a_loader(program: &[u8]) -> bool {
     (0..count).any(|segment| number(start + segment * size, 4) == NAMES_LOADER)
 }
 
-fn assembled(files: &[File], config: &Value) -> Assembled {
-    let layer = layer(files, 0);
+fn assembled(layers: Vec<Layer>, config: &Value) -> Assembled {
+    let diff_ids: Vec<String> = layers.iter().map(|layer| layer.diff_id.to_string()).collect();
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -52,13 +76,13 @@ fn assembled(files: &[File], config: &Value) -> Assembled {
         "architecture": architecture,
         "os": "linux",
         "config": config,
-        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id.to_string()]},
+        "rootfs": {"type": "layers", "diff_ids": diff_ids},
     });
     let annotations = json!({});
     let image = ForMachine {
         architecture: architecture.to_owned(),
         config,
-        layer,
+        layers,
         annotations: annotations.clone(),
     };
     Assembled::from_images(vec![image], &annotations)

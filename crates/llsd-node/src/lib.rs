@@ -38,7 +38,7 @@ pub use addresses::{
     API_SERVICE, DNS_SERVICE, MachineNumber, PODS, PRIVATE_REGISTRY, PULLER, REGISTRY, SERVICES,
 };
 pub use found::{FoundNode, MachineRecord, NodeRecord, clear_away_leftovers, running_nodes};
-pub use images::busybox;
+pub use images::{busybox, server};
 pub use missing::missing;
 pub use node::Node;
 pub use options::NodeOptions;

@@ -31,7 +31,7 @@ pub fn assemble(programs: &[(String, Vec<u8>)], release: &Release) -> Assembled 
         let layer = layer(&root::files(program.clone()), time);
         let config = config(architecture, &layer, release);
         let architecture = architecture.clone();
-        ForMachine { architecture, config, layer, annotations: labels(release) }
+        ForMachine { architecture, config, layers: vec![layer], annotations: labels(release) }
     });
     Assembled::from_images(images.collect(), &labels(release))
 }

@@ -42,6 +42,7 @@ mod flags;
 mod kubelet;
 mod llama_stack;
 pub mod loopback_client;
+mod narrator;
 pub mod node;
 mod oidc_provider;
 mod ollama_stub;
@@ -70,9 +71,10 @@ pub use builder::{Builder, free_port};
 pub use control_plane::ControlPlane;
 pub use kubelet::{Kubelet, PodState};
 pub use llama_stack::{
-    Answer, Boot, Candidate, CheckResult, Checker, Decided, Decisions, InstalledField,
-    InstalledType, LlamaStackServer, Release, Venv,
+    Answer, Boot, Candidate, CheckResult, Checker, Decided, Decisions, ImageArchive,
+    InstalledField, InstalledType, LlamaStackServer, Release, SMALL_BASE, TOKENIZERS, Venv,
 };
+pub use narrator::Narrator;
 pub use oidc_provider::OidcProvider;
 pub use ollama_stub::OllamaStub;
 pub use openai_stub::{OpenAiStub, StubRequest};

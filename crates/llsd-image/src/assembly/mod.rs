@@ -51,12 +51,13 @@ pub struct Assembled {
     pub top: Content,
 }
 
-/// An image of one layer for one architecture (`amd64`, `arm64`).
+/// An image for one architecture (`amd64`, `arm64`).
 #[derive(Clone, Debug)]
 pub struct ForMachine {
     pub architecture: String,
     pub config: Value,
-    pub layer: Layer,
+    /// The lowest first.
+    pub layers: Vec<Layer>,
     pub annotations: Value,
 }
 
@@ -66,15 +67,20 @@ impl Assembled {
         let (mut blobs, mut manifests) = (Vec::new(), Vec::new());
         for image in images {
             let config = Content::json(CONFIG, &image.config);
-            let layer = Content { media_type: LAYER, bytes: image.layer.bytes.into() };
+            let layers = image.layers.into_iter();
+            let layers: Vec<Content> = layers
+                .map(|layer| Content { media_type: LAYER, bytes: layer.bytes.into() })
+                .collect();
+            let descriptors: Vec<Value> = layers.iter().map(Content::descriptor).collect();
             let manifest = json!({
                 "schemaVersion": 2,
                 "mediaType": OCI_MANIFEST,
                 "config": config.descriptor(),
-                "layers": [layer.descriptor()],
+                "layers": descriptors,
                 "annotations": image.annotations,
             });
-            blobs.extend([config, layer]);
+            blobs.push(config);
+            blobs.extend(layers);
             manifests.push((image.architecture, Content::json(OCI_MANIFEST, &manifest)));
         }
         if let [(_, only)] = &manifests[..] {

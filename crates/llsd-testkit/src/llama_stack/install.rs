@@ -119,7 +119,7 @@ fn find_or_make(release: Release) -> anyhow::Result<Venv> {
     Ok(venv)
 }
 
-fn short_digest(text: &str) -> String {
+pub(super) fn short_digest(text: &str) -> String {
     let digest = Sha256::digest(text);
     format!("{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
 }

@@ -2,7 +2,6 @@
 //! under its real roles, the simple sample, and the real llama-stack server as the pod's process,
 //! with a stub in the place of the model.
 
-mod narrator;
 mod servers;
 
 use std::net::TcpListener;
@@ -12,11 +11,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use llsd_install::{cluster_wide, names};
-use llsd_testkit::{ControlPlane, Program};
+use llsd_testkit::{ControlPlane, Narrator, Program};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use narrator::Narrator;
 use servers::Servers;
 
 const SAMPLE: &str = "deploy/samples/v1alpha2-simple.yaml";
@@ -83,6 +81,9 @@ async fn demonstrate(check: bool) -> anyhow::Result<()> {
     say.quote(&kubectl(&cluster, &other, None).await?);
 
     servers.show(&say, NAMESPACE, NAME).await?;
+    say.detail(
+        "`make demo-node` does the same with the operator's image on a real kubelet and containerd",
+    );
     if check {
         say.step("Everything works");
         return Ok(());

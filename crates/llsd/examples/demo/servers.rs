@@ -8,18 +8,15 @@ use base64::prelude::BASE64_STANDARD;
 use llsd_install::names;
 use llsd_kubelet::{ImageStandIn, RunningKubelet};
 use llsd_testkit::{
-    ControlPlane, Kubelet, OpenAiStub, PodState, RegistryServer, Release, TestImage,
+    ControlPlane, Kubelet, Narrator, OpenAiStub, PodState, RegistryServer, Release, SMALL_BASE,
+    TestImage,
 };
 use serde_json::{Value, json};
-
-use super::Narrator;
 
 /// The model of the sample, and what it is called at the server.
 const MODEL: &str = "llama3.2-8b";
 const SERVED: &str = "vllm/llama3.2-8b";
 
-/// What the distribution's image says of itself.
-const BASE: &str = include_str!("base.yaml");
 const RELEASE: &str = "0.7.3";
 
 /// The real server, and all that it needs.
@@ -143,7 +140,7 @@ impl Servers {
 async fn distribution() -> anyhow::Result<RegistryServer> {
     let registry = RegistryServer::builder().start().await?;
     let image = TestImage::new()
-        .label("io.llamastack.config.base64", BASE64_STANDARD.encode(BASE))
+        .label("io.llamastack.config.base64", BASE64_STANDARD.encode(SMALL_BASE))
         .label("org.opencontainers.image.version", RELEASE);
     registry.push("distribution-starter", RELEASE, &image).await?;
     Ok(registry)

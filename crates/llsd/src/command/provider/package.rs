@@ -206,7 +206,7 @@ fn assemble(
             "history": [{"created": TIME, "created_by": "llsd provider package"}],
         });
         let architecture = machine.of_image().to_owned();
-        ForMachine { architecture, config, layer, annotations: labels }
+        ForMachine { architecture, config, layers: vec![layer], annotations: labels }
     };
     let annotations = images.first().map(|(_, package)| labels(package)).unwrap_or_default();
     Assembled::from_images(images.iter().map(for_machine).collect(), &annotations)
