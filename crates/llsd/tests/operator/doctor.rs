@@ -48,7 +48,7 @@ async fn installed() -> Option<TestOperator> {
     let bind = format!("--webhook-bind-address=127.0.0.1:{port}");
     let url = format!("--webhook-url=https://127.0.0.1:{port}");
     let operator = TestOperator::within(cluster, &[&bind, &url, "--leader-elect"]).await;
-    for name in ["webhook.yaml", "manager.yaml"] {
+    for name in ["webhook.yaml", "policy.yaml", "operator-policy.yaml", "manager.yaml"] {
         apply(&operator.cluster, file(&cluster_wide(), name)).await;
     }
     Some(operator)
@@ -98,6 +98,13 @@ async fn the_doctor_says_what_is_whole_and_what_is_broken_with_a_remedy() {
     }
     let rights = broken.check("operator's rights")["remedy"].as_str().unwrap();
     assert!(rights.contains(ROLE), "{rights}");
+
+    let binding = ["delete", "validatingadmissionpolicybinding", names::OBJECT_POLICY];
+    kubectl(&binding).await;
+    let unbound = Examined::by(&admin);
+    assert_eq!(unbound.of("warning"), ["admission answers", "admission policies"]);
+    let says = unbound.check("admission policies")["says"].as_str().unwrap();
+    assert!(says.starts_with("operator-objects.llamastack.io is not installed: "), "{says}");
 
     kubectl(&["delete", "crd", names::DEFINITION]).await;
     let without = Examined::by(&admin);

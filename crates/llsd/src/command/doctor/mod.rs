@@ -5,6 +5,7 @@ mod definition;
 mod deployment;
 mod finding;
 mod kubernetes;
+mod policies;
 mod rights;
 mod webhooks;
 
@@ -23,7 +24,7 @@ use super::colours::{self, Colour};
 use super::format::OutputFormat;
 use super::{Exit, Printout};
 
-/// Check the installation: definition, operator, webhooks, rights and versions
+/// Check the installation: definition, operator, webhooks, policies, rights and versions
 ///
 /// Writes nothing; what would be written is sent as a dry run. Ends with 1 where something is a problem. What you
 /// may not look at is a warning.
@@ -77,6 +78,7 @@ async fn examined(
     if let Some(definition) = &definition {
         webhooks(cluster, definition, &operator, &mut findings).await;
     }
+    findings.push(policies::check(client).await);
     findings.extend(rights::of_caller(client, &cluster.namespace).await);
     Ok(findings)
 }
