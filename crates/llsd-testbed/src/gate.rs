@@ -1,10 +1,12 @@
 //! Stands between an operator and the API server. It can let a number of requests through and then
 //! nothing more, and tell when the last one was done: the moment in which a crash is worst, because
-//! the API server has acted and the operator does not know. Or it can keep writes waiting.
+//! the API server has acted and the operator does not know. Or it can keep writes waiting, or cut the streams
+//! of lists.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -37,6 +39,7 @@ struct Shared {
     /// Which requests wait.
     held: watch::Sender<Held>,
     somebody_waits: Notify,
+    cuts_streamed_lists: AtomicBool,
 }
 
 /// Requests that wait.
@@ -67,6 +70,8 @@ enum Passage {
     /// Done, and never answered.
     Last,
     Held,
+    /// Answered with nothing.
+    Cut,
 }
 
 impl Gate {
@@ -78,6 +83,7 @@ impl Gate {
             last_done: Notify::new(),
             held: watch::Sender::new(Held::Nothing),
             somebody_waits: Notify::new(),
+            cuts_streamed_lists: AtomicBool::new(false),
         });
         let upstream =
             Upstream { client: cluster.client_for(user, &[]), shared: Arc::clone(&shared) };
@@ -115,6 +121,11 @@ impl Gate {
     /// Reads of Secrets wait from now on.
     pub fn hold_reads_of_secrets(&self) {
         self.shared.held.send_replace(Held::ReadsOfSecrets);
+    }
+
+    /// A list that is to be streamed ends from now on before it has begun.
+    pub fn cut_streamed_lists(&self) {
+        self.shared.cuts_streamed_lists.store(true, Ordering::SeqCst);
     }
 
     /// Lets go on what waits.
@@ -161,6 +172,11 @@ impl Shared {
             Counted::Writes => request.method() != http::Method::GET,
             Counted::All => !is_watch,
         };
+        let is_streamed_list =
+            request.uri().query().is_some_and(|query| query.contains("sendInitialEvents=true"));
+        if is_streamed_list && self.cuts_streamed_lists.load(Ordering::SeqCst) {
+            return Passage::Cut;
+        }
         if counts.passed >= counts.limit {
             return Passage::Held;
         }
@@ -173,6 +189,9 @@ async fn forward(State(upstream): State<Upstream>, request: Request) -> Response
     let passage = upstream.shared.decide(&request);
     if matches!(passage, Passage::Held) {
         return std::future::pending().await;
+    }
+    if matches!(passage, Passage::Cut) {
+        return Response::new(Body::empty());
     }
     let held = *upstream.shared.held.borrow();
     if held.holds(&request) {

@@ -11,6 +11,9 @@ use crate::resource::external::INSTALL;
 use crate::resource::template_inputs::{self, Inputs};
 use crate::server::listening::Listening;
 
+/// By which Kubernetes numbers the templates of a Deployment.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
 /// Kubernetes' own deadline of a rollout, in seconds.
 const DEADLINE: i64 = 600;
 
@@ -72,6 +75,8 @@ pub struct DeploymentDetail {
     pub serves: Option<Box<str>>,
     /// Its template was made while no pod was wanted, and no pod of it was available yet.
     pub unproven: bool,
+    /// It never had another template.
+    pub is_first: bool,
     /// Since when too few pods are available, in seconds, and for how long that may be.
     pub unavailable_since: Option<i64>,
     pub deadline: i64,
@@ -165,12 +170,14 @@ impl DeploymentDetail {
 
     /// Whether pods of its template are wanted and none was ever available: there is nothing to protect. What
     /// completed its rollout ran, and so did what the server went back to; where the Deployment says nothing yet, it
-    /// may have.
+    /// may have. A rollout may also be a restart of pods that ran, which the cluster shows in no way, so only the first
+    /// one, and one that took too long, say that nothing ran.
     pub fn never_ran(&self) -> bool {
         let Self { state, last_good, progress_of, rolled_back, .. } = self;
         let was_complete = self.completed_at.is_some() && !self.unproven;
         let is_of_before = rolled_back.is_some() || last_good.is_some() && last_good == progress_of;
-        let is_known = state.is_observed() && progress_of.is_some();
+        let is_told = self.is_first || state.stuck.is_some();
+        let is_known = state.is_observed() && progress_of.is_some() && is_told;
         let lacks_pods = state.wanted > 0 && state.available == 0;
         is_known && lacks_pods && !was_complete && !is_of_before
     }
@@ -219,6 +226,7 @@ impl DeploymentDetail {
             },
             inputs: annotation(labels::INPUTS),
             template: annotation(labels::TEMPLATE_HASH),
+            is_first: annotation(REVISION).as_deref() == Some("1"),
             progress_of: progress_of(object),
             completed_at: condition(object, "Progressing", "True")
                 .filter(|condition| condition["reason"] == "NewReplicaSetAvailable")
@@ -267,9 +275,19 @@ mod tests {
 
     /// Of a Deployment that says this of its rollout, has so many available pods and this record.
     fn never_ran(progress: (&str, &str), available: i32, record: Option<(&str, &str)>) -> bool {
+        never_ran_as("1", progress, available, record)
+    }
+
+    /// The same of this revision.
+    fn never_ran_as(
+        revision: &str,
+        progress: (&str, &str),
+        available: i32,
+        record: Option<(&str, &str)>,
+    ) -> bool {
         let (status, reason) = progress;
         let mut deployment = json!({
-            "metadata": {"name": "llama", "annotations": {}},
+            "metadata": {"name": "llama", "annotations": {REVISION: revision}},
             "status": {
                 "replicas": 1, "updatedReplicas": 1, "availableReplicas": available,
                 "conditions": [{
@@ -296,6 +314,12 @@ mod tests {
             assert!(!never_ran(progress, 0, Some((labels::LAST_GOOD, "5d4f"))), "it ran before");
             assert!(!never_ran(progress, 0, Some((labels::ROLLED_BACK, "{}"))), "it ran before");
         }
+        assert!(never_ran_as("2", late, 0, None), "a change that took too long");
+        let starts = ("True", "ReplicaSetUpdated");
+        assert!(
+            !never_ran_as("2", starts, 0, None),
+            "a change that starts, or pods that start again"
+        );
         assert!(!never_ran(complete, 0, None), "it ran, and is in trouble now");
         let unproven = Some((labels::UNPROVEN, "true"));
         assert!(never_ran(complete, 0, unproven), "it was complete while no pod was wanted");

@@ -1,6 +1,8 @@
 //! The operator's own configuration of a distribution, and which images it describes: the image of the
 //! table, and every other one that stands for it and is of the same release.
 
+use std::collections::BTreeSet;
+
 use llsd_reference::Reference;
 
 use crate::facts::OperatorFacts;
@@ -41,17 +43,23 @@ impl EmbeddedConfig {
     }
 
     /// The configuration of the distribution that an image is of: it lies in the repository of the table's
-    /// image, or in that of the one which the operator was told to take instead.
+    /// image, or in that of the one which the operator was told to take instead. Where several share a repository, the
+    /// tag tells them apart; none is meant where it does not.
     pub(super) fn of_image(image: &str, operator: &OperatorFacts) -> Option<Self> {
-        let wanted = image.parse::<Reference>().ok()?.name();
+        let wanted = image.parse::<Reference>().ok()?;
         let table = &operator.releases.distributions;
         let own = table.iter().map(|(name, known)| (name, &known.image));
         let others = operator.image_overrides.iter().chain(&operator.related_images);
-        let is_it = |(_, other): &(&String, &String)| {
-            other.parse::<Reference>().is_ok_and(|other| other.name() == wanted)
-        };
-        let (name, _) = own.chain(others).find(is_it)?;
-        let (name, known) = table.get_key_value(name)?;
+        let named = own.chain(others).filter_map(|(name, other)| {
+            let other = other.parse::<Reference>().ok()?;
+            (other.name() == wanted.name()).then(|| (name, other.tag() == wanted.tag()))
+        });
+        let named: Vec<(&String, bool)> = named.collect();
+        let is_tagged = named.iter().any(|(_, is_tagged)| *is_tagged);
+        let meant = named.iter().filter(|(_, tagged)| *tagged == is_tagged);
+        let meant: BTreeSet<&String> = meant.map(|(name, _)| *name).collect();
+        let only = meant.first().filter(|_| meant.len() == 1)?;
+        let (name, known) = table.get_key_value(*only)?;
         Some(Self::new(name, known, image))
     }
 
@@ -104,4 +112,25 @@ pub(crate) fn probably_copied(image: &str, releases: &'static Releases) -> Optio
     };
     let mut table = releases.distributions.iter();
     table.find(|(_, known)| is_like(known)).map(|(name, _)| name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distribution(image: &str, overrides: &[(&str, &str)]) -> Option<&'static str> {
+        let image_overrides =
+            overrides.iter().map(|(name, image)| ((*name).into(), (*image).into())).collect();
+        let operator = OperatorFacts { image_overrides, ..OperatorFacts::default() };
+        EmbeddedConfig::of_image(image, &operator).map(|found| found.distribution)
+    }
+
+    #[test]
+    fn distributions_that_share_a_repository_are_told_apart_by_their_tags() {
+        let shared = [("ogx-starter", "reg/llama:1.5.0"), ("starter", "reg/llama:0.7.3")];
+        assert_eq!(distribution("reg/llama:0.7.3", &shared), Some("starter"));
+        assert_eq!(distribution("reg/llama:1.5.0", &shared), Some("ogx-starter"));
+        assert_eq!(distribution("reg/llama:0.7.2", &shared), None);
+        assert_eq!(distribution("reg/llama:0.7.2", &shared[1..]), Some("starter"));
+    }
 }

@@ -1,5 +1,6 @@
 //! An object that is not as planned, and who is to blame.
 
+use crate::live::LiveObject;
 use crate::objects::PlannedObject;
 
 /// Why an object is not as planned.
@@ -40,6 +41,15 @@ impl WriteFailure {
 
     pub fn is_going(object: &PlannedObject) -> Self {
         Self::new(object, "is being deleted", Refused::Unavailable)
+    }
+
+    /// Of an object that is not as it was when it was decided about.
+    pub fn is_changed(live: &LiveObject) -> Self {
+        Self {
+            object: format!("{} {}", live.kind.name(), live.name),
+            message: "was changed meanwhile, and is looked at again".to_owned(),
+            refused: Refused::Unavailable,
+        }
     }
 
     fn new(object: &PlannedObject, message: &str, refused: Refused) -> Self {

@@ -100,6 +100,15 @@ async fn an_api_server_that_does_not_stream_lists_is_listed_in_pages() {
 }
 
 #[tokio::test]
+async fn lists_whose_streams_are_cut_are_read_in_pages() {
+    let Some((cluster, _kubelet)) = installed().await else { return };
+    let gate = Gate::open(&cluster, &cluster.user, "cut").await;
+    gate.cut_streamed_lists();
+    let _operator = Operator::replica(&cluster, gate.kubeconfig(), &[]);
+    neighbour::becomes_ready(&namespace(&cluster, "neighbour").await).await;
+}
+
+#[tokio::test]
 async fn a_forbidden_watch_holds_nobody_and_is_told_to_those_who_need_it() {
     let Some((cluster, _kubelet)) = installed().await else { return };
     let user = cluster.user.clone();

@@ -5,8 +5,8 @@ use k8s_openapi::jiff::Timestamp;
 use llsd_api::v1alpha2::{PreflightProblem, PreflightStatus, PreflightVerdict};
 
 use super::provenance::{is_of_init, of_init};
-use super::question::Question;
-use super::result::{Finding, PreflightResult};
+use super::question::{self, Question};
+use super::result::{Finding, IMAGE, PreflightResult};
 use super::seen::Seen;
 use crate::live::JobDetail;
 use crate::objects::{ObjectKind, start_program};
@@ -116,17 +116,20 @@ fn without_job(
 }
 
 impl Question {
-    /// What was refused stays refused where nothing can be said of it now: it was no better with another image or
-    /// another value.
+    /// What was refused stays refused where nothing can be said of it now: with another value of a Secret it would most
+    /// likely be refused again.
     fn still_refused(&self, status: PreflightStatus) -> PreflightStatus {
         let Some(refused) = &self.refused else { return status };
+        let not_pulled = question::of_image(&status).map(str::to_owned);
         let verdict = match status.verdict {
             PreflightVerdict::NotJudged => PreflightVerdict::Refused,
+            PreflightVerdict::Refused if not_pulled.is_some() => PreflightVerdict::Refused,
             PreflightVerdict::Pending => PreflightVerdict::Pending,
             PreflightVerdict::Good | PreflightVerdict::Refused => return status,
         };
+        let why = status.why.clone().or(not_pulled);
         let PreflightStatus { server, problems, more, .. } = refused.clone();
-        PreflightStatus { verdict, server, problems, more, ..status }
+        PreflightStatus { verdict, server, problems, more, why, ..status }
     }
 }
 
@@ -139,7 +142,7 @@ fn of_job(job: &JobDetail, asked: &Asked<'_>) -> Result<PreflightResult, Option<
         Seen::Checked(result) => return Ok(result.clone()),
         Seen::CannotPull { container, why, is_final } if is_late || *is_final && is_denied => {
             let message = format!("the image cannot be pulled: {why}");
-            return Ok(PreflightResult::refused("image", &of_init(container), message));
+            return Ok(PreflightResult::refused(IMAGE, &of_init(container), message));
         }
         Seen::NotCreated(why) if is_denied => {
             return Ok(PreflightResult::not_checked(format!("no pod could be made for it: {why}")));
@@ -297,6 +300,16 @@ mod tests {
         };
         assert_eq!(pending.verdict, PreflightVerdict::Pending);
         assert_eq!(pending.problems, refused.problems, "what was found is not forgotten meanwhile");
+        let not_pulled = Seen::CannotPull {
+            container: "llama-stack".into(),
+            why: "server:2 (ImagePullBackOff): not found".into(),
+            is_final: true,
+        };
+        let State::Checked(checked) = decide(Some(&job), not_pulled, None, 1060).state else {
+            panic!("an image that is not there is no news of the spec")
+        };
+        assert_eq!(checked.problems, refused.problems);
+        assert!(checked.why.unwrap().ends_with("not found"));
         let passed = PreflightResult::parse(r#"{"verdict": "good"}"#);
         assert!(!decide(Some(&job), Seen::Checked(passed), None, 1060).holds());
     }

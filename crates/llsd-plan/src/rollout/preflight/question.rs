@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::super::action::Action;
 use super::super::rollback;
+use super::result::IMAGE;
 use crate::fingerprint;
 use crate::live::LiveObject;
 use crate::objects::{ObjectKind, PlannedObject, labels, names, preflight_inputs};
@@ -29,7 +30,7 @@ pub struct Question {
     pub refused: Option<PreflightStatus>,
     /// Since when no Job could be made for it, in seconds, where that is on record.
     pub pending_since: Option<i64>,
-    /// Stands for what of the spec pods are made from.
+    /// Stands for what the user wrote, the spec that pods are made from and a configuration of their own.
     pub spec_hash: Option<String>,
 }
 
@@ -73,7 +74,10 @@ impl Question {
         let recorded = PreflightStatus::deserialize(&resource.status["preflight"]).ok();
         let inputs = planned.json["metadata"]["annotations"][labels::INPUTS].as_str();
         let inputs = inputs.map(Inputs::parse).unwrap_or_default();
-        let spec_hash = inputs.get(template_inputs::PODS).map(str::to_owned);
+        let of_the_user = [template_inputs::PODS, template_inputs::CONFIG];
+        let parts: Option<Vec<&str>> =
+            of_the_user.into_iter().map(|part| inputs.get(part)).collect();
+        let spec_hash = parts.map(|parts| parts.join(" "));
         let of_this_spec = |known: &PreflightStatus| known.spec_hash == spec_hash;
         let refused = recorded.clone().filter(|known| of_this_spec(known) && was_refused(known));
         let recorded = recorded.filter(|known| known.hash == hash);
@@ -96,8 +100,18 @@ impl Question {
     }
 }
 
-/// Whether a change was refused. While it is to be asked again, the record keeps what was found.
+/// Why the image cannot be pulled, where that is what was found.
+pub(super) fn of_image(known: &PreflightStatus) -> Option<&str> {
+    let mut problems = known.problems.iter().flatten();
+    problems.find(|problem| problem.kind == IMAGE).map(|problem| &*problem.message)
+}
+
+/// Whether a change was refused, for another reason than that its image cannot be pulled: there may be another image
+/// now. While it is to be asked again, the record keeps what was found.
 fn was_refused(known: &PreflightStatus) -> bool {
+    if of_image(known).is_some() {
+        return false;
+    }
     match known.verdict {
         PreflightVerdict::Refused => true,
         PreflightVerdict::Pending => known.problems.is_some(),

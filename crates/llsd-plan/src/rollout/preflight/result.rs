@@ -4,6 +4,9 @@ use llsd_api::v1alpha2::PreflightVerdict;
 use serde::Deserialize;
 use serde_json::Value;
 
+/// The kind of a finding that the image cannot be pulled.
+pub const IMAGE: &str = "image";
+
 /// What the preflight found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightResult {

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use llsd_plan::resource::Key;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep_until, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tracing::Instrument;
 
 use crate::operator::background::{pass_on_panic, until_one_ends};
@@ -111,6 +111,8 @@ async fn work(context: &Context, key: &Key) {
 /// Secrets cannot be watched, so they are read again.
 async fn refresh_secrets(context: Arc<Context>) {
     let mut tick = interval(secrets::ROUND);
+    // After a pause nothing is made up for: the API server may just have come back.
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
         let woken = context.secrets.refresh(&context.client).await;

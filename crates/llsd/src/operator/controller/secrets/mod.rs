@@ -6,7 +6,7 @@ mod known;
 mod values;
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -129,27 +129,33 @@ impl Secrets {
         Ok(Some(hashes))
     }
 
-    /// Reads Secrets again that were not read for a while, awaited ones first; which resources a change wakes.
+    /// Reads Secrets again that were not read for a while; which resources a change wakes.
     pub async fn refresh(&self, client: &Client) -> Vec<Key> {
-        let due = self.due().into_iter().take(IN_A_ROUND);
-        let reads = due.map(|address| self.read_again(client, address));
+        let reads = self.next_round().into_iter().map(|address| self.read_again(client, address));
         let woken: Vec<Vec<Key>> = stream::iter(reads).buffer_unordered(AT_ONCE).collect().await;
         woken.concat()
     }
 
-    /// What is to be read again: awaited Secrets first, then those that were read longest ago.
-    fn due(&self) -> Vec<Address> {
+    /// What is read again in this round: awaited Secrets first. They leave half of it to others, and namespaces take
+    /// turns, so that no resource with thousands of Secrets delays what changes elsewhere.
+    fn next_round(&self) -> Vec<Address> {
         let waiting = self.waiting();
         let known = self.lock();
-        let urgent = known.iter().filter_map(|(address, known)| {
-            let is_awaited = is_awaited(known, &waiting);
-            let wait = if is_awaited { AWAITED.min(self.refresh) } else { self.refresh };
+        let (mut awaited, mut others) = (Vec::new(), Vec::new());
+        for (address, known) in known.iter() {
+            let (wait, due) = if is_awaited(known, &waiting) {
+                (AWAITED.min(self.refresh), &mut awaited)
+            } else {
+                (self.refresh, &mut others)
+            };
             let age = known.read.elapsed();
-            (age >= wait).then_some((Reverse(is_awaited), Reverse(age), address))
-        });
-        let mut urgent: Vec<_> = urgent.collect();
-        urgent.sort_unstable();
-        urgent.into_iter().map(|(.., address)| address.clone()).collect()
+            if age >= wait {
+                due.push((Reverse(age), address));
+            }
+        }
+        let awaited = in_turn(awaited, IN_A_ROUND - others.len().min(IN_A_ROUND / 2));
+        let others = in_turn(others, IN_A_ROUND - awaited.len());
+        awaited.into_iter().chain(others).cloned().collect()
     }
 
     async fn read_again(&self, client: &Client, (namespace, name): Address) -> Vec<Key> {
@@ -273,6 +279,20 @@ impl Secrets {
     }
 }
 
+/// So many: those that were read longest ago in each namespace, one namespace after the other.
+fn in_turn(mut due: Vec<(Reverse<Duration>, &Address)>, count: usize) -> Vec<&Address> {
+    due.sort_unstable();
+    let mut of_namespace: HashMap<&str, usize> = HashMap::new();
+    let mut in_turn: Vec<(usize, &Address)> = Vec::with_capacity(due.len());
+    for (_, address) in due {
+        let turn = of_namespace.entry(&address.0).or_default();
+        in_turn.push((*turn, address));
+        *turn += 1;
+    }
+    in_turn.sort_by_key(|(turn, _)| *turn);
+    in_turn.into_iter().take(count).map(|(_, address)| address).collect()
+}
+
 /// Whether a resource may be waiting for another content of this Secret.
 fn is_awaited(known: &KnownSecret, waiting: &HashSet<Key>) -> bool {
     known.hashes.is_none()
@@ -296,8 +316,9 @@ mod tests {
         let read = |user: &Key, name: &str| {
             secrets.remember("ns", name, Some(&secret()), Some(user));
         };
-        let due =
-            || -> Vec<String> { secrets.due().into_iter().map(|(_, name)| name.into()).collect() };
+        let due = || -> Vec<String> {
+            secrets.next_round().into_iter().map(|(_, name)| name.into()).collect()
+        };
         read(&rests, "older");
         tokio::time::advance(Duration::from_secs(1)).await;
         read(&rests, "old");
@@ -316,5 +337,25 @@ mod tests {
         );
         secrets.set_waiting(&waits, false);
         assert_eq!(due(), ["missing", "older", "old"], "it waits no more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn thousands_of_missing_secrets_delay_no_change_elsewhere() {
+        let refresh = Duration::from_secs(45);
+        let secrets = Secrets::new(HashKey::ephemeral(), refresh, Rights::OfCaller);
+        let (greedy, other) = (Key::new("greedy", "demo"), Key::new("other", "demo"));
+        for number in 0..2 * IN_A_ROUND {
+            secrets.remember("greedy", &format!("missing-{number}"), None, Some(&greedy));
+            let there = format!("there-{number}");
+            secrets.remember("greedy", &there, Some(&secret()), Some(&greedy));
+        }
+        secrets.remember("other", "rotated", Some(&secret()), Some(&other));
+        secrets.remember("other", "missing", None, Some(&other));
+        tokio::time::advance(refresh).await;
+        let round = secrets.next_round();
+        assert_eq!(round.len(), IN_A_ROUND);
+        for name in ["rotated", "missing"] {
+            assert!(round.contains(&("other".into(), name.into())), "{name}");
+        }
     }
 }

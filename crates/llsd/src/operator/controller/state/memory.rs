@@ -21,6 +21,8 @@ pub struct Memory(Mutex<HashMap<Key, Box<Remembered>>>);
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Remembered {
     unready_since: Option<Instant>,
+    /// The Deployment's generation while they are not, and since when it is that one.
+    unready_generation: Option<(i64, Instant)>,
     /// Secrets with connection strings that were deleted, or were found to be gone.
     secrets_gone: Vec<String>,
     unreported: Unreported,
@@ -62,10 +64,23 @@ impl Memory {
         self.change(key, |known| {
             if ready {
                 known.unready_since = None;
+                known.unready_generation = None;
                 known.killed = None;
                 return Duration::ZERO;
             }
             known.unready_since.get_or_insert_with(Instant::now).elapsed()
+        })
+    }
+
+    /// How long pods that are not ready have had what they run now; zero at the first look after a change.
+    pub fn unchanged_for(&self, key: &Key, generation: i64) -> Duration {
+        self.change(key, |known| {
+            let since = known.unready_generation.filter(|(seen, _)| *seen == generation);
+            known
+                .unready_generation
+                .insert(since.unwrap_or((generation, Instant::now())))
+                .1
+                .elapsed()
         })
     }
 
@@ -241,5 +256,19 @@ mod tests {
         memory.keep_trouble(&key, |image| image != &server);
         assert!(told(&server, "refused").contains("refused"), "it was forgotten");
         assert_eq!(told(&provider, "timed out"), other);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_of_pods_that_are_not_ready_is_looked_at_as_often_as_the_first() {
+        let (memory, key) = (Memory::default(), Key::new("ns", "llama"));
+        let long = Duration::from_mins(10);
+        let unchanged_for = |generation| memory.unchanged_for(&key, generation);
+        assert_eq!(unchanged_for(1), Duration::ZERO);
+        tokio::time::advance(long).await;
+        assert_eq!(unchanged_for(1), long);
+        assert_eq!(unchanged_for(2), Duration::ZERO, "there is another template");
+        tokio::time::advance(long).await;
+        memory.unready_for(&key, true);
+        assert_eq!(unchanged_for(2), Duration::ZERO, "it was ready meanwhile");
     }
 }

@@ -158,7 +158,14 @@ impl Watch {
 
     /// Waits for its turn to list in pages.
     pub async fn begin(&mut self) {
-        self.turn = Arc::clone(&self.synced.turn).acquire_owned().await.ok();
+        if self.turn.is_none() {
+            self.turn = Arc::clone(&self.synced.turn).acquire_owned().await.ok();
+        }
+    }
+
+    /// Its list is not going on, so the next may list.
+    pub fn end_turn(&mut self) {
+        self.turn = None;
     }
 
     pub fn is_troubled(&self) -> bool {

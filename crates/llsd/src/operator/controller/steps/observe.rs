@@ -35,7 +35,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(2);
 pub struct Observation {
     pub live: ObservedObjects,
     pub server: ServerAnswer,
-    /// For how long it has not been ready, where it is not.
+    /// For how long it has not been ready with what runs now, where it is not.
     unready_for: Option<Duration>,
     /// For how long the server's first answer has been awaited.
     awaited: Option<Duration>,
@@ -74,7 +74,8 @@ pub async fn observe(
         live.installations = pods.first().map(installations).unwrap_or_default();
     }
     let LastAnswer { server, awaited } = last_answer(context, resource, &live, plan);
-    let unready_for = Some(unready_for).filter(|_| !is_ready);
+    let generation = live.deployment.as_ref().map_or(0, |deployment| deployment.generation);
+    let unready_for = (!is_ready).then(|| context.memory.unchanged_for(key, generation));
     Ok(Observation { live, server, unready_for, awaited })
 }
 

@@ -12,12 +12,14 @@ use tokio::time::{sleep, timeout};
 
 use crate::operator::backoff::Backoff;
 use crate::operator::controller::context::Context;
-use crate::operator::controller::state::{Rights, Trouble, Watch, safe_message};
+use crate::operator::controller::state::{Rights, Trouble, Watch, Watched, safe_message};
 
 /// A list that shows nothing more for so long is not waited for.
 const LIST_PATIENCE: Duration = Duration::from_secs(30);
 /// A watch that was refused before is trusted when it stands for so long.
 const TRIAL: Duration = Duration::from_secs(2);
+/// A list whose stream was cut so often is read in pages.
+const MOST_UNFINISHED: u32 = 3;
 const PAUSE: Backoff =
     Backoff { first: Duration::from_millis(800), longest: Duration::from_secs(30) };
 
@@ -32,8 +34,12 @@ pub async fn follow<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    // Each object as it comes, which takes the least memory and no turn. API servers from 1.34 on do that.
-    let mut config = config.streaming_lists();
+    // Each object as it comes, which takes the least memory and no turn. API servers from 1.34 on do that; how old it
+    // is, they decide. Resources are listed, which shows the newest: an old one would undo a user's change.
+    let mut config = match watch.watched() {
+        Watched::Resources => config,
+        _ => config.streaming_lists(),
+    };
     let mut failures = 0;
     loop {
         let ended = follow_once(context, &mut watch, &api, &config, &mut take, &mut failures).await;
@@ -41,7 +47,6 @@ pub async fn follow<K>(
             Ended::Refused(trouble) => trouble,
             Ended::NotStreamed => {
                 config.initial_list_strategy = InitialListStrategy::ListWatch;
-                watch.begin().await;
                 continue;
             }
         };
@@ -68,6 +73,7 @@ where
 {
     let mut events = std::pin::pin!(watcher::watcher(api.clone(), config.clone()));
     let mut awaits = Awaits::List;
+    let mut unfinished = 0;
     loop {
         let next = match awaits {
             Awaits::List => timeout(LIST_PATIENCE, events.next()).await,
@@ -109,6 +115,22 @@ where
             Event::InitDone => Shown::List,
             Event::Apply(_) | Event::Delete(_) => Shown::Change,
         };
+        match shown {
+            Shown::Beginning if config.initial_list_strategy == InitialListStrategy::ListWatch => {
+                watch.begin().await;
+            }
+            // The stream of a list that is cut begins anew, without an error.
+            Shown::Beginning if unfinished == MOST_UNFINISHED => return Ended::NotStreamed,
+            Shown::Beginning => {
+                if unfinished > 0 {
+                    interrupted(context, watch, "the list ended early".to_owned());
+                    pause(failures).await;
+                }
+                unfinished += 1;
+            }
+            Shown::List => unfinished = 0,
+            Shown::Item | Shown::Change => {}
+        }
         take(event);
         awaits = match shown {
             Shown::Beginning | Shown::Item => Awaits::List,
@@ -125,7 +147,7 @@ where
 /// Why a watch does not go on as it is.
 enum Ended {
     Refused(Trouble),
-    /// The API server only lists in pages.
+    /// The API server lists in pages only, or its streams are cut.
     NotStreamed,
 }
 
@@ -143,6 +165,7 @@ fn is_streaming_refused(config: &Config, error: &watcher::Error) -> bool {
 }
 
 /// What an event was about.
+#[derive(Clone, Copy)]
 enum Shown {
     Beginning,
     Item,
@@ -172,6 +195,7 @@ fn interrupted(context: &Context, watch: &mut Watch, why: String) {
         why,
         "a watch was interrupted and goes on"
     );
+    watch.end_turn();
     if !watch.has_synced() {
         fails(context, watch, Trouble::NotAnswering(why));
     }

@@ -28,8 +28,8 @@ impl<'a> ClusterWriter<'a> {
         Self { requests: ObjectRequests::new(context, resource), cache: &context.cache }
     }
 
-    /// Puts a value in the place of a field of the metadata that was read, unless the object is another one than
-    /// the one that was looked at.
+    /// Puts a value in the place of a field of the metadata that was read. An object whose kind follows rules must be
+    /// as it was when they decided; of another, only its identity counts.
     async fn replace(
         &self,
         live: &LiveObject,
@@ -37,8 +37,16 @@ impl<'a> ClusterWriter<'a> {
         field: &str,
         value: Value,
     ) -> Result<Version, WriteFailure> {
-        if metadata.get(field).is_none() || version(metadata) != Some(live.version) {
+        if metadata.get(field).is_none() {
             return Ok(live.version);
+        }
+        let is_decided_on = if live.kind.follows_rules() {
+            version(metadata) == Some(live.version)
+        } else {
+            metadata["uid"] == *live.uid
+        };
+        if !is_decided_on {
+            return Err(WriteFailure::is_changed(live));
         }
         let patch = json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
