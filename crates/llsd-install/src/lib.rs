@@ -24,4 +24,4 @@ pub use file::{File, yaml};
 pub use files::{Install, cluster_wide, files, namespaced};
 pub use granting::{GrantingRole, granting_role};
 pub use named_text::NamedText;
-pub use needed::{NeededRight, needed_rights};
+pub use needed::{NeededRight, OperatorSetup, needed_rights};

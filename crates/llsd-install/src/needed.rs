@@ -21,19 +21,53 @@ pub struct NeededRight {
     pub namespace: Option<String>,
 }
 
-/// The rights of an operator in this namespace that watches these ones; all, where there is none.
-pub fn needed_rights(operator: &str, watched: &[String]) -> Vec<NeededRight> {
-    let own = Some(operator.to_owned());
-    let mut rights = flat(OWN_ROLE[0], &rules::of_the_operator(), own.as_ref());
-    if watched.is_empty() {
-        rights.extend(flat(OWN_ROLE[0], &rules::of_certificates(), own.as_ref()));
+/// What an operator is set up to do, which decides about the rights that it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatorSetup {
+    /// The namespace that it runs in.
+    pub namespace: String,
+    /// The namespaces that it looks after; all, where there is none.
+    pub watched: Vec<String>,
+    /// Whether it makes the certificates of its webhooks itself.
+    pub makes_certificates: bool,
+    /// Whether it tells the API server where its webhooks are and whom to trust there.
+    pub registers_webhooks: bool,
+    /// Whether it asks the API server who reads its figures.
+    pub authenticates_readers: bool,
+}
+
+impl OperatorSetup {
+    /// As the install files for the whole cluster have it.
+    pub fn by_default(namespace: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            watched: Vec::new(),
+            makes_certificates: true,
+            registers_webhooks: true,
+            authenticates_readers: true,
+        }
+    }
+}
+
+/// The rights of an operator that is set up so.
+pub fn needed_rights(operator: &OperatorSetup) -> Vec<NeededRight> {
+    let own = Some(&operator.namespace);
+    let mut rights = flat(OWN_ROLE[0], &rules::of_the_operator(), own);
+    if operator.makes_certificates {
+        rights.extend(flat(OWN_ROLE[0], &rules::of_certificates(), own));
+    }
+    if operator.watched.is_empty() {
         let of_resources = [rules::of_resources(), rules::of_the_cluster()].concat();
         rights.extend(flat(ROLE[0], &of_resources, None));
-        rights.extend(flat(WEBHOOK_ROLE[0], &rules::of_registration(), None));
-        rights.extend(flat(METRICS_ROLE[0], &rules::of_metrics(), None));
     }
-    for namespace in watched {
+    for namespace in &operator.watched {
         rights.extend(flat(ROLE[0], &rules::of_resources(), Some(namespace)));
+    }
+    if operator.registers_webhooks {
+        rights.extend(flat(WEBHOOK_ROLE[0], &rules::of_registration(), None));
+    }
+    if operator.authenticates_readers {
+        rights.extend(flat(METRICS_ROLE[0], &rules::of_metrics(), None));
     }
     rights
 }
@@ -73,11 +107,17 @@ mod tests {
 
     #[test]
     fn an_operator_of_namespaces_needs_nothing_of_the_cluster() {
-        let watched = ["team-a".to_owned(), "team-b".to_owned()];
-        let rights = needed_rights("operators", &watched);
+        let of_two = OperatorSetup {
+            watched: vec!["team-a".to_owned(), "team-b".to_owned()],
+            makes_certificates: false,
+            registers_webhooks: false,
+            authenticates_readers: false,
+            ..OperatorSetup::by_default("operators")
+        };
+        let rights = needed_rights(&of_two);
         let places = ["operators", "team-a", "team-b"];
         assert!(rights.iter().all(|it| places.contains(&it.namespace.as_deref().unwrap())));
-        let whole = needed_rights("operators", &[]);
+        let whole = needed_rights(&OperatorSetup::by_default("operators"));
         let of_cluster = |verb: &str, resource: &str| {
             whole
                 .iter()
@@ -87,5 +127,26 @@ mod tests {
             of_cluster("patch", "deployments") && of_cluster("patch", "customresourcedefinitions")
         );
         assert!(!of_cluster("watch", "secrets"), "it is a choice");
+    }
+
+    #[test]
+    fn what_an_operator_does_not_do_takes_no_right() {
+        let whole = OperatorSetup::by_default("operators");
+        let lost = |setup: OperatorSetup| {
+            let left = needed_rights(&setup);
+            let lost = needed_rights(&whole).into_iter().filter(|it| !left.contains(it));
+            let mut lost: Vec<String> = lost.map(|it| it.resource).collect();
+            lost.dedup();
+            lost
+        };
+        let foreign_certificates =
+            OperatorSetup { makes_certificates: false, registers_webhooks: false, ..whole.clone() };
+        assert_eq!(
+            lost(foreign_certificates),
+            ["secrets", "customresourcedefinitions", "validatingwebhookconfigurations"]
+        );
+        let open_figures = OperatorSetup { authenticates_readers: false, ..whole.clone() };
+        assert_eq!(lost(open_figures), ["tokenreviews", "subjectaccessreviews"]);
+        assert_eq!(lost(whole.clone()), [""; 0]);
     }
 }

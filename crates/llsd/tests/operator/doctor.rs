@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use llsd_install::{cluster_wide, names};
-use llsd_testbed::access::eventually;
+use llsd_testbed::access::{eventually, may};
 use llsd_testbed::granted::ROLE;
 use llsd_testbed::install::{apply, file};
 use llsd_testbed::test_operator::TestOperator;
@@ -54,6 +54,65 @@ async fn installed() -> Option<TestOperator> {
     Some(operator)
 }
 
+/// Runs kubectl as an administrator.
+async fn kubectl(cluster: &ControlPlane, arguments: &[&str], stdin: Option<&str>) -> String {
+    cluster.kubectl(arguments, stdin).await.unwrap().expect_success()
+}
+
+/// Somebody who writes resources in one namespace and reads nothing of the cluster has both versions tried.
+async fn an_author_has_the_webhooks_tried(cluster: &ControlPlane) {
+    let role = "--clusterrole=llama-stack-k8s-operator-llsd-editor-role";
+    let binding = ["create", "rolebinding", "author", role, "--user=author", "-n", "default"];
+    kubectl(cluster, &binding, None).await;
+    let author = cluster.kubeconfig_for("author", &[]);
+    let answers = ["conversion answers", "admission answers"];
+    eventually("the webhooks are tried", async || {
+        let seen = Examined::by(&author);
+        answers.iter().all(|name| seen.check(name)["level"] == "ok")
+    })
+    .await;
+    assert_eq!(Examined::by(&author).check("definition")["level"], "warning");
+}
+
+/// OLM registers the webhook under a name that it makes up.
+async fn register_as_olm_does(cluster: &ControlPlane) {
+    let kind = "validatingwebhookconfiguration";
+    let own = names::VALIDATING_WEBHOOK;
+    let found = kubectl(cluster, &["get", kind, own, "-o", "json"], None).await;
+    let mut registration: Value = serde_json::from_str(&found).unwrap();
+    registration["metadata"] = json!({"name": format!("{}-x7k2p", names::WEBHOOK_NAME)});
+    let registration = registration.to_string();
+    kubectl(cluster, &["create", "-f", "-"], Some(&registration)).await;
+    kubectl(cluster, &["delete", kind, own], None).await;
+}
+
+/// As with cert-manager: certificates as files, and no right to register them.
+async fn take_foreign_certificates(cluster: &ControlPlane) {
+    let path = "/spec/template/spec/containers/0/args/-";
+    let flag = "--webhook-cert-dir=/var/run/webhook-certificates";
+    let patch = json!([{"op": "add", "path": path, "value": flag}]).to_string();
+    let deployment = format!("deployment/{}", names::OPERATOR);
+    let patch = ["patch", &deployment, "-n", names::NAMESPACE, "--type=json", "-p", &patch];
+    kubectl(cluster, &patch, None).await;
+    let binding = "llama-stack-k8s-operator-webhook-rolebinding";
+    kubectl(cluster, &["delete", "clusterrolebinding", binding], None).await;
+    let client = cluster.client_for(&names::user(names::NAMESPACE), &[]);
+    let definitions = ("apiextensions.k8s.io", "customresourcedefinitions");
+    eventually("it may not register webhooks", async || {
+        !may(&client, "patch", definitions, "", names::DEFINITION).await
+    })
+    .await;
+}
+
+/// Only what the broken role lacks is missed then, and a Secret that is left over says nothing.
+async fn foreign_certificates_need_no_rights(cluster: &ControlPlane, admin: &Path) {
+    take_foreign_certificates(cluster).await;
+    let found = Examined::by(admin);
+    let says = found.check("operator's rights")["says"].as_str().unwrap();
+    assert!(says.starts_with("3 of "), "{says}");
+    assert!(found.checks.iter().all(|it| it["check"] != "certificate"), "{:?}", found.checks);
+}
+
 #[tokio::test]
 async fn the_doctor_says_what_is_whole_and_what_is_broken_with_a_remedy() {
     let Some(mut operator) = installed().await else { return };
@@ -73,9 +132,13 @@ async fn the_doctor_says_what_is_whole_and_what_is_broken_with_a_remedy() {
     assert!(seen.of("warning").contains(&"your rights"), "{:?}", seen.checks);
     assert!(seen.check("definition")["remedy"].as_str().unwrap().contains("administrator"));
 
+    an_author_has_the_webhooks_tried(&operator.cluster).await;
+    register_as_olm_does(&operator.cluster).await;
+    eventually("it is found by another name", async || is_whole(&Examined::by(&admin))).await;
+
     // Each thing that is taken away is a problem of its own.
     let kubectl = async |arguments: &[&str]| {
-        operator.cluster.kubectl(arguments, None).await.unwrap().expect_success();
+        kubectl(&operator.cluster, arguments, None).await;
     };
     let patch = json!([{"op": "remove", "path": "/rules/0"}]).to_string();
     kubectl(&["patch", "clusterrole", ROLE, "--type=json", "-p", &patch]).await;
@@ -106,9 +169,17 @@ async fn the_doctor_says_what_is_whole_and_what_is_broken_with_a_remedy() {
     let says = unbound.check("admission policies")["says"].as_str().unwrap();
     assert!(says.starts_with("operator-objects.llamastack.io is not installed: "), "{says}");
 
+    foreign_certificates_need_no_rights(&operator.cluster, &admin).await;
+
     kubectl(&["delete", "crd", names::DEFINITION]).await;
     let without = Examined::by(&admin);
     let definition = without.check("definition");
     assert_eq!(definition["level"], "problem");
-    assert_eq!(definition["remedy"], "llsd crd | kubectl apply --server-side -f -");
+    let remedy = definition["remedy"].as_str().unwrap();
+    assert!(
+        remedy.ends_with("for example: llsd crd | kubectl apply --server-side -f -"),
+        "{remedy}"
+    );
+    let is_tried = |it: &Value| it["check"].as_str().unwrap().ends_with(" answers");
+    assert!(!without.checks.iter().any(is_tried), "{:?}", without.checks);
 }

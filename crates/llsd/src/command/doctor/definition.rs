@@ -5,19 +5,18 @@ use std::collections::BTreeSet;
 use llsd_api::crd::manifest;
 use serde_json::Value;
 
-use super::finding::Finding;
+use super::finding::{DEFINE, Finding};
 
 const CHECK: &str = "definition";
 const FIELDS: &str = "its fields";
 const STORED: &str = "stored versions";
-const APPLY: &str = "llsd crd | kubectl apply --server-side -f -";
 /// The most fields that are named.
 const NAMED: usize = 3;
 
 /// All about the definition as the cluster has it.
 pub(super) fn check(definition: Option<&Value>) -> Vec<Finding> {
     let Some(definition) = definition else {
-        return vec![Finding::problem(CHECK, "LlamaStackDistribution is not defined", APPLY)];
+        return vec![Finding::problem(CHECK, "LlamaStackDistribution is not defined", DEFINE)];
     };
     let mut findings = vec![served(definition)];
     findings.extend(fields(definition, &manifest()));
@@ -43,11 +42,11 @@ fn served(definition: &Value) -> Finding {
     };
     if !has("v1alpha2", "served") || !has("v1alpha2", "storage") {
         let says = "does not serve and store v1alpha2: it is of an earlier operator";
-        return Finding::problem(CHECK, says, APPLY);
+        return Finding::problem(CHECK, says, DEFINE);
     }
     if !has("v1alpha1", "served") {
         let says = "does not serve v1alpha1; resources of that version cannot be applied";
-        return Finding::warning(CHECK, says, APPLY);
+        return Finding::warning(CHECK, says, DEFINE);
     }
     Finding::ok(CHECK, "v1alpha1 and v1alpha2 are served, v1alpha2 is stored")
 }
@@ -63,7 +62,7 @@ fn fields(definition: &Value, own: &Value) -> Option<Finding> {
     Some(if !missing.is_empty() {
         let says =
             format!("{} of this release are missing: {}", counted(missing.len()), named(&missing));
-        Finding::warning(FIELDS, says, APPLY)
+        Finding::warning(FIELDS, says, DEFINE)
     } else if !more.is_empty() {
         let says = format!(
             "it has {} that this program does not know: {}",

@@ -1,31 +1,28 @@
 //! The operator itself: its Deployment, its release, and whether one of its replicas leads.
 
 use jiff::{SignedDuration, Timestamp};
-use llsd_install::names::{LEASE, OPERATOR};
+use llsd_install::OperatorSetup;
+use llsd_install::names::{LEASE, METRICS_AUTHENTICATION, OPERATOR};
 use llsd_plan::values::image_name::split_digest;
 use serde_json::Value;
 
-use super::finding::Finding;
+use super::finding::{Finding, INSTALL, Level};
 
 const CHECK: &str = "operator";
 const VERSION: &str = "its version";
 const LEADER: &str = "leader";
-const INSTALL: &str = "llsd manifests | kubectl apply --server-side -f -";
 
 /// The operator as it is installed.
 #[derive(Clone, Debug)]
 pub(super) struct InstalledOperator {
-    pub(super) namespace: String,
     pub(super) account: String,
-    /// The namespaces that it looks after; all where there is none.
-    pub(super) watched: Vec<String>,
+    pub(super) setup: OperatorSetup,
 }
 
 impl InstalledOperator {
     /// As the install files have it.
     pub(super) fn by_default(namespace: &str) -> Self {
-        let account = OPERATOR.to_owned();
-        Self { namespace: namespace.to_owned(), account, watched: Vec::new() }
+        Self { account: OPERATOR.to_owned(), setup: OperatorSetup::by_default(namespace) }
     }
 
     pub(super) fn parse(deployment: &Value) -> Self {
@@ -33,26 +30,56 @@ impl InstalledOperator {
         let namespace = text(&deployment["metadata"]["namespace"]);
         let pod = &deployment["spec"]["template"]["spec"];
         let account = text(&pod["serviceAccountName"]);
-        let watched = watched(&pod["containers"][0], &namespace);
-        Self { namespace, account, watched }
+        Self { account, setup: setup(&pod["containers"][0], namespace) }
     }
 }
 
+/// What the operator does, by its flags.
+fn setup(container: &Value, namespace: String) -> OperatorSetup {
+    let words = words(container);
+    let watched = watched(container, &words, &namespace);
+    let serves_webhooks = !matches!(value_of(&words, &["--webhook-bind-address"]), Some("" | "0"));
+    let has_files = value_of(&words, &["--webhook-cert-dir"]).is_some();
+    let has_url = value_of(&words, &["--webhook-url"]).is_some();
+    // For some namespaces it serves webhooks only with certificates of somebody else.
+    let makes_certificates = serves_webhooks && !has_files && watched.is_empty();
+    OperatorSetup {
+        namespace,
+        watched,
+        makes_certificates,
+        // Who makes the certificates registers them, too; only an address is the operator's to write.
+        registers_webhooks: makes_certificates || (serves_webhooks && has_files && has_url),
+        authenticates_readers: is_on(&words, METRICS_AUTHENTICATION),
+    }
+}
+
+/// The command line of a container.
+fn words(container: &Value) -> Vec<&str> {
+    let lists = [&container["command"], &container["args"]];
+    lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect()
+}
+
+/// What one of these flags is given, behind a `=` or as the next word.
+fn value_of<'a>(words: &[&'a str], flags: &[&str]) -> Option<&'a str> {
+    words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some((flag, value)) => flags.contains(&flag).then_some(value),
+        None => flags.contains(word).then(|| words.get(at + 1).copied().unwrap_or_default()),
+    })
+}
+
+/// Whether a flag is set that needs no value.
+fn is_on(words: &[&str], flag: &str) -> bool {
+    let is_it = |rest: &str| rest.is_empty() || rest == "=true";
+    words.iter().filter_map(|word| word.strip_prefix(flag)).any(is_it)
+}
+
 /// By its variable, or by its flag, which wins.
-fn watched(container: &Value, own: &str) -> Vec<String> {
+fn watched(container: &Value, words: &[&str], own: &str) -> Vec<String> {
     let variables = container["env"].as_array().into_iter().flatten();
     let mut variables = variables.filter(|variable| variable["name"] == "WATCH_NAMESPACE");
-    let by_variable =
-        variables.next().map(|variable| variable["value"].as_str().unwrap_or(own).to_owned());
-    let arguments = container["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let arguments: Vec<&str> = arguments.collect();
-    let by_flag = arguments.iter().enumerate().find_map(|(at, argument)| {
-        let (flag, value) = argument.split_once('=').unwrap_or((*argument, ""));
-        let is_it = matches!(flag, "--watch-namespace" | "--watch-namespaces");
-        let behind = || arguments.get(at + 1).copied().unwrap_or_default();
-        is_it.then(|| if value.is_empty() { behind() } else { value })
-    });
-    let named = by_flag.map(str::to_owned).or(by_variable).unwrap_or_default();
+    let by_variable = variables.next().map(|variable| variable["value"].as_str().unwrap_or(own));
+    let by_flag = value_of(words, &["--watch-namespace", "--watch-namespaces"]);
+    let named = by_flag.or(by_variable).unwrap_or_default();
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
@@ -60,10 +87,13 @@ fn watched(container: &Value, own: &str) -> Vec<String> {
 pub(super) fn check(
     deployment: Option<&Value>,
     namespace: &str,
-    lease: Option<&Value>,
+    lease: &kube::Result<Option<Value>>,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let leader = lease.and_then(|lease| leader(lease, now));
+    let leader = match lease {
+        Ok(lease) => lease.as_ref().and_then(|lease| leader(lease, now)),
+        Err(error) => return without_lease(deployment, namespace, error),
+    };
     let Some(deployment) = deployment else {
         return vec![missing(namespace, leader.as_deref())];
     };
@@ -76,6 +106,16 @@ pub(super) fn check(
             format!("kubectl logs -n {} deployment/{OPERATOR}", namespace_of(deployment)),
         ),
     });
+    findings
+}
+
+/// Only who leads is then unknown; where there is no Deployment, one may lead from elsewhere.
+fn without_lease(deployment: Option<&Value>, namespace: &str, error: &kube::Error) -> Vec<Finding> {
+    let mut findings = match deployment {
+        Some(deployment) => vec![ready(deployment), version(deployment)],
+        None => vec![Finding { level: Level::Warning, ..missing(namespace, None) }],
+    };
+    findings.push(Finding::unasked(LEADER, error));
     findings
 }
 
@@ -93,7 +133,7 @@ fn missing(namespace: &str, leader: Option<&str>) -> Finding {
             CHECK,
             format!("there is no Deployment {OPERATOR} in namespace {namespace}"),
             format!(
-                "{INSTALL}; if it is in another namespace, name that with --operator-namespace"
+                "if it is in another namespace, name that with --operator-namespace; else {INSTALL}"
             ),
         ),
     }
@@ -135,7 +175,8 @@ fn version(deployment: &Value) -> Finding {
         return Finding::problem(
             VERSION,
             format!("the Deployment runs another program, in {image}: operator v0.9 or older"),
-            format!("{INSTALL} replaces it; servers go on"),
+            "servers keep running while you install this release in its place, for example: \
+             llsd manifests | kubectl apply --server-side -f -",
         );
     }
     let (name, _) = split_digest(image);
@@ -172,9 +213,9 @@ fn leader(lease: &Value, now: Timestamp) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use kube::core::Status;
     use serde_json::json;
 
-    use super::super::finding::Level;
     use super::*;
 
     fn deployment(container: &Value, ready: u64) -> Value {
@@ -211,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_namespaces_are_those_of_the_variable_or_the_flag() {
-        let of = |container: Value| watched(&container, "own");
+        let of = |container: Value| watched(&container, &words(&container), "own");
         assert_eq!(of(json!({})), Vec::<String>::new());
         let by_field = json!({"env": [{"name": "WATCH_NAMESPACE", "valueFrom": {"fieldRef": {}}}]});
         assert_eq!(of(by_field), ["own"]);
@@ -220,6 +261,40 @@ mod tests {
         {
             assert_eq!(of(json!({"args": args})), ["a", "b"]);
         }
+    }
+
+    #[test]
+    fn what_the_operator_does_is_read_from_its_flags() {
+        let of = |args: &[&str]| {
+            let setup = setup(&json!({"command": ["llsd"], "args": args}), "own".to_owned());
+            [setup.makes_certificates, setup.registers_webhooks, setup.authenticates_readers]
+        };
+        assert_eq!(of(&["run", "--leader-elect", "--metrics-authentication"]), [true; 3]);
+        assert_eq!(of(&["run", "--metrics-authentication=true"]), [true; 3]);
+        assert_eq!(of(&["run", "--metrics-authentication=false"]), [true, true, false]);
+        // With cert-manager, on OpenShift and with OLM somebody else makes and registers them.
+        assert_eq!(of(&["run", "--webhook-cert-dir=/certificates"]), [false; 3]);
+        assert_eq!(of(&["run", "--webhook-cert-dir", "/certificates"]), [false; 3]);
+        let at_an_address = ["run", "--webhook-cert-dir=/c", "--webhook-url=https://10.0.0.5:9443"];
+        assert_eq!(of(&at_an_address), [false, true, false]);
+        assert_eq!(of(&["run", "--webhook-bind-address=0"]), [false; 3]);
+        assert_eq!(of(&["run", "--watch-namespaces=team"]), [false; 3]);
+    }
+
+    #[test]
+    fn a_lease_that_cannot_be_read_hides_the_leader_alone() {
+        let refused = Status { code: 403, message: "forbidden".into(), ..Status::default() };
+        let lease = Err(kube::Error::Api(refused.boxed()));
+        let found = |deployment: Option<&Value>| -> Vec<(&'static str, Level)> {
+            let found = check(deployment, "operators", &lease, Timestamp::now());
+            found.into_iter().map(|finding| (finding.check, finding.level)).collect()
+        };
+        let without_pods = deployment(&own(), 0);
+        assert_eq!(
+            found(Some(&without_pods)),
+            [(CHECK, Level::Problem), (VERSION, Level::Ok), (LEADER, Level::Warning)]
+        );
+        assert_eq!(found(None), [(CHECK, Level::Warning), (LEADER, Level::Warning)]);
     }
 
     #[test]

@@ -5,6 +5,13 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// Brings back what lacks. Other files would take away what Helm, OLM or cert-manager added.
+pub(super) const INSTALL: &str = "apply the files that you installed it with, \
+    for example: llsd manifests | kubectl apply --server-side -f -";
+/// The same for the definition, which may be of an earlier release.
+pub(super) const DEFINE: &str = "apply the definition of this release in the way that you \
+    installed it, for example: llsd crd | kubectl apply --server-side -f -";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {

@@ -10,9 +10,7 @@ mod rights;
 mod webhooks;
 
 use clap::Args;
-use llsd_install::names::{
-    DEFINITION, LEASE, NAMESPACE, OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_SECRET,
-};
+use llsd_install::names::{DEFINITION, LEASE, NAMESPACE, OPERATOR, WEBHOOK_SECRET};
 use serde_json::Value;
 
 use self::api::get;
@@ -63,20 +61,18 @@ async fn examined(
     let mut findings = vec![kubernetes::check(&version)];
     let definition_path =
         format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{DEFINITION}");
-    let definition = match get(client, &definition_path).await {
-        Ok(definition) => {
-            findings.extend(definition::check(definition.as_ref()));
-            definition
-        }
-        Err(error) => {
-            findings.push(Finding::unasked("definition", &error));
-            None
-        }
-    };
+    let definition = get(client, &definition_path).await;
+    match &definition {
+        Ok(definition) => findings.extend(definition::check(definition.as_ref())),
+        Err(error) => findings.push(Finding::unasked("definition", error)),
+    }
     let operator = operator(cluster, operator_namespace, &mut findings).await;
     findings.push(rights::of_operator(client, &operator).await);
-    if let Some(definition) = &definition {
-        webhooks(cluster, definition, &operator, &mut findings).await;
+    // Whoever may not read the definition may still write resources, which is what it takes to try them.
+    match &definition {
+        Ok(None) => {}
+        Ok(Some(definition)) => webhooks(cluster, Some(definition), &operator, &mut findings).await,
+        Err(_) => webhooks(cluster, None, &operator, &mut findings).await,
     }
     findings.push(policies::check(client).await);
     findings.extend(rights::of_caller(client, &cluster.namespace).await);
@@ -98,35 +94,30 @@ async fn operator(
             return InstalledOperator::by_default(namespace);
         }
     };
-    match get(&cluster.client, &lease).await {
-        Ok(lease) => {
-            let now = cluster.clock.now();
-            findings.extend(deployment::check(deployment.as_ref(), namespace, lease.as_ref(), now));
-        }
-        Err(error) => findings.push(Finding::unasked("leader", &error)),
-    }
+    let lease = get(&cluster.client, &lease).await;
+    let now = cluster.clock.now();
+    findings.extend(deployment::check(deployment.as_ref(), namespace, &lease, now));
     let found = deployment.as_ref().map(InstalledOperator::parse);
     found.unwrap_or_else(|| InstalledOperator::by_default(namespace))
 }
 
+/// The webhooks; without the definition, as far as they show otherwise.
 async fn webhooks(
     cluster: &Cluster,
-    definition: &Value,
+    definition: Option<&Value>,
     operator: &InstalledOperator,
     findings: &mut Vec<Finding>,
 ) {
-    let (client, now, home) = (&cluster.client, cluster.clock.now(), &operator.namespace);
-    findings.push(webhooks::conversion(definition, home, now));
-    let group = "/apis/admissionregistration.k8s.io/v1";
-    let path = format!("{group}/validatingwebhookconfigurations/{VALIDATING_WEBHOOK}");
-    findings.push(match get(client, &path).await {
-        Ok(found) => webhooks::admission(found.as_ref(), home, now),
-        Err(error) => Finding::unasked("validating webhook", &error),
-    });
-    // Not everyone may read Secrets, and the answers below show as much.
-    let secret = format!("/api/v1/namespaces/{home}/secrets/{WEBHOOK_SECRET}");
-    if let Ok(Some(secret)) = get(client, &secret).await {
-        findings.extend(webhooks::certificate(definition, &secret, now));
+    let (client, now, home) = (&cluster.client, cluster.clock.now(), &operator.setup.namespace);
+    findings.extend(definition.map(|it| webhooks::conversion(it, home, now)));
+    findings.push(webhooks::admission(client, home, now).await);
+    // A Secret that is left over says nothing where somebody else makes the certificates.
+    if let Some(definition) = definition.filter(|_| operator.setup.makes_certificates) {
+        // Not everyone may read Secrets, and the answers below show as much.
+        let secret = format!("/api/v1/namespaces/{home}/secrets/{WEBHOOK_SECRET}");
+        if let Ok(Some(secret)) = get(client, &secret).await {
+            findings.extend(webhooks::certificate(definition, &secret, now));
+        }
     }
     findings.push(webhooks::converts(client, &cluster.namespace).await);
     findings.push(webhooks::judges(client, &cluster.namespace).await);

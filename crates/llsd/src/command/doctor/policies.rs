@@ -5,7 +5,7 @@ use llsd_api::policy::{NAME, PODS, SECRETS};
 use llsd_install::names::{OBJECT_POLICY, SECRET_POLICY};
 
 use super::api::get;
-use super::finding::Finding;
+use super::finding::{Finding, INSTALL};
 
 const CHECK: &str = "admission policies";
 
@@ -30,8 +30,7 @@ pub(super) async fn check(client: &Client) -> Finding {
     if missing.is_empty() {
         return Finding::ok(CHECK, format!("{} are installed and bound", POLICIES.len()));
     }
-    let remedy =
-        "unless it was left out on purpose: llsd manifests | kubectl apply --server-side -f -";
+    let remedy = format!("unless it was left out on purpose, {INSTALL}");
     Finding::warning(CHECK, missing.join("; "), remedy)
 }
 

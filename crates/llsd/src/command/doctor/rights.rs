@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::api::post;
 use super::deployment::InstalledOperator;
-use super::finding::Finding;
+use super::finding::{Finding, INSTALL};
 
 const OPERATOR: &str = "operator's rights";
 const OWN: &str = "your rights";
@@ -39,8 +39,9 @@ const OF_CALLER: [(&str, &[VerbOnResource]); 5] = [
 
 /// All that the operator needs.
 pub(super) async fn of_operator(client: &Client, operator: &InstalledOperator) -> Finding {
-    let InstalledOperator { namespace, account, watched } = operator;
-    let needed = needed_rights(namespace, watched);
+    let InstalledOperator { account, setup } = operator;
+    let namespace = &setup.namespace;
+    let needed = needed_rights(setup);
     let subject = json!({
         "user": format!("system:serviceaccount:{namespace}:{account}"),
         "groups": [
@@ -62,7 +63,7 @@ pub(super) async fn of_operator(client: &Client, operator: &InstalledOperator) -
             Err(error) => return Finding::unasked(OPERATOR, &error),
         }
     }
-    judged(needed.len(), &lacking, watched.is_empty())
+    judged(needed.len(), &lacking, setup.watched.is_empty())
 }
 
 fn judged(asked: usize, lacking: &[&NeededRight], everywhere: bool) -> Finding {
@@ -75,10 +76,7 @@ fn judged(asked: usize, lacking: &[&NeededRight], everywhere: bool) -> Finding {
     Finding::problem(
         OPERATOR,
         format!("{} of {asked} are lacking: {}{more}", lacking.len(), named.join(", ")),
-        format!(
-            "the role {} should give the first; llsd manifests | kubectl apply --server-side -f -",
-            first.role
-        ),
+        format!("the role {} of the install files gives the first; {INSTALL}", first.role),
     )
 }
 
@@ -154,18 +152,27 @@ async fn is_allowed(
 
 #[cfg(test)]
 mod tests {
+    use llsd_install::OperatorSetup;
+
     use super::super::finding::Level;
     use super::*;
 
     #[test]
     fn rights_that_are_lacking_are_named_with_the_role_that_should_give_them() {
-        let needed = needed_rights("operators", &["team".to_owned()]);
+        let of_team = OperatorSetup {
+            watched: vec!["team".to_owned()],
+            ..OperatorSetup::by_default("operators")
+        };
+        let needed = needed_rights(&of_team);
         let lacking: Vec<&NeededRight> =
             needed.iter().filter(|right| right.resource == "deployments").collect();
         let found = judged(needed.len(), &lacking, false);
         assert_eq!(found.level, Level::Problem);
         assert!(found.says.contains("get deployments in team, "), "{found:?}");
-        assert!(found.remedy.unwrap().contains("llama-stack-k8s-operator-manager-role"));
+        let remedy = found.remedy.unwrap();
+        assert!(remedy.contains("llama-stack-k8s-operator-manager-role"), "{remedy}");
+        // Other files would take away what Helm, OLM or cert-manager added.
+        assert!(remedy.contains("apply the files that you installed it with, for example: "));
         assert_eq!(judged(needed.len(), &[], true).level, Level::Ok);
     }
 }

@@ -5,18 +5,20 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use kube::Client;
+use kube::core::Status;
 use llsd_api::{GROUP, KIND, PLURAL};
 use llsd_install::names::{OPERATOR, VALIDATING_WEBHOOK, WEBHOOK_NAME, WEBHOOK_SECRET};
 use serde_json::{Value, json};
 
-use super::api::{post, words};
-use super::finding::Finding;
+use super::api::{get, post, words};
+use super::finding::{DEFINE, Finding, INSTALL};
 use crate::operator::webhook::certificates::{all_trusted, signed_by};
 
 const CONVERSION: &str = "conversion webhook";
 const ADMISSION: &str = "validating webhook";
 const CERTIFICATE: &str = "certificate";
-const APPLY: &str = "llsd manifests | kubectl apply --server-side -f -";
+const CONFIGURATIONS: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
 /// That conversion is registered, of an operator in this namespace, with authorities that are valid.
 pub(super) fn conversion(definition: &Value, namespace: &str, now: Timestamp) -> Finding {
@@ -24,7 +26,7 @@ pub(super) fn conversion(definition: &Value, namespace: &str, now: Timestamp) ->
     if conversion["strategy"] != "Webhook" {
         let says =
             "the definition does not convert by webhook: one version loses what it cannot hold";
-        return Finding::problem(CONVERSION, says, "llsd crd | kubectl apply --server-side -f -");
+        return Finding::problem(CONVERSION, says, DEFINE);
     }
     let config = &conversion["webhook"]["clientConfig"];
     if let Some(other) = config["service"]["namespace"].as_str().filter(|other| *other != namespace)
@@ -38,16 +40,43 @@ pub(super) fn conversion(definition: &Value, namespace: &str, now: Timestamp) ->
     registered(CONVERSION, config, namespace, now)
 }
 
-/// The same of the validating webhook, which an installation may leave out.
-pub(super) fn admission(configuration: Option<&Value>, namespace: &str, now: Timestamp) -> Finding {
-    let webhooks = configuration.and_then(|it| it["webhooks"].as_array()).map(Vec::as_slice);
-    let mut ours = webhooks.unwrap_or_default().iter().filter(|it| it["name"] == WEBHOOK_NAME);
-    match ours.next() {
+/// The same of the validating webhook, which an installation may leave out. OLM makes up a name for its
+/// configuration.
+pub(super) async fn admission(client: &Client, namespace: &str, now: Timestamp) -> Finding {
+    match registrations(client).await {
+        Ok(configurations) => validates(&configurations, namespace, now),
+        Err(error) => Finding::unasked(ADMISSION, &error),
+    }
+}
+
+/// The configuration of our name; all that there are where it is missing, or is without our webhook.
+async fn registrations(client: &Client) -> kube::Result<Vec<Value>> {
+    let ours = get(client, &format!("{CONFIGURATIONS}/{VALIDATING_WEBHOOK}")).await?;
+    if let Some(ours) = ours.filter(|ours| webhooks(ours).next().is_some()) {
+        return Ok(vec![ours]);
+    }
+    let listed = get(client, CONFIGURATIONS).await?;
+    Ok(listed.and_then(|list| list["items"].as_array().cloned()).unwrap_or_default())
+}
+
+/// Those of a configuration that have the name of ours.
+fn webhooks(configuration: &Value) -> impl Iterator<Item = &Value> {
+    let all = configuration["webhooks"].as_array().into_iter().flatten();
+    all.filter(|webhook| webhook["name"] == WEBHOOK_NAME)
+}
+
+/// Of several, the one that calls the operator in this namespace counts.
+fn validates(configurations: &[Value], namespace: &str, now: Timestamp) -> Finding {
+    let calls_it = |webhook: &&Value| webhook["clientConfig"]["service"]["namespace"] == namespace;
+    let mut found = configurations.iter().flat_map(webhooks);
+    let first = found.next();
+    let webhook = first.into_iter().chain(found).find(calls_it).or(first);
+    match webhook {
         Some(webhook) => registered(ADMISSION, &webhook["clientConfig"], namespace, now),
         None => Finding::warning(
             ADMISSION,
             format!("{VALIDATING_WEBHOOK} is not registered: mistakes show in the status alone"),
-            APPLY,
+            INSTALL,
         ),
     }
 }
@@ -137,17 +166,34 @@ pub(super) async fn judges(client: &Client, namespace: &str) -> Finding {
         "distribution": {"name": "starter"},
         "providers": {"inference": {"provider": "vllm", "endpoint": "http://vllm:80000"}},
     });
+    judged(&dry_run(client, namespace, "v1alpha2", &mistake).await)
+}
+
+/// That the webhook denied it, by the API server's words: its name stands in other answers, too.
+fn judged(answer: &kube::Result<Value>) -> Finding {
     let check = "admission answers";
-    match dry_run(client, namespace, "v1alpha2", &mistake).await {
-        Err(kube::Error::Api(status)) if status.message.contains(WEBHOOK_NAME) => {
+    let says = |status: &Status, words: &str| {
+        status.message.contains(&words.replace("NAME", WEBHOOK_NAME))
+    };
+    match answer {
+        Err(kube::Error::Api(status))
+            if says(status, "admission webhook \"NAME\" denied the request") =>
+        {
             Finding::ok(check, "a mistake was refused with its field")
+        }
+        Err(kube::Error::Api(status)) if says(status, "failed calling webhook \"NAME\"") => {
+            Finding::problem(
+                check,
+                status.message.clone(),
+                "until it answers no resource can be written; see docs/webhooks.md",
+            )
         }
         Ok(_) => Finding::warning(
             check,
             "a mistake passed: the API server does not reach the webhook, and goes on without it",
             "see docs/webhooks.md; a NetworkPolicy or a firewall between API server and operator is the usual cause",
         ),
-        Err(error) => refused(check, &error),
+        Err(error) => refused(check, error),
     }
 }
 
@@ -196,6 +242,45 @@ mod tests {
         assert_eq!(level(json!({"spec": {"conversion": {"strategy": "None"}}})), Level::Problem);
         assert_eq!(level(definition(&json!({"service": {"namespace": "home"}}))), Level::Problem);
         assert_eq!(level(definition(&json!({"service": {"namespace": "away"}}))), Level::Warning);
-        assert_eq!(admission(None, "home", now).level, Level::Warning);
+    }
+
+    #[test]
+    fn the_validating_webhook_is_known_by_its_own_name() {
+        let of = |webhook: &str, namespace: &str, bundle: &str| {
+            let service = json!({"namespace": namespace});
+            let config = json!({"service": service, "caBundle": BASE64_STANDARD.encode(bundle)});
+            json!({"webhooks": [{"name": webhook, "clientConfig": config}]})
+        };
+        let level = |all: &[Value]| validates(all, "home", Timestamp::now()).level;
+        let foreign = of("quota.example.com", "home", "x");
+        let by_olm = of(WEBHOOK_NAME, "home", "x");
+        assert_eq!(level(&[]), Level::Warning);
+        assert_eq!(level(std::slice::from_ref(&foreign)), Level::Warning);
+        assert_eq!(level(&[foreign, by_olm.clone()]), Level::Ok);
+        // What another operator left behind does not hide it.
+        let leftover = of(WEBHOOK_NAME, "away", "");
+        assert_eq!(level(&[leftover.clone(), by_olm]), Level::Ok);
+        assert_eq!(level(&[leftover]), Level::Problem);
+    }
+
+    #[test]
+    fn only_a_denial_shows_that_the_webhook_answers() {
+        let level = |code: u16, message: &str| {
+            let status = Status { code, message: message.to_owned(), ..Status::default() };
+            judged(&Err(kube::Error::Api(status.boxed()))).level
+        };
+        let denied =
+            "admission webhook \"llamastackdistributions.llamastack.io\" denied the request: …";
+        assert_eq!(level(403, denied), Level::Ok);
+        let failed = "Internal error occurred: failed calling webhook \
+                      \"llamastackdistributions.llamastack.io\": connection refused";
+        assert_eq!(level(500, failed), Level::Problem);
+        // The definition is called like the webhook.
+        let forbidden = "llamastackdistributions.llamastack.io is forbidden: User \"viewer\" cannot \
+                         create resource \"llamastackdistributions\"";
+        assert_eq!(level(403, forbidden), Level::Warning);
+        let of_others = "admission webhook \"quota.example.com\" denied the request: too many";
+        assert_eq!(level(403, of_others), Level::Warning);
+        assert_eq!(judged(&Ok(json!({}))).level, Level::Warning);
     }
 }
