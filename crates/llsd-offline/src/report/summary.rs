@@ -38,11 +38,11 @@ impl Line<'_> {
         parts.join(": ")
     }
 
-    /// The same with what to do, which a warning says by itself.
+    /// The same with what to do.
     pub(super) fn said_with_remedy(&self, several: bool) -> String {
         let said = self.said(several);
         let remedy = &self.finding.problem.remedy;
-        if self.warning || remedy.is_empty() { said } else { format!("{said}\n→ {remedy}") }
+        if remedy.is_empty() { said } else { format!("{said}\n→ {remedy}") }
     }
 }
 

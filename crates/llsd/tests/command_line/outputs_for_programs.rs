@@ -36,6 +36,8 @@ fn sarif_has_rule_place_and_field_of_each_finding() {
     assert_eq!((&rules[index]["id"], &port["ruleId"]), (&json!("Invalid"), &json!("Invalid")));
     let text = port["message"]["text"].as_str().unwrap();
     assert!(text.contains("80 is out of range\n→ use a number from 1024 to 65535"), "{text}");
+    let warned = results[0]["message"]["text"].as_str().unwrap();
+    assert!(warned.ends_with("\n→ write `apiVersion: llamastack.io/v1alpha2`"), "{warned}");
 }
 
 #[test]
@@ -59,6 +61,8 @@ fn github_shows_each_finding_beside_its_line() {
         "{}",
         lines[0]
     );
+    let remedy = "%0A→ write `apiVersion: llamastack.io/v1alpha2`";
+    assert!(lines[0].ends_with(remedy), "{}", lines[0]);
     assert_eq!(
         lines[1],
         format!(
