@@ -48,7 +48,7 @@ pub(super) fn apply(draft: &mut Draft<'_>) {
 }
 
 /// APIs that no file can switch off, with the one whose end is also theirs.
-const ALWAYS_SERVED: [(&str, Option<&str>); 9] = [
+const ALWAYS_SERVED: [(&str, Option<&str>); 12] = [
     ("models", Some("inference")),
     ("shields", Some("safety")),
     ("vector_stores", Some("vectorIo")),
@@ -58,6 +58,9 @@ const ALWAYS_SERVED: [(&str, Option<&str>); 9] = [
     ("benchmarks", Some("eval")),
     ("prompts", None),
     ("connectors", None),
+    ("admin", None),
+    ("inspect", None),
+    ("providers", None),
 ];
 
 fn always_served(draft: &mut Draft<'_>) {

@@ -1,6 +1,6 @@
 //! Finds the known name that a misspelt one was probably meant to be.
 
-use strsim::levenshtein;
+use strsim::{levenshtein, osa_distance};
 
 /// The known name nearest to `name`, if one is near enough to be a slip of the fingers.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -12,6 +12,26 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(distance, candidate)| *distance <= limit(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// How long a word has to be for a slip to be sure: with another letter, a shorter one is easily another word.
+const SHORTEST: usize = 4;
+
+/// Whether `name` is surely `known` with one slip of the fingers: a letter dropped, added, changed, or swapped
+/// with the next one, within one of its words. Another word, another number, or one word more is a name of
+/// its own.
+pub fn is_slip(name: &str, known: &str) -> bool {
+    let [name, known] = [name, known].map(str::to_lowercase);
+    let words = |text: &str| -> Vec<String> { text.split(['-', '_']).map(str::to_owned).collect() };
+    let (written, meant) = (words(&name), words(&known));
+    let digits = |word: &str| -> String { word.chars().filter(char::is_ascii_digit).collect() };
+    let mut different = written.iter().zip(&meant).filter(|(written, meant)| written != meant);
+    let Some((wrong, right)) = different.next() else { return false };
+    written.len() == meant.len()
+        && different.next().is_none()
+        && right.chars().count() >= SHORTEST
+        && digits(wrong) == digits(right)
+        && osa_distance(wrong, right) == 1
 }
 
 /// The remedy for a name that is not known: the nearest one, else what can be done without it.
@@ -44,6 +64,40 @@ mod tests {
         assert_eq!(nearest("apikey", known), Some("apiKey"));
         assert_eq!(nearest("temperature", known), None);
         assert_eq!(nearest("xy", known), None);
+    }
+
+    #[test]
+    fn one_letter_of_one_word_is_a_slip() {
+        for (name, known) in [
+            ("vlm", "vllm"),
+            ("vvllm", "vllm"),
+            ("ollma", "ollama"),
+            ("olalma", "ollama"),
+            ("evall", "eval"),
+            ("Evla", "eval"),
+            ("sentence-transformer", "sentence-transformers"),
+            ("brave-serach", "brave-search"),
+        ] {
+            assert!(is_slip(name, known), "{name} {known}");
+        }
+    }
+
+    #[test]
+    fn another_word_or_number_is_no_slip() {
+        for (name, known) in [
+            ("vllm", "vllm"),
+            ("tei", "tgi"),
+            ("jina-search", "bing-search"),
+            ("serper-search", "serply-search"),
+            ("xai-search", "exa-search"),
+            ("pymupdf", "pypdf"),
+            ("vllm-2", "vllm"),
+            ("vllm2", "vllm"),
+            ("my-vllm", "vllm"),
+            ("brav-serach", "brave-search"),
+        ] {
+            assert!(!is_slip(name, known), "{name} {known}");
+        }
     }
 
     #[test]

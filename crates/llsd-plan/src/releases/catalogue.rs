@@ -6,7 +6,7 @@ use super::number::{ServerFamily, Span};
 use super::provider_type::{ProviderType, Row};
 use super::set::{ApiProviders, Releases};
 use super::table::Release;
-use crate::problems::suggest::nearest;
+use crate::problems::suggest::{is_slip, nearest};
 
 /// The provider types of one release.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,21 @@ impl Releases {
     /// The name that a provider was probably meant to have, where no release of any server knows the
     /// one that was written.
     pub fn meant(&'static self, api: &str, written: &str) -> Option<&'static str> {
+        nearest(short_name(written), self.names_instead(api, written)?)
+    }
+
+    /// The same where it was surely meant: nobody would call a type of their own so.
+    pub fn slip_of(&'static self, api: &str, written: &str) -> Option<&'static str> {
+        let short = short_name(written);
+        self.names_instead(api, written)?.find(|known| is_slip(short, known))
+    }
+
+    /// All names of an API, the newest release first; nothing where a release knows the one that was written.
+    fn names_instead(
+        &'static self,
+        api: &str,
+        written: &str,
+    ) -> Option<impl Iterator<Item = &'static str>> {
         let short = short_name(written);
         let knows = |catalogue: Catalogue| {
             catalogue.full_type(api, written).is_some() || catalogue.renamed(api, short).is_some()
@@ -50,8 +65,8 @@ impl Releases {
         if self.catalogues().any(knows) {
             return None;
         }
-        let types = self.catalogues().rev().flat_map(|catalogue| catalogue.types(api));
-        nearest(short, types.map(|(name, _)| short_name(name)))
+        let types = self.catalogues().rev().flat_map(move |catalogue| catalogue.types(api));
+        Some(types.map(|(name, _)| short_name(name)))
     }
 
     /// Whether an API ended with llama-stack and is not in OGX.

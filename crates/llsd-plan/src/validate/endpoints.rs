@@ -1,6 +1,8 @@
 //! The addresses of what a server talks to: providers and MCP servers. The server passes most of them on
 //! to a client library, which fails at the first request and not at the start.
 
+use std::net::Ipv6Addr;
+
 use serde_json::Value;
 
 use super::providers;
@@ -11,8 +13,7 @@ use crate::releases::api_name::in_snake_case;
 use crate::releases::{EndpointForm, Releases};
 
 /// Ends of a path that clients add by themselves.
-const OPERATIONS: [&str; 5] =
-    ["/chat/completions", "/completions", "/embeddings", "/models", "/responses"];
+const OPERATIONS: [&str; 4] = ["/chat/completions", "/completions", "/embeddings", "/responses"];
 
 /// What is wrong with an address, and what to do.
 struct AddressFault {
@@ -79,7 +80,7 @@ fn check_address(
     }
     let fault = if written.contains(char::is_whitespace) {
         Some(AddressFault::new("holds blanks", "write an address without blanks"))
-    } else if authority(written).contains('@') {
+    } else if has_credentials(written, form) {
         let remedy = format!("remove them; put the key into a Secret and {credentials}");
         Some(AddressFault::new(
             "holds credentials, which everybody who may read the resource sees",
@@ -98,7 +99,14 @@ fn check_address(
     }
 }
 
-/// Host and port.
+/// Whether a password stands in it. In a URL of HTTP a user alone may be a token; other protocols name users.
+fn has_credentials(written: &str, form: Option<EndpointForm>) -> bool {
+    let Some((user, _)) = authority(written).rsplit_once('@') else { return false };
+    let has_password = user.split_once(':').is_some_and(|(_, password)| !password.is_empty());
+    has_password || form == Some(EndpointForm::Url)
+}
+
+/// User, host and port.
 fn authority(written: &str) -> &str {
     let after_scheme = written.split_once("://").map_or(written, |(_, rest)| rest);
     after_scheme.split(['/', '?', '#']).next().unwrap_or_default()
@@ -117,14 +125,26 @@ fn wrong_url(written: &str) -> Option<AddressFault> {
 }
 
 fn wrong_host(written: &str) -> Option<AddressFault> {
-    let is_host = written.starts_with('/') || !written.contains(['/', ':']);
-    let fault =
-        || AddressFault::new("is not the name of a host alone", "put the port into settings.port");
-    (!is_host).then(fault)
+    let is_ipv6 = |text: &str| text.parse::<Ipv6Addr>().is_ok();
+    if written.starts_with('/') || is_ipv6(written) || !written.contains(['/', ':', '@']) {
+        return None;
+    }
+    let bracketed = written.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let remedy = match bracketed.filter(|(address, _)| is_ipv6(address)) {
+        // Clients of PostgreSQL look a host in brackets up as a name.
+        Some((address, "")) => format!("write {address} without brackets"),
+        Some((address, _)) => {
+            format!("write {address} without brackets, and put the port into settings.port")
+        }
+        None if written.contains('@') => "put the user into settings.user".to_owned(),
+        None => "put the port into settings.port".to_owned(),
+    };
+    Some(AddressFault::new("is not the name of a host alone", remedy))
 }
 
 fn wrong_port(written: &str) -> Option<AddressFault> {
     let authority = authority(written);
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, rest)| rest);
     // The colons of an IPv6 address are within brackets.
     let after_host = authority.rsplit_once(']').map_or(authority, |(_, rest)| rest);
     let (host, port) = match after_host.split_once(':') {
@@ -141,9 +161,8 @@ fn wrong_port(written: &str) -> Option<AddressFault> {
 
 fn warn_of_operation(written: &str, path: &FieldPath, findings: &mut Findings) {
     let trimmed = written.trim_end_matches('/');
-    let Some(base) = OPERATIONS.iter().find_map(|operation| trimmed.strip_suffix(operation)) else {
-        return;
-    };
+    let stripped = OPERATIONS.iter().find_map(|operation| trimmed.strip_suffix(operation));
+    let Some(base) = stripped.or_else(|| before_list_of_models(trimmed)) else { return };
     findings.warning(
         path,
         Reason::Invalid,
@@ -153,6 +172,16 @@ fn warn_of_operation(written: &str, path: &FieldPath, findings: &mut Findings) {
         ),
         format!("write {base}"),
     );
+}
+
+/// What is in front of `/models` behind a version, as in `/v1/models`. Elsewhere it may be a base, as on Azure.
+fn before_list_of_models(trimmed: &str) -> Option<&str> {
+    let base = trimmed.strip_suffix("/models")?;
+    let (_, version) = base.rsplit_once('/')?;
+    let is_version = version
+        .strip_prefix('v')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    is_version.then_some(base)
 }
 
 #[cfg(test)]
@@ -179,6 +208,12 @@ mod tests {
     #[case::host("vectorIo", "pgvector", "postgres.data.svc")]
     #[case::socket("vectorIo", "pgvector", "/var/run/postgresql")]
     #[case::without_a_scheme("vectorIo", "weaviate", "weaviate:8080")]
+    #[case::qdrant_without_a_scheme("vectorIo", "qdrant", "qdrant:6333")]
+    #[case::qdrant("vectorIo", "qdrant", "https://qdrant.example.com:6333")]
+    #[case::host_of_ipv6("vectorIo", "pgvector", "fd00::10")]
+    #[case::user_of_another_protocol("vectorIo", "neo4j", "bolt://reader@neo4j:7687")]
+    #[case::user_of_an_external_type("vectorIo", "of_our_own", "mongodb://reader@db:27017")]
+    #[case::models_as_a_base("inference", "vllm", "https://x.services.ai.azure.com/models")]
     #[case::own_protocol("vectorIo", "neo4j", "bolt://neo4j:7687")]
     #[case::at_sign_in_the_path("inference", "vllm", "http://vllm:8000/@team/v1")]
     fn addresses_that_a_server_can_use(
@@ -212,6 +247,9 @@ mod tests {
     #[rstest]
     #[case("pgvector", "postgres:5432", "is not the name of a host alone")]
     #[case("pgvector", "postgresql://postgres", "is not the name of a host alone")]
+    #[case("pgvector", "reader@postgres", "is not the name of a host alone")]
+    #[case("qdrant", "qdrant:http", "`http` is not a port")]
+    #[case("neo4j", "bolt://reader@neo4j:70000", "`70000` is not a port")]
     #[case("weaviate", "weaviate:http", "`http` is not a port")]
     fn other_forms_have_rules_of_their_own(
         #[case] provider: &str,
@@ -220,6 +258,47 @@ mod tests {
     ) {
         let findings = found("vectorIo", provider, endpoint);
         assert_eq!(findings.problems[0].message, expected);
+    }
+
+    #[rstest]
+    #[case("postgres:5432", "put the port into settings.port")]
+    #[case("[fd00::10]", "write fd00::10 without brackets")]
+    #[case(
+        "[fd00::10]:5432",
+        "write fd00::10 without brackets, and put the port into settings.port"
+    )]
+    #[case("reader@postgres", "put the user into settings.user")]
+    fn the_remedy_says_how_a_host_is_written(#[case] endpoint: &str, #[case] expected: &str) {
+        assert_eq!(found("vectorIo", "pgvector", endpoint).problems[0].remedy, expected);
+    }
+
+    #[rstest]
+    #[case::known_type("inference", "vllm", "http://reader@vllm:8000")]
+    #[case::other_protocol("vectorIo", "neo4j", "bolt://reader:pw@neo4j:7687")]
+    #[case::host("vectorIo", "pgvector", "reader:pw@postgres")]
+    #[case::external_type("vectorIo", "of_our_own", "mongodb://reader:p@ss@db:27017")]
+    fn credentials_are_refused(#[case] api: &str, #[case] provider: &str, #[case] endpoint: &str) {
+        let findings = found(api, provider, endpoint);
+        let [problem] = findings.problems.as_slice() else { panic!("{findings:?}") };
+        assert!(problem.message.starts_with("holds credentials"), "{problem:?}");
+    }
+
+    #[rstest]
+    #[case("http://vllm:8000/v1/models", Some("http://vllm:8000/v1"))]
+    #[case(
+        "https://api.example.com/openai/v1beta/models/",
+        Some("https://api.example.com/openai/v1beta")
+    )]
+    #[case("https://x.services.ai.azure.com/models", None)]
+    #[case("https://api.example.com/vendor/models", None)]
+    fn a_list_of_models_is_told_from_a_base(#[case] endpoint: &str, #[case] base: Option<&str>) {
+        let remedies: Vec<String> = found("inference", "azure", endpoint)
+            .warnings
+            .into_iter()
+            .map(|it| it.remedy)
+            .collect();
+        let expected: Vec<String> = base.into_iter().map(|base| format!("write {base}")).collect();
+        assert_eq!(remedies, expected);
     }
 
     #[test]

@@ -33,11 +33,26 @@ fn a_misspelt_name_of_the_servers_is_refused_once(
 #[rstest]
 #[case::type_of_ones_own("providers: {inference: {provider: \"remote::vlm\"}}")]
 #[case::like_none("providers: {inference: {provider: our-own-models}}")]
+#[case::another_product("providers: {inference: {provider: tei}}")]
+#[case::numbered("providers: {inference: {provider: vllm-2}}")]
 #[case::api_like_none("disabled: [nothing]")]
+#[case::api_with_a_number("disabled: [eval2]")]
 fn a_name_that_an_image_may_have_is_warned_of_alone(#[case] field: &str) {
     let run = validate_spec(&format!("  {{distribution: {{name: starter}}, {field}}}\n"));
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("0 problems, 1 warning\n"), "{} {}", run.stdout, run.stderr);
+}
+
+#[test]
+fn apis_that_are_always_served_are_known() {
+    let run =
+        validate_spec("  {distribution: {name: starter}, disabled: [inspect, providers, admin]}\n");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!run.stderr.contains("no release has"), "{}", run.stderr);
+    for api in ["inspect", "providers", "admin"] {
+        let warning = format!("{api} has no providers and cannot be switched off by itself");
+        assert!(run.stderr.contains(&warning), "{}", run.stderr);
+    }
 }
 
 #[rstest]
