@@ -2,7 +2,7 @@
 initialization in a loop of its own, which is closed before the first request, and a connection belongs to the loop that
 opened it: the first requests of every process that use one again fail with "Event loop is closed", and the server stands
 still while it writes that down. Here every loop gets connections of its own: to Redis, and, in OGX 1.0 and 1.1, to
-inference backends.
+inference backends. And tables, which are made with the first row that is stored, are waited for by the second.
 
 Runs as `python3 <this file> MODULE [ARGUMENT...]` in the place of `python3 -m MODULE [ARGUMENT...]`. Workers import what
 they serve, so workers.py calls `mend` in each of them.
@@ -63,7 +63,23 @@ def mend_backends(mixin) -> None:
     mixin.OpenAIMixin.client = property(client)
 
 
+def mend_tables(store) -> None:
+    """The server takes tables for made once it has begun to make them, and a row that comes meanwhile fails."""
+    kind = store.SqlAlchemySqlStoreImpl
+    ensure = getattr(kind, "_ensure_engine", None)
+    if ensure is None:  # makes its tables when it is initialized
+        return
+
+    async def ensure_one_at_a_time(self) -> None:
+        async with self.__dict__.setdefault("operator_turn", asyncio.Lock()):
+            await ensure(self)
+
+    kind._ensure_engine = ensure_one_at_a_time
+
+
 MENDED = {
+    "ogx.core.storage.sqlstore.sqlalchemy_sqlstore": mend_tables,
+    "llama_stack.core.storage.sqlstore.sqlalchemy_sqlstore": mend_tables,
     "ogx.core.storage.kvstore.redis.redis": mend_redis,
     "llama_stack.core.storage.kvstore.redis.redis": mend_redis,  # since 0.4
     "llama_stack.providers.utils.kvstore.redis.redis": mend_redis,

@@ -75,8 +75,8 @@ pub struct DeploymentDetail {
     pub serves: Option<Box<str>>,
     /// Its template was made while no pod was wanted, and no pod of it was available yet.
     pub unproven: bool,
-    /// It never had another template.
-    pub is_first: bool,
+    /// How many templates it has had, as Kubernetes counts them; zero where it does not say yet.
+    pub revision: i64,
     /// Since when too few pods are available, in seconds, and for how long that may be.
     pub unavailable_since: Option<i64>,
     pub deadline: i64,
@@ -176,7 +176,7 @@ impl DeploymentDetail {
         let Self { state, last_good, progress_of, rolled_back, .. } = self;
         let was_complete = self.completed_at.is_some() && !self.unproven;
         let is_of_before = rolled_back.is_some() || last_good.is_some() && last_good == progress_of;
-        let is_told = self.is_first || state.stuck.is_some();
+        let is_told = self.revision == 1 || state.stuck.is_some();
         let is_known = state.is_observed() && progress_of.is_some() && is_told;
         let lacks_pods = state.wanted > 0 && state.available == 0;
         is_known && lacks_pods && !was_complete && !is_of_before
@@ -226,7 +226,7 @@ impl DeploymentDetail {
             },
             inputs: annotation(labels::INPUTS),
             template: annotation(labels::TEMPLATE_HASH),
-            is_first: annotation(REVISION).as_deref() == Some("1"),
+            revision: annotation(REVISION).and_then(|number| number.parse().ok()).unwrap_or(0),
             progress_of: progress_of(object),
             completed_at: condition(object, "Progressing", "True")
                 .filter(|condition| condition["reason"] == "NewReplicaSetAvailable")

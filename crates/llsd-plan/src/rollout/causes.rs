@@ -136,7 +136,7 @@ mod tests {
         let never_ran = DeploymentDetail {
             state: DeploymentState { wanted: 1, ..DeploymentState::default() },
             progress_of: Some("5d4f".into()),
-            is_first: true,
+            revision: 1,
             ..before.clone()
         };
         let of = |live: &DeploymentDetail, inputs: &str| {

@@ -11,8 +11,8 @@ use crate::image::Image;
 use crate::pod::Pod;
 use crate::servers_boot::{KEY, MODEL, PATIENCE, models, secrets, served_id, vllm};
 
-/// Answers take less than one second on an idle machine, and eleven were seen on a busy one; a server
-/// that has failed stands still for half a minute while it writes down why.
+/// Answers take less than one second on an idle machine; a server that has failed stands still for half a
+/// minute while it writes down why.
 const ANSWER: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,6 +111,47 @@ class Redis:
         client.number = cls.made
         return client
 ";
+
+/// In the place of the server's store of tables: it takes them for made once it has begun to make them.
+const TABLES: &str = "
+import asyncio
+
+class SqlAlchemySqlStoreImpl:
+    engine, tables = None, None
+
+    async def _ensure_engine(self):
+        if self.engine is None:
+            self.engine = 'begun'
+            await asyncio.sleep(0.05)
+            self.tables = 'made'
+
+    async def insert(self):
+        await self._ensure_engine()
+        return self.tables
+";
+
+/// In the place of the server: stores two rows at once.
+const STORES_AT_ONCE: &str = "
+import asyncio
+from llama_stack.core.storage.sqlstore.sqlalchemy_sqlstore import SqlAlchemySqlStoreImpl
+
+async def stored():
+    store = SqlAlchemySqlStoreImpl()
+    return await asyncio.gather(store.insert(), store.insert())
+
+print(*asyncio.run(stored()))
+";
+
+#[test]
+fn rows_that_are_stored_at_once_find_their_table() {
+    let Some(image) = Image::installed("0.7.3") else { return };
+    let module = "fake/llama_stack/core/storage/sqlstore/sqlalchemy_sqlstore.py";
+    image.write(module, TABLES);
+    image.write("fake/uvicorn/__main__.py", STORES_AT_ONCE);
+    let redis = "storage: {backends: {kv: {type: kv_redis, host: localhost, port: 1}}}";
+    let call = image.call(redis, &[("LLS_PORT", "8400"), ("LLS_HOST", "::1")]);
+    assert!(call.starts_with("made made"), "{call}");
+}
 
 #[test]
 fn only_a_server_that_needs_it_gets_a_client_of_redis_for_each_event_loop() {
