@@ -155,14 +155,14 @@ impl Examined {
 
 /// What problems say, so that no warning repeats it: planning only warns of what it would still accept from a
 /// cluster.
-struct Said {
+pub(crate) struct Said {
     problems: HashSet<Problem>,
     /// Fields that name what no release knows. Planning knows the release, and says it in other words.
     unknown: HashSet<FieldPath>,
 }
 
 impl Said {
-    fn in_problems(problems: &[Problem]) -> Self {
+    pub(crate) fn in_problems(problems: &[Problem]) -> Self {
         let unknown = problems.iter().filter(|problem| problem.reason == Reason::NotFound);
         Self {
             problems: problems.iter().cloned().collect(),
@@ -170,7 +170,7 @@ impl Said {
         }
     }
 
-    fn covers(&self, warning: &Problem) -> bool {
+    pub(crate) fn covers(&self, warning: &Problem) -> bool {
         self.problems.contains(warning)
             || warning.reason == Reason::NotFound && self.unknown.contains(&warning.path)
     }

@@ -10,20 +10,26 @@ use crate::finding::Finding;
 use crate::resource::{Contents, Remark, Resource, Summary};
 use crate::source::Source;
 
-/// Reads files. One that was named must hold a resource, and so must the files of folders together; what
-/// else they hold is passed over without a word.
+/// Reads files, which together must hold a resource. What else they hold is passed over: with a warning where the
+/// file was named, without a word in files of folders.
 pub(crate) fn read_all(sources: &[Source]) -> Vec<Contents> {
     let mut all: Vec<Contents> = sources.iter().map(contents).collect();
-    let mut has_some = all.iter().any(|contents| !contents.resources.is_empty());
+    let has_some = all.iter().any(|contents| !contents.resources.is_empty());
+    let mut is_said_of_folders = false;
     for (source, contents) in sources.iter().zip(&mut all) {
         let is_wrong = contents.remarks.iter().any(|remark| !remark.problems.is_empty());
         if contents.resources.is_empty() && !is_wrong {
-            if source.is_named {
-                contents.remarks.push(nothing_in(&source.name, "the file holds"));
-            } else if !has_some {
-                has_some = true;
-                contents.remarks.push(nothing_in(&source.name, "this and the other files hold"));
-            }
+            let remark = match (source.is_named, has_some) {
+                // Where it holds another kind, the remark on that says it.
+                (true, true) => contents.remarks.is_empty().then(|| passed_over(&source.name)),
+                (true, false) => Some(nothing_in(&source.name, "the file holds")),
+                (false, false) if !is_said_of_folders => {
+                    is_said_of_folders = true;
+                    Some(nothing_in(&source.name, "this and the other files hold"))
+                }
+                (false, _) => None,
+            };
+            contents.remarks.extend(remark);
         }
         if !source.is_named {
             for remark in &mut contents.remarks {
@@ -46,13 +52,32 @@ fn nothing_in(file: &str, what: &str) -> Remark {
     Remark { file, document: None, problems: vec![nothing], warnings: Vec::new() }
 }
 
+/// A named file without any document, beside others with resources.
+fn passed_over(file: &str) -> Remark {
+    let nothing = Finding::new(
+        FieldPath::root(),
+        Reason::Ignored,
+        format!("the file holds no {KIND} and was passed over"),
+        "nothing to do, unless it was meant to hold one",
+        Position::START,
+    );
+    let file = file.to_owned();
+    Remark { file, document: None, problems: Vec::new(), warnings: vec![nothing] }
+}
+
 fn contents(source: &Source) -> Contents {
     let mut file = File { name: &source.name, contents: Contents::default() };
     match &source.text {
         Ok(text) => documents(text).into_iter().for_each(|document| file.document(document)),
         Err(fault) => file.remark(None, vec![Finding::of_text(fault)], Vec::new()),
     }
-    file.contents
+    let mut contents = file.contents;
+    if contents.resources.is_empty() && !source.is_meant_for_us() {
+        let count = contents.remarks.len();
+        contents.remarks.retain(|remark| remark.problems.is_empty());
+        contents.is_passed_over = contents.remarks.len() < count;
+    }
+    contents
 }
 
 struct File<'source> {

@@ -113,4 +113,6 @@ impl Remark {
 pub struct Contents {
     pub resources: Vec<Resource>,
     pub remarks: Vec<Remark>,
+    /// A file of a folder that is no text of Kubernetes objects, and has nothing to do with us.
+    pub(crate) is_passed_over: bool,
 }

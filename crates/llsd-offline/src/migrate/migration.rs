@@ -15,6 +15,7 @@ use llsd_plan::validate::validate;
 use llsd_yaml::{Position, Tree};
 use serde_json::Value;
 
+use crate::examined::Said;
 use crate::finding::Finding;
 use crate::report::counted;
 use crate::resource::{Resource, Summary};
@@ -79,6 +80,8 @@ impl Migration {
             }
             regrouped(resource, &mut migrated);
         }
+        let said = Said::in_problems(&findings.problems);
+        findings.warnings.retain(|warning| !said.covers(warning));
         findings.sort();
         Self::new(resource, migrated, findings)
     }

@@ -44,6 +44,7 @@ pub fn migrate(sources: &[Source], known: Input, to: Option<OgxTarget>) -> Migra
             .collect();
         report.resources.extend(migrations.iter().map(|migration| migration.summary.clone()));
         if let Ok(text) = &source.text
+            && !found.is_passed_over
             && report.problem_count() == 0
         {
             let new = rewritten(text, &migrations);

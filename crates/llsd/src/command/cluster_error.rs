@@ -78,14 +78,40 @@ impl ClusterError {
         if let (Some(server), Self::Api(_) | Self::NotThere { .. }) = (server, self) {
             text = format!("{text} ({server})");
         }
-        if !remedy.is_empty() {
-            text = format!("{text}\n    → {remedy}");
-        }
+        let text = with_remedy(text, &remedy);
         match self {
             Self::Kubeconfig { is_usage: true, .. } => Printout::usage(&text),
             _ => Printout::unavailable(&text),
         }
     }
+
+    /// The lines for stderr about one of several things, where a command goes on with the others.
+    pub(super) fn about(&self, subject: &str) -> String {
+        let (message, remedy) = self.explained();
+        format!("error: {}\n", with_remedy(format!("{subject}: {message}"), &remedy))
+    }
+
+    /// Whether the server refuses the caller: asking again brings the same answer.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.code(), Some(401 | 403))
+    }
+
+    /// Whether the server answers that there is no such resource.
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::NotThere { .. }) || self.code() == Some(404)
+    }
+
+    fn code(&self) -> Option<u16> {
+        let Self::Api(error) = self else { return None };
+        match &**error {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+}
+
+fn with_remedy(text: String, remedy: &str) -> String {
+    if remedy.is_empty() { text } else { format!("{text}\n    → {remedy}") }
 }
 
 const ANOTHER: &str = "see that the cluster is up and can be reached from here; --context and --kubeconfig name \

@@ -15,9 +15,11 @@ const NO_REGISTRY: (u8, &str) =
 /// Of commands that are not listed.
 const DONE: Meanings = &[(0, "done"), USAGE];
 const ASKED: Meanings = &[(0, "done"), USAGE, NO_CLUSTER];
+const PROBLEMS: (u8, &str) =
+    (1, "problems, also text that is no resource; with --strict also warnings");
 const PLANNED: Meanings = &[
     (0, "done, perhaps with warnings"),
-    (1, "problems, also text that is no resource"),
+    PROBLEMS,
     USAGE,
     (3, "something is missing that only a cluster or a registry has"),
 ];
@@ -39,12 +41,9 @@ const CODES: &[(&str, Meanings)] = &[
             (3, "a cluster, a registry or a service does not answer, or refuses"),
         ],
     ),
-    ("render", PLANNED),
+    ("render", RENDERED),
     ("explain", PLANNED),
-    (
-        "validate",
-        &[(0, "no problem"), (1, "problems, also text that is no resource"), USAGE, NO_CLUSTER],
-    ),
+    ("validate", &[(0, "no problem"), PROBLEMS, USAGE, NO_CLUSTER]),
     (
         "diff",
         &[
@@ -54,7 +53,7 @@ const CODES: &[(&str, Meanings)] = &[
             NO_CLUSTER,
         ],
     ),
-    ("migrate", &[(0, "done"), (1, "problems: nothing is printed or written"), USAGE, NO_CLUSTER]),
+    ("migrate", &[(0, "done"), NOT_MIGRATED, USAGE, NO_CLUSTER]),
     ("access", ACCESS),
     ("access test", ACCESS),
     ("report", ASKED),
@@ -86,6 +85,21 @@ const CODES: &[(&str, Meanings)] = &[
     ),
 ];
 
+const RENDERED: Meanings = &[
+    (0, "done, perhaps with warnings"),
+    (
+        1,
+        "problems, also text that is no resource, and files of somebody else in the folder; with --strict also \
+         warnings",
+    ),
+    USAGE,
+    (3, "something is missing that only a cluster or a registry has"),
+];
+const NOT_MIGRATED: (u8, &str) = (
+    1,
+    "files: problems, with --strict also warnings, and nothing is printed or written; --in-cluster: objects that the \
+     API server refuses, and all others are written",
+);
 const ACCESS: Meanings = &[
     (0, "the request is allowed"),
     (1, "it is denied, or the resource is wrong"),

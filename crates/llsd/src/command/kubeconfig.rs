@@ -1,6 +1,7 @@
 //! Which cluster a command asks, as kubectl's flags of the same names say, and what is wrong with a kubeconfig.
 
 use std::env::var_os;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -30,25 +31,34 @@ impl KubeconfigFlags {
         self.context.is_some() || self.kubeconfig.is_some()
     }
 
-    /// What a client needs. Without a kubeconfig, and where none is asked for, a pod's own account will do.
+    /// What a client needs. Where there is no kubeconfig and none is asked for, a pod's own account will do. One that
+    /// is wrong is never passed over: the pod's cluster may be another than that which was meant.
     pub(super) async fn config(&self) -> Result<(Config, AskedServer), ClusterError> {
-        let (mut config, context) = match self.of_file().await {
-            Ok(found) => found,
-            Err(error) if self.is_given() => return Err(error),
-            Err(error) => (Config::incluster().map_err(|_| error)?, None),
+        let (mut config, context) = match self.read() {
+            Ok(file) => self.of_file(file).await?,
+            Err(error) => {
+                let explained = self.explained(&error, &[]);
+                let is_meant = self.is_given() || !is_none(&error, var_os(VARIABLE).as_deref());
+                if is_meant {
+                    return Err(explained);
+                }
+                (Config::incluster().map_err(|_| explained)?, None)
+            }
         };
         config.apply_debug_overrides();
         let server = AskedServer::new(&config.cluster_url, context);
         Ok((config, server))
     }
 
-    /// The configuration of a context, and the context's name.
-    async fn of_file(&self) -> Result<(Config, Option<String>), ClusterError> {
-        let read = match &self.kubeconfig {
+    fn read(&self) -> Result<Kubeconfig, KubeconfigError> {
+        match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
             None => Kubeconfig::read(),
-        };
-        let file = read.map_err(|error| self.explained(&error, &[]))?;
+        }
+    }
+
+    /// The configuration of a context, and the context's name.
+    async fn of_file(&self, file: Kubeconfig) -> Result<(Config, Option<String>), ClusterError> {
         let known: Vec<String> = file.contexts.iter().map(|one| one.name.clone()).collect();
         let context = self.context.clone().or_else(|| file.current_context.clone());
         let options = KubeConfigOptions { context: self.context.clone(), ..Default::default() };
@@ -108,6 +118,18 @@ impl KubeconfigFlags {
     }
 }
 
+/// Whether the error says that there is no kubeconfig, and KUBECONFIG, whose value is given, names none.
+fn is_none(error: &KubeconfigError, variable: Option<&OsStr>) -> bool {
+    let is_absent = match error {
+        KubeconfigError::FindPath => true,
+        KubeconfigError::ReadConfig(error, _) => {
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        }
+        _ => false,
+    };
+    is_absent && variable.is_none_or(OsStr::is_empty)
+}
+
 const NAME_ONE: &str = "name one with --kubeconfig or KUBECONFIG";
 
 fn choose(known: &[String]) -> String {
@@ -115,4 +137,22 @@ fn choose(known: &[String]) -> String {
         return NAME_ONE.to_owned();
     }
     format!("choose one with --context: {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pods_own_account_stands_in_for_no_kubeconfig_that_is_wrong() {
+        let unread = |kind: ErrorKind| {
+            KubeconfigError::ReadConfig(kind.into(), PathBuf::from("/root/.kube/config"))
+        };
+        assert!(is_none(&KubeconfigError::FindPath, None), "there is no home folder");
+        assert!(is_none(&unread(ErrorKind::NotFound), None));
+        assert!(is_none(&unread(ErrorKind::NotFound), Some(OsStr::new(""))));
+        assert!(!is_none(&unread(ErrorKind::NotFound), Some(OsStr::new("/nowhere/config"))));
+        assert!(!is_none(&unread(ErrorKind::PermissionDenied), None));
+        assert!(!is_none(&KubeconfigError::KindMismatch, None));
+    }
 }

@@ -45,6 +45,7 @@ mod top;
 mod validate;
 mod version;
 mod waiting;
+mod whole_file;
 
 use std::ffi::OsString;
 use std::path::Path;

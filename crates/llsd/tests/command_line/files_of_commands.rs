@@ -64,6 +64,57 @@ fn a_folder_without_resources_is_a_problem_and_one_without_files_wrong_usage() {
     assert!(other.stderr.contains("1 problem, 0 warnings"), "{}", other.stderr);
 }
 
+#[test]
+fn what_is_no_object_is_passed_over_in_a_folder_and_a_problem_where_it_is_named() {
+    let files = folder();
+    let values = files.add("values.yaml", "replicaCount: 1\n");
+    files.add("package.json", r#"{"name": "page", "version": "1.0.0"}"#);
+    files.add("kustomization.yaml", "resources: [a.yaml]\n");
+    files.add("template.yaml", "{{- if .Values.on }}\nkind: Service\n{{- end }}\n");
+    let all = validated(&["-f", &files.path("")]);
+    let expected = "demo/a: valid\ndemo/b: valid\n2 resources, 0 problems, 0 warnings\n";
+    assert_eq!((all.code, all.stdout.as_str(), all.stderr.as_str()), (0, expected, ""));
+
+    let named = validated(&["-f", &files.path("a.yaml"), &values]);
+    assert_eq!(named.code, 1);
+    let missing = format!("{values}:1:1: apiVersion: missing\n");
+    assert!(named.stderr.starts_with(&missing), "{}", named.stderr);
+    let meant = files.add("c.yaml", "kind: LlamaStackDistribution\nmetadata: {name: c}\n");
+    let wrong = validated(&["-f", &files.path("")]);
+    assert_eq!(wrong.code, 1);
+    let missing = format!("{meant}:1:1: apiVersion: missing\n");
+    assert!(wrong.stderr.starts_with(&missing), "{}", wrong.stderr);
+    assert!(wrong.stderr.ends_with("2 resources, 1 problem, 0 warnings\n"), "{}", wrong.stderr);
+
+    let others = Files::new();
+    others.add("values.yaml", "replicaCount: 1\n");
+    let none = validated(&["-f", &others.path("")]);
+    assert_eq!(none.code, 1);
+    assert!(none.stderr.contains("hold no LlamaStackDistribution\n"), "{}", none.stderr);
+}
+
+#[test]
+fn a_named_file_without_a_resource_is_a_problem_only_where_no_other_has_one() {
+    let files = folder();
+    let (a, service) = (files.path("a.yaml"), files.path("service.yaml"));
+    let empty = files.add("empty.yaml", "# nothing yet\n");
+    let expected = format!(
+        "{service}:2:7: warning: kind: Service is not a LlamaStackDistribution and was passed over\n    \
+         → nothing to do, unless it was meant to be one\n\
+         {empty}:1:1: warning: the file holds no LlamaStackDistribution and was passed over\n    \
+         → nothing to do, unless it was meant to hold one\n"
+    );
+    for flags in [&["-f", &a, &service, &empty][..], &["--strict", "-f", &a, &service, &empty]] {
+        let some = validated(flags);
+        assert_eq!((some.code, some.stderr.as_str()), (0, expected.as_str()));
+        assert!(some.stdout.ends_with("1 resource, 0 problems, 2 warnings\n"), "{}", some.stdout);
+    }
+    let none = validated(&["-f", &service, &empty]);
+    assert_eq!(none.code, 1);
+    let count = none.stderr.matches(":1:1: the file holds no LlamaStackDistribution\n").count();
+    assert_eq!(count, 2, "{}", none.stderr);
+}
+
 #[rstest]
 #[case(&["validate"])]
 #[case(&["render"])]
@@ -134,6 +185,11 @@ fn help_is_a_command_too_and_names_exit_codes() {
     let codes = "Exit codes:\n  0  no difference\n  1  differences\n  2  problems, ";
     assert!(asked.stdout.contains(codes), "{}", asked.stdout);
     assert!(run(&["help"], "").stdout.contains("\n  help "));
+    for command in ["validate", "render", "explain", "migrate"] {
+        let help = run(&[command, "--help"], "").stdout;
+        let (_, codes) = help.split_once("Exit codes:").unwrap();
+        assert!(codes.contains("--strict"), "{command}: {codes}");
+    }
     for command in ["render", "status", "crd", "version", "run"] {
         let help = run(&[command, "--help"], "").stdout;
         assert!(help.contains("Examples:\n") && help.contains("Exit codes:\n  0  "), "{command}");

@@ -17,6 +17,7 @@ mod init_and_schema;
 mod migrate_files;
 mod mirrored_images;
 mod outputs_for_programs;
+mod parts_of_a_cluster;
 mod program;
 mod provider_install;
 mod provider_package;

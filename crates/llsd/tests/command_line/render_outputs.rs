@@ -214,6 +214,8 @@ fn files_that_are_no_longer_rendered_are_removed_and_no_others() {
         "warning: {folder}/{ingress} is no longer rendered, and was not removed because it was changed\n"
     );
     assert!(again.stderr.contains(&kept), "{}", again.stderr);
+    let once_more = render(&with_vllm("a", ""), &["-o", &into]);
+    assert!(once_more.stderr.contains(&kept), "named until it is gone: {}", once_more.stderr);
     let now = names(&folder);
     assert!(!now.contains(policy), "{now:?}");
     for name in [ingress, "mine.yaml", "networkpolicy-mine.yaml"] {
@@ -249,14 +251,58 @@ fn a_record_never_leads_out_of_the_folder() {
     assert_eq!(read_to_string(&victim).unwrap(), "precious");
 }
 
+/// As [`with_vllm`], with another Deployment.
+fn with_two_replicas() -> String {
+    with_vllm("a", "  workload: {replicas: 2}\n")
+}
+
 #[test]
 fn files_of_an_earlier_run_are_written_over() {
     let files = Files::new();
-    let folder = format!("dir={}", files.path(""));
-    std::fs::create_dir(files.path("files")).unwrap();
-    files.add("files/env.yaml", "old");
-    assert_eq!(render(&with_vllm("a", ""), &["-o", &folder]).code, 0);
-    assert!(read_to_string(files.path("files/env.yaml")).unwrap().starts_with("- name: HF_HOME\n"));
+    let into = format!("dir={}", files.path("out"));
+    assert_eq!(render(&with_vllm("a", ""), &["-o", &into]).code, 0);
+    let again = render(&with_two_replicas(), &["-o", &into]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let deployment = read_to_string(files.path("out/deployment-a.yaml")).unwrap();
+    assert_eq!(parse_documents(&deployment)[0]["spec"]["replicas"], 2);
+}
+
+#[test]
+fn files_that_somebody_else_wrote_or_changed_are_never_written_over() {
+    let files = Files::new();
+    let folder = files.path("out");
+    let into = format!("dir={folder}");
+    std::fs::create_dir_all(files.path("out/files")).unwrap();
+    let own = files.add("out/files/env.yaml", "mine");
+    let refused = render(&with_vllm("a", ""), &["-o", &into]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""));
+    let remedy = "    → move such files away, or choose another folder; nothing was written\n";
+    let expected = format!("error: {own}: it is there, and no earlier run wrote it\n{remedy}");
+    assert_eq!(refused.stderr, expected);
+    assert_eq!(names(&folder), ["files"]);
+
+    std::fs::remove_file(&own).unwrap();
+    assert_eq!(render(&with_vllm("a", ""), &["-o", &into]).code, 0);
+    let changed = ["out/deployment-a.yaml", "out/files/env.yaml"]
+        .map(|name| files.add(name, "changed by hand"));
+    let refused = render(&with_two_replicas(), &["-o", &into]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    for file in changed {
+        let line = format!("error: {file}: somebody changed it since it was rendered\n");
+        assert!(refused.stderr.contains(&line), "{}", refused.stderr);
+        assert_eq!(read_to_string(&file).unwrap(), "changed by hand");
+    }
+}
+
+#[test]
+fn a_file_that_is_there_as_it_would_be_rendered_is_no_obstacle() {
+    let files = Files::new();
+    let into = format!("dir={}", files.path("out"));
+    assert_eq!(render(&with_vllm("a", ""), &["-o", &into]).code, 0);
+    std::fs::remove_file(files.path("out/.llsd-rendered")).unwrap();
+    let again = render(&with_vllm("a", ""), &["-o", &into]);
+    assert_eq!((again.code, again.stdout.as_str()), (0, ""), "{}", again.stderr);
+    assert_eq!(render(&with_two_replicas(), &["-o", &into]).code, 0, "they are in the record");
 }
 
 #[cfg(unix)]

@@ -127,11 +127,13 @@ async fn the_logs_of_all_pods_of_a_server_are_printed_and_that_of_the_newest_is_
     let both = format!("==> newer <==\n{newer}==> before <==\n{older}");
     assert_eq!(printed(&namespace, &["mine", "--tail", "2"]).await, both);
 
-    let previous = printed(&namespace, &["mine", "--previous"]).await;
-    let (refused, older) = previous.split_once("==> before <==\n").unwrap();
-    assert!(refused.starts_with("==> newer <==\n(") && refused.ends_with(")\n"), "{previous}");
-    assert!(refused.contains(REFUSAL), "{previous}");
-    assert_eq!(older, log("before", "previous=true&tailLines=200"));
+    let previous = logs(&namespace, &["mine", "--previous"]).output().await.unwrap();
+    let refused = String::from_utf8_lossy(&previous.stderr);
+    assert_eq!(previous.status.code(), Some(0), "the other log is there: {refused}");
+    assert!(refused.starts_with("error: pod newer: "), "{refused}");
+    assert!(refused.contains(REFUSAL) && !refused.contains("pod before"), "{refused}");
+    let older = format!("==> before <==\n{}", log("before", "previous=true&tailLines=200"));
+    assert_eq!(String::from_utf8_lossy(&previous.stdout), older);
 
     let mut follow = logs(&namespace, &["mine", "--follow", "--tail", "1"]);
     let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();

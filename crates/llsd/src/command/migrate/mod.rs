@@ -2,9 +2,7 @@
 //! and the documents around them, with `--to` for OGX; and with `--in-cluster` the objects that a cluster stores.
 
 mod in_cluster;
-
-use std::fmt::Write as _;
-use std::path::Path;
+mod in_place;
 
 use clap::{ArgGroup, Args};
 use llsd_offline::migrate::{Migrated, migrate};
@@ -76,25 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     };
     let stderr = format!("{summary}{}", report.findings());
     if arguments.in_place {
-        return write_back(&changed, stderr);
+        return in_place::write_back(&changed, stderr);
     }
     Ok(Printout { stdout, stderr, exit: Exit::Fine })
-}
-
-fn is_json(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))
-}
-
-/// Writes the files that changed, and none where one cannot be written as what it is.
-fn write_back(changed: &[(String, String)], mut stderr: String) -> Result<Printout, Printout> {
-    if let Some((name, _)) = changed.iter().find(|(name, _)| is_json(name)) {
-        let message =
-            format!("{name} is JSON, and the result is YAML: print it without --in-place");
-        return Err(Printout::usage(&message));
-    }
-    for (name, text) in changed {
-        std::fs::write(name, text).map_err(|error| Printout::usage(&format!("{name}: {error}")))?;
-        let _ = writeln!(stderr, "wrote {name}");
-    }
-    Ok(Printout { stdout: String::new(), stderr, exit: Exit::Fine })
 }

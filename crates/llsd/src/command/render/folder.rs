@@ -1,6 +1,7 @@
 //! Writes folders of files, and removes those of an earlier run that are not written again. Names come from
 //! resources that other people may have written, so only plain names are taken, and only plain files are
-//! written over: no link is followed out of the folder. Everything is looked at before anything is written.
+//! written over: no link is followed out of the folder. Everything is looked at before anything is written, and a
+//! file that somebody else wrote or changed is never written over.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use llsd_offline::render::Folder;
 
-use super::record::Record;
+use super::record::{Record, Stranger};
+use crate::command::whole_file;
 
 /// Where files go that are no objects: `kubectl apply -f FOLDER` reads no folder below.
 const BESIDE: &str = "files";
@@ -22,28 +24,62 @@ pub(super) struct FolderChanges {
     pub(super) kept: Vec<String>,
 }
 
-/// Writes all folders below `root`; the error says what is in the way.
-pub(super) fn write(root: &Path, folders: &[Folder]) -> Result<FolderChanges, String> {
+/// Why a folder is not written.
+#[derive(Debug)]
+pub(super) enum InTheWay {
+    /// The folder cannot be used, or a file cannot be written.
+    Fault(String),
+    /// Files would be lost that no earlier run left as they are. Nothing was written.
+    Strangers(Vec<Stranger>),
+}
+
+impl From<String> for InTheWay {
+    fn from(message: String) -> Self {
+        Self::Fault(message)
+    }
+}
+
+/// Writes all folders below `root`.
+pub(super) fn write(root: &Path, folders: &[Folder]) -> Result<FolderChanges, InTheWay> {
     let files = files(folders)?;
     for (path, _) in &files {
         is_free(root, path)?;
     }
-    let earlier = Record::read(root)?;
+    let mut record = Record::read(root)?;
+    let strangers = record.strangers(root, &files)?;
+    if !strangers.is_empty() {
+        return Err(InTheWay::Strangers(strangers));
+    }
     let mut done = FolderChanges::default();
-    for (path, text) in &files {
+    let written = write_files(root, &files, &mut record, &mut done);
+    // Also where a file could not be written: the next run must know those that were.
+    let recorded = record.write(root);
+    written?;
+    recorded?;
+    Ok(done)
+}
+
+/// Writes the files, removes what is no longer one of them, and keeps account of both.
+fn write_files(
+    root: &Path,
+    files: &[(PathBuf, &str)],
+    record: &mut Record,
+    done: &mut FolderChanges,
+) -> Result<(), String> {
+    for (path, text) in files {
         let file = root.join(path);
         let folder = file.parent().unwrap_or(root);
         fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&file, text))
+            .and_then(|()| whole_file::write(&file, text))
             .map_err(|error| format!("{}: {error}", file.display()))?;
+        record.add(path, text);
         done.written.push(file.display().to_string());
     }
     let written: BTreeSet<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
-    let left = earlier.remove_all_but(root, &written, is_free)?;
+    let left = record.remove_all_but(root, &written, is_free)?;
     done.removed = left.removed;
     done.kept = left.kept;
-    Record::of(&files).write(root)?;
-    Ok(done)
+    Ok(())
 }
 
 /// Paths below the root, and texts.

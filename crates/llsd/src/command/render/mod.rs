@@ -15,13 +15,14 @@ use llsd_plan::problems::Problem;
 use super::inputs::Inputs;
 use super::offline::{fine, plans, unless_missing};
 use super::{Exit, Printout};
-use folder::FolderChanges;
+use folder::{FolderChanges, InTheWay};
+use record::Stranger;
 
 /// Print everything that the operator would apply, without a cluster
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// `yaml`, `json`: all objects; `config`: config.yaml alone; `dir=DIR`: one file per object, and config.yaml
-    /// and env.yaml in DIR/files
+    /// and env.yaml in DIR/files; what an earlier run wrote there and this one does not is removed
     #[arg(short, long, default_value = "yaml", value_name = "yaml|json|config|dir=DIR")]
     output: Form,
 
@@ -77,9 +78,30 @@ pub(super) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
             configurations.iter().flatten().map(Configuration::text).collect()
         }));
     };
-    let written = folder::write(path, &folders(&plans, &configurations));
-    let written = written.map_err(|message| Printout::usage(&message))?;
-    Ok(list_of_files(&plans, &configurations, &written))
+    match folder::write(path, &folders(&plans, &configurations)) {
+        Ok(written) => Ok(list_of_files(&plans, &configurations, &written)),
+        Err(InTheWay::Fault(message)) => Err(Printout::usage(&message)),
+        Err(InTheWay::Strangers(files)) => Ok(refused(&plans, &configurations, &files)),
+    }
+}
+
+/// Files that somebody else wrote or changed would be lost.
+fn refused(
+    plans: &Plans,
+    configurations: &[Result<Configuration<'_>, Problem>],
+    files: &[Stranger],
+) -> Printout {
+    let Printout { mut stderr, .. } = unless_missing(plans, configurations, String::new);
+    for Stranger { file, is_changed } in files {
+        let why = if *is_changed {
+            "somebody changed it since it was rendered"
+        } else {
+            "it is there, and no earlier run wrote it"
+        };
+        let _ = writeln!(stderr, "error: {file}: {why}");
+    }
+    stderr.push_str("    → move such files away, or choose another folder; nothing was written\n");
+    Printout { stdout: String::new(), stderr, exit: Exit::Problems }
 }
 
 /// A configuration that only a cluster has is left out of its folder, and the exit code says so.

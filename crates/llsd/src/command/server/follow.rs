@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::seen::SeenServer;
 use crate::command::cluster::Cluster;
+use crate::command::cluster_error::ClusterError;
 use crate::command::colours;
 use crate::command::format::OutputFormat;
 use crate::command::printable::printable;
@@ -19,6 +20,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long a resource may be stalled: the operator reads missing Secrets again every 45 seconds, and who applies
 /// several files may apply the Secret after the resource.
 const STALLED: Duration = Duration::from_mins(1);
+/// So many looks in a row find no resource before it is gone: to replace one is to delete it first.
+const GONE: u32 = 3;
 /// A terminal without anything on it.
 const CLEARED: &str = "\x1b[H\x1b[2J\x1b[3J";
 
@@ -39,52 +42,158 @@ pub(super) async fn follow(
     output: OutputFormat,
     shows: bool,
     until: Until,
-) -> Printout {
+) -> Result<Printout, ClusterError> {
     let mut waiting = WaitForReady::new(until);
-    let mut shown = String::new();
+    let mut screens = Screens::new(output, shows);
+    let mut missed = 0;
     loop {
-        let seen = SeenServer::look(cluster, name).await;
-        let text = match &seen {
-            Ok(seen) if shows => seen.print(output),
-            Ok(seen) => seen.screen.text.lines().next().unwrap_or_default().to_owned(),
-            // The API server may be away for a while, and the resource may come back.
-            Err(why) => format!("(not up to date: {why})"),
-        };
-        if text != shown {
-            let told = if shows { show(&text, shown.is_empty()) } else { say(&text) };
-            if told.is_err() {
-                return Printout::fine(String::new());
+        let seen = match SeenServer::look(cluster, name).await {
+            Ok(seen) => {
+                missed = 0;
+                Ok(seen)
             }
-            shown = text;
+            Err(error) => Err(passing(error, &mut missed)?),
+        };
+        let told = screens.add(looked(&seen, output, shows)).map_or(Ok(()), Addition::print);
+        // Who watched has left. A script that waits still learns from the exit code how it ended.
+        if told.is_err() && until == Until::Stopped {
+            return Ok(Printout::fine(String::new()));
         }
-        if let Some(ended) = waiting.look(seen.as_ref().ok(), Instant::now()) {
+        if let Some(ended) = waiting.look(seen.as_ref(), Instant::now()) {
             let screen = seen.ok().filter(|_| !shows);
             let stdout = screen.map(|seen| seen.print(output)).unwrap_or_default();
-            return match ended {
+            return Ok(match ended {
                 Ok(()) => Printout::fine(stdout),
                 Err(why) => {
                     Printout { stdout, stderr: format!("error: {why}\n"), exit: Exit::Problems }
                 }
-            };
+            });
         }
         sleep(PAUSE).await;
     }
 }
 
-/// On a terminal in the place of what was shown before; elsewhere below it.
-fn show(text: &str, is_first: bool) -> io::Result<()> {
-    let between = match (io::stdout().is_terminal(), is_first) {
-        (true, _) => CLEARED,
-        (false, true) => "",
-        (false, false) => "\n",
-    };
-    let mut stdout = io::stdout().lock();
-    write!(stdout, "{between}{}", printable(text, &colours::SEQUENCES))?;
-    stdout.flush()
+/// The text of a look, or why there is none.
+fn looked(
+    seen: &Result<SeenServer, ClusterError>,
+    output: OutputFormat,
+    shows: bool,
+) -> Result<String, String> {
+    match seen {
+        Ok(seen) if shows => Ok(seen.print(output)),
+        Ok(seen) => Ok(seen.screen.text.lines().next().unwrap_or_default().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
-fn say(line: &str) -> io::Result<()> {
-    writeln!(io::stderr().lock(), "{}", printable(line, &[]))
+/// An error after which another look is worth it: the API server may be away for a while, and the resource may
+/// come back. Any other ends it.
+fn passing(error: ClusterError, missed: &mut u32) -> Result<ClusterError, ClusterError> {
+    *missed = if error.is_missing() { *missed + 1 } else { 0 };
+    if *missed < GONE && !error.is_refusal() {
+        return Ok(error);
+    }
+    Err(match error {
+        ClusterError::NotThere { message } => {
+            ClusterError::NotThere { message: format!("{message} any more: it was deleted") }
+        }
+        other => other,
+    })
+}
+
+/// What was shown so far.
+struct Screens {
+    output: OutputFormat,
+    /// Each look comes to stdout; otherwise a line about it to stderr.
+    shows: bool,
+    is_terminal: bool,
+    /// The text of the last look that came to something.
+    last: Option<String>,
+    /// What was said since then.
+    remark: Option<String>,
+}
+
+/// What a look adds to what was shown.
+#[derive(Debug, PartialEq, Eq)]
+enum Addition {
+    Stdout(String),
+    Stderr(String),
+}
+
+impl Screens {
+    fn new(output: OutputFormat, shows: bool) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        Self { output, shows, is_terminal, last: None, remark: None }
+    }
+
+    /// Nothing where the look is as the one before.
+    fn add(&mut self, looked: Result<String, String>) -> Option<Addition> {
+        match looked {
+            Ok(text) => self.add_text(text),
+            Err(why) => self.add_remark(printable(&format!("(not up to date: {why})\n"), &[])),
+        }
+    }
+
+    fn add_text(&mut self, text: String) -> Option<Addition> {
+        // A remark that stands on the screen holds no longer. A program reads each document once.
+        let is_marked = self.remark.take().is_some() && !(self.shows && self.is_for_programs());
+        if self.last.as_ref() == Some(&text) && !is_marked {
+            return None;
+        }
+        let between = self.between();
+        let shown = printable(&text, &colours::SEQUENCES);
+        self.last = Some(text);
+        Some(if self.shows {
+            Addition::Stdout(format!("{between}{shown}"))
+        } else {
+            Addition::Stderr(format!("{shown}\n"))
+        })
+    }
+
+    /// Below the screen, which stays. A program reads documents alone on stdout.
+    fn add_remark(&mut self, remark: String) -> Option<Addition> {
+        if self.remark.as_ref() == Some(&remark) {
+            return None;
+        }
+        self.remark = Some(remark.clone());
+        Some(if self.shows && self.output == OutputFormat::Text {
+            Addition::Stdout(remark)
+        } else {
+            Addition::Stderr(remark)
+        })
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.output != OutputFormat::Text && !self.is_terminal
+    }
+
+    /// What stands in front of a screen: on a terminal it comes into the place of the one before.
+    fn between(&self) -> &'static str {
+        match (&self.last, self.output) {
+            _ if self.is_terminal => CLEARED,
+            (None, _) => "",
+            (Some(_), OutputFormat::Yaml) => "---\n",
+            (Some(_), OutputFormat::Text | OutputFormat::Json) => "\n",
+        }
+    }
+}
+
+impl Addition {
+    /// The error says that nobody reads stdout any more.
+    fn print(self) -> io::Result<()> {
+        match self {
+            Self::Stdout(text) => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(text.as_bytes())?;
+                stdout.flush()
+            }
+            Self::Stderr(text) => {
+                // There is nowhere left to report that stderr itself fails.
+                let _ = io::stderr().lock().write_all(text.as_bytes());
+                Ok(())
+            }
+        }
+    }
 }
 
 /// How long is still waited.
@@ -100,12 +209,16 @@ impl WaitForReady {
     }
 
     /// Whether it is over, and if the resource is not ready then, why.
-    fn look(&mut self, seen: Option<&SeenServer>, now: Instant) -> Option<Result<(), String>> {
+    fn look(
+        &mut self,
+        seen: Result<&SeenServer, &ClusterError>,
+        now: Instant,
+    ) -> Option<Result<(), String>> {
         let Until::Ready(patience) = self.until else { return None };
-        if seen.is_some_and(|seen| seen.screen.is_ready) {
+        if seen.is_ok_and(|seen| seen.screen.is_ready) {
             return Some(Ok(()));
         }
-        let stalled = seen.and_then(|seen| stalled(&seen.resource));
+        let stalled = seen.ok().and_then(|seen| stalled(&seen.resource));
         match stalled {
             Some(why) if now - *self.stalled.get_or_insert(now) >= STALLED => {
                 return Some(Err(format!("nothing happens until somebody acts: {why}")));
@@ -114,7 +227,10 @@ impl WaitForReady {
             None => self.stalled = None,
         }
         let is_late = now - self.begun >= patience;
-        is_late.then(|| Err(format!("not ready within {} s", patience.as_secs())))
+        is_late.then(|| {
+            let last = seen.err().map(|error| format!("; the last look failed: {error}"));
+            Err(format!("not ready within {} s{}", patience.as_secs(), last.unwrap_or_default()))
+        })
     }
 }
 
@@ -147,9 +263,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use kube::core::Status;
     use serde_json::json;
 
     use super::*;
+    use crate::command::server::states::SeenWorkload;
 
     fn seen(ready: &str, stalled: bool) -> SeenServer {
         let mut conditions = vec![json!({"type": "Ready", "status": ready, "message": "so"})];
@@ -160,7 +278,15 @@ mod tests {
             "metadata": {"name": "llama", "namespace": "team", "generation": 1},
             "status": {"observedGeneration": 1, "conditions": conditions},
         });
-        SeenServer::new(resource, Value::Null, Vec::new())
+        SeenServer::new(resource, SeenWorkload::default())
+    }
+
+    fn refused(code: u16) -> ClusterError {
+        kube::Error::Api(Status::failure("no", "").with_code(code).boxed()).into()
+    }
+
+    fn deleted() -> ClusterError {
+        ClusterError::NotThere { message: "there is no llama".to_owned() }
     }
 
     #[test]
@@ -169,17 +295,83 @@ mod tests {
         let mut waiting = WaitForReady::new(Until::Ready(patience));
         let start = waiting.begun;
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(waiting.look(Some(&seen("False", true)), at(1)), None);
-        assert_eq!(waiting.look(Some(&seen("False", true)), at(50)), None);
-        assert_eq!(waiting.look(Some(&seen("False", false)), at(55)), None, "it goes on");
-        assert_eq!(waiting.look(Some(&seen("False", true)), at(60)), None, "counted from here");
-        let ended = waiting.look(Some(&seen("False", true)), at(120));
+        assert_eq!(waiting.look(Ok(&seen("False", true)), at(1)), None);
+        assert_eq!(waiting.look(Ok(&seen("False", true)), at(50)), None);
+        assert_eq!(waiting.look(Ok(&seen("False", false)), at(55)), None, "it goes on");
+        assert_eq!(waiting.look(Ok(&seen("False", true)), at(60)), None, "counted from here");
+        let ended = waiting.look(Ok(&seen("False", true)), at(120));
         assert_eq!(ended, Some(Err("nothing happens until somebody acts: no Secret".to_owned())));
-        let late = waiting.look(None, at(600));
+        let late = waiting.look(Ok(&seen("False", false)), at(600));
         assert_eq!(late, Some(Err("not ready within 600 s".to_owned())));
-        assert_eq!(waiting.look(Some(&seen("True", false)), at(700)), Some(Ok(())));
+        let late = waiting.look(Err(&refused(500)), at(601));
+        let why = "not ready within 600 s; the last look failed: no".to_owned();
+        assert_eq!(late, Some(Err(why)));
+        assert_eq!(waiting.look(Ok(&seen("True", false)), at(700)), Some(Ok(())));
         let mut watching = WaitForReady::new(Until::Stopped);
-        assert_eq!(watching.look(Some(&seen("True", false)), at(9000)), None);
+        assert_eq!(watching.look(Ok(&seen("True", false)), at(9000)), None);
+    }
+
+    #[test]
+    fn it_ends_where_another_look_brings_nothing_else() {
+        let ends = |error, missed: &mut u32| passing(error, missed).is_err();
+        for (code, expected) in [(401, true), (403, true), (500, false), (429, false)] {
+            assert_eq!(ends(refused(code), &mut 0), expected, "{code}");
+        }
+        let mut missed = 0;
+        let mut looks = [deleted(), deleted(), refused(500), deleted(), deleted()].into_iter();
+        assert!(!looks.any(|error| ends(error, &mut missed)), "it may be replaced");
+        let gone = passing(deleted(), &mut missed).unwrap_err().to_string();
+        assert_eq!(gone, "there is no llama any more: it was deleted");
+    }
+
+    fn screens(output: OutputFormat, is_terminal: bool) -> Screens {
+        Screens { output, shows: true, is_terminal, last: None, remark: None }
+    }
+
+    fn stdout(text: &str) -> Option<Addition> {
+        Some(Addition::Stdout(text.to_owned()))
+    }
+
+    fn stderr(text: &str) -> Option<Addition> {
+        Some(Addition::Stderr(text.to_owned()))
+    }
+
+    const REMARK: &str = "(not up to date: no)\n";
+
+    #[test]
+    fn a_program_reads_documents_alone_on_stdout() {
+        for (output, between) in [(OutputFormat::Yaml, "---\n"), (OutputFormat::Json, "\n")] {
+            let mut screens = screens(output, false);
+            assert_eq!(screens.add(Ok("a: 1\n".into())), stdout("a: 1\n"));
+            assert_eq!(screens.add(Ok("a: 1\n".into())), None);
+            assert_eq!(screens.add(Err("no".into())), stderr(REMARK));
+            assert_eq!(screens.add(Err("no".into())), None);
+            assert_eq!(screens.add(Ok("a: 1\n".into())), None, "it was printed");
+            let second = format!("{between}a: 2\n");
+            assert_eq!(screens.add(Ok("a: 2\n".into())), stdout(&second));
+        }
+    }
+
+    #[test]
+    fn a_remark_stands_below_the_screen_until_it_is_up_to_date_again() {
+        for (is_terminal, first, again) in [
+            (true, format!("{CLEARED}one\n"), format!("{CLEARED}one\n")),
+            (false, "one\n".to_owned(), "\none\n".to_owned()),
+        ] {
+            let mut screens = screens(OutputFormat::Text, is_terminal);
+            assert_eq!(screens.add(Ok("one\n".into())), stdout(&first));
+            assert_eq!(screens.add(Err("no".into())), stdout(REMARK), "the screen stays");
+            assert_eq!(screens.add(Ok("one\n".into())), stdout(&again));
+        }
+    }
+
+    #[test]
+    fn who_only_waits_reads_lines_on_stderr() {
+        let mut screens = Screens { shows: false, ..screens(OutputFormat::Json, false) };
+        assert_eq!(screens.add(Ok("pending".into())), stderr("pending\n"));
+        assert_eq!(screens.add(Err("no".into())), stderr(REMARK));
+        assert_eq!(screens.add(Ok("pending".into())), stderr("pending\n"));
+        assert_eq!(screens.add(Ok("pending".into())), None);
     }
 
     #[test]

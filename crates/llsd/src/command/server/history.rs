@@ -25,7 +25,7 @@ pub(in crate::command) struct Arguments {
 pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printout> {
     cluster::run(&arguments.resource.place, async |cluster| {
         cluster.resource(&arguments.resource.name).await?;
-        let (_, states) = of_server(&cluster, &arguments.resource.name).await?;
+        let states = of_server(&cluster, &arguments.resource.name).await?;
         let found: Value = states.iter().map(ServerState::to_json).collect();
         let lines = || {
             if states.is_empty() {

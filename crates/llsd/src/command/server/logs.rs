@@ -10,10 +10,10 @@ use kube::api::{ListParams, LogParams};
 use kube::{Api, ResourceExt};
 use llsd_plan::objects::labels;
 
-use crate::command::Printout;
 use crate::command::cluster::{self, ResourceName};
 use crate::command::cluster_error::ClusterError;
 use crate::command::printable::printable;
+use crate::command::{Exit, Printout};
 
 /// Show what a server's pods wrote
 #[derive(Debug, Args)]
@@ -48,20 +48,35 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
             let pods = Api::namespaced(cluster.listener()?, &cluster.namespace);
             return follow(&pods, &listed[0], arguments).await;
         }
-        let mut all = String::new();
+        let mut logs = Vec::new();
         for pod in &listed {
             let name = pod.name_any();
-            if listed.len() > 1 {
-                let _ = writeln!(all, "==> {name} <==");
-            }
-            match pods.logs(&name, &parameters(pod, arguments)).await {
-                Ok(log) => all.push_str(&log),
-                // The other pods have something to say, too.
-                Err(error) => drop(writeln!(all, "({})", ClusterError::from(error))),
-            }
+            let log = pods.logs(&name, &parameters(pod, arguments)).await;
+            logs.push((name, log.map_err(ClusterError::from)));
         }
-        Ok(Printout::fine(all))
+        Ok(printout(&logs))
     })
+}
+
+/// The logs that could be read, each under its pod's name, and on stderr why the others could not.
+fn printout(logs: &[(String, Result<String, ClusterError>)]) -> Printout {
+    let mut done = Printout::fine(String::new());
+    for (pod, log) in logs {
+        match log {
+            Ok(log) => {
+                if logs.len() > 1 {
+                    let _ = writeln!(done.stdout, "==> {pod} <==");
+                }
+                done.stdout.push_str(log);
+            }
+            // The other pods have something to say, too.
+            Err(error) => done.stderr.push_str(&error.about(&format!("pod {pod}"))),
+        }
+    }
+    if logs.iter().all(|(_, log)| log.is_err()) {
+        done.exit = Exit::Unavailable;
+    }
+    done
 }
 
 async fn follow(
@@ -88,5 +103,26 @@ fn parameters(pod: &Pod, arguments: &Arguments) -> LogParams {
         previous: arguments.previous,
         follow: arguments.follow,
         ..LogParams::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused() -> Result<String, ClusterError> {
+        Err(ClusterError::Other("no such container".to_owned()))
+    }
+
+    #[test]
+    fn why_a_log_cannot_be_read_is_no_part_of_the_logs() {
+        let written = || Ok("hello\n".to_owned());
+        let one = printout(&[("a".to_owned(), written()), ("b".to_owned(), refused())]);
+        assert_eq!((one.exit, one.stdout.as_str()), (Exit::Fine, "==> a <==\nhello\n"));
+        assert_eq!(one.stderr, "error: pod b: no such container\n");
+        let none = printout(&[("a".to_owned(), refused()), ("b".to_owned(), refused())]);
+        assert_eq!((none.exit, none.stdout.as_str()), (Exit::Unavailable, ""));
+        assert_eq!(none.stderr.matches("error: pod ").count(), 2);
+        assert_eq!(printout(&[("a".to_owned(), written())]), Printout::fine("hello\n".to_owned()));
     }
 }

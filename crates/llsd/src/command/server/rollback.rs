@@ -30,7 +30,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
     cluster::run(&arguments.resource.place, async |cluster| {
         let name = &arguments.resource.name;
         cluster.resource(name).await?;
-        let (_, states) = of_server(&cluster, name).await?;
+        let states = of_server(&cluster, name).await?;
         let hash = match chosen(&states, arguments.to.as_deref()) {
             Ok(hash) => hash,
             Err(why) => {

@@ -7,14 +7,14 @@ use llsd_plan::resource::callers;
 use llsd_plan::status::{ConditionReason, ConditionType};
 use serde_json::Value;
 
-use super::states::ServerState;
+use super::states::SeenWorkload;
 
 pub(super) struct Screen {
     pub(super) text: String,
     pub(super) is_ready: bool,
 }
 
-pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState]) -> Screen {
+pub(super) fn screen(resource: &Value, workload: &SeenWorkload) -> Screen {
     let (metadata, status) = (&resource["metadata"], &resource["status"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let ready = condition(status, ConditionType::Ready);
@@ -27,8 +27,8 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState
     if !is_current {
         lines.add("", "the operator has not looked at the last change of the resource yet");
     }
-    runs(&mut lines, status, deployment, states);
-    if !deployment.is_null() {
+    runs(&mut lines, status, workload);
+    if !workload.deployment.is_null() || workload.hides_its_deployment() {
         lines.add("for", &callers::described(resource));
     }
     for provider in status["externalProviders"].as_array().into_iter().flatten() {
@@ -58,17 +58,44 @@ pub(super) fn screen(resource: &Value, deployment: &Value, states: &[ServerState
     Screen { text: lines.0, is_ready }
 }
 
-/// What runs, and from what.
-fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[ServerState]) {
-    if deployment.is_null() {
-        return lines.add("runs", "nothing: there is no Deployment");
+/// What runs, from what, and where.
+fn runs(lines: &mut Lines, status: &Value, workload: &SeenWorkload) {
+    match &workload.unread {
+        Some(why) if workload.hides_its_deployment() => {
+            lines.add("runs", &format!("not known: {why}"));
+        }
+        _ if workload.deployment.is_null() => {
+            return lines.add("runs", "nothing: there is no Deployment");
+        }
+        _ => lines.add("runs", &pods(&workload.deployment)),
     }
-    let pods = DeploymentState::parse(deployment);
-    let image = pods.image.as_deref().unwrap_or("an unknown image");
-    lines.add("runs", &format!("{} of {} pods of {image}", pods.available, pods.wanted));
     if let Some(version) = status["version"]["llamaStackServerVersion"].as_str() {
         lines.add("", &format!("the server says that it is {version}"));
     }
+    from(lines, workload);
+    if let Some(url) = status["serviceURL"].as_str() {
+        lines.add("at", url);
+    }
+    if let Some(url) = status["routeURL"].as_str().filter(|url| !url.is_empty()) {
+        lines.add("at", url);
+    }
+}
+
+fn pods(deployment: &Value) -> String {
+    let pods = DeploymentState::parse(deployment);
+    let image = pods.image.as_deref().unwrap_or("an unknown image");
+    format!("{} of {} pods of {image}", pods.available, pods.wanted)
+}
+
+/// From which configuration and which state, as the ReplicaSets say.
+fn from(lines: &mut Lines, workload: &SeenWorkload) {
+    match &workload.unread {
+        // The line about the pods says why.
+        Some(_) if workload.deployment.is_null() => return,
+        Some(why) => return lines.add("from", &format!("not known: {why}")),
+        None => {}
+    }
+    let states = &workload.states;
     let now = states.first();
     let config = now.and_then(|state| state.config.as_deref());
     let from = config.map_or_else(
@@ -82,12 +109,6 @@ fn runs(lines: &mut Lines, status: &Value, deployment: &Value, states: &[ServerS
             more => format!("{more} earlier kept, see `llsd history`"),
         };
         lines.add("", &format!("state {} since {}; {kept}", state.hash, state.created));
-    }
-    if let Some(url) = status["serviceURL"].as_str() {
-        lines.add("at", url);
-    }
-    if let Some(url) = status["routeURL"].as_str().filter(|url| !url.is_empty()) {
-        lines.add("at", url);
     }
 }
 
@@ -165,6 +186,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::command::server::states::ServerState;
 
     fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
         json!({"type": kind, "status": status, "reason": reason, "message": message})
@@ -175,6 +197,10 @@ mod tests {
             "spec": {"replicas": 2, "template": {"spec": {"containers": [{"image": "r/a:1"}]}}},
             "status": {"availableReplicas": 2},
         })
+    }
+
+    fn workload(states: Vec<ServerState>) -> SeenWorkload {
+        SeenWorkload { deployment: deployment(), states, unread: None }
     }
 
     #[test]
@@ -206,7 +232,7 @@ mod tests {
             config: Some("llama-config-1".into()),
             notes: vec!["runs"],
         };
-        let shown = screen(&resource, &deployment(), &[state]);
+        let shown = screen(&resource, &workload(vec![state]));
         assert!(shown.is_ready);
         let expected = "\
 team/llama  Ready; The server runs as the resource asks for
@@ -239,7 +265,7 @@ do       llsd rollout approve llama, to apply what waits
             let conditions = [condition(kind, "True", reason, "so")];
             let status = json!({"routeURL": "https://llama.example.com", "conditions": conditions});
             let resource = json!({"metadata": {"name": "llama"}, "status": status});
-            let shown = screen(&resource, &deployment(), &[]);
+            let shown = screen(&resource, &workload(Vec::new()));
             assert!(shown.text.contains(line), "{}", shown.text);
         }
     }
@@ -247,7 +273,35 @@ do       llsd rollout approve llama, to apply what waits
     #[test]
     fn a_server_that_was_never_started_is_said_to_be_none() {
         let resource = json!({"metadata": {"name": "llama", "namespace": "team", "generation": 1}});
-        let shown = screen(&resource, &Value::Null, &[]);
+        let shown = screen(&resource, &SeenWorkload::default());
         assert!(!shown.is_ready && shown.text.contains("nothing: there is no Deployment"));
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_said_to_be_unknown_and_the_rest_is_shown() {
+        let resource = json!({
+            "metadata": {"name": "llama", "namespace": "team", "generation": 1},
+            "spec": {"distribution": {"name": "starter"}},
+            "status": {
+                "observedGeneration": 1, "phase": "Ready", "serviceURL": "http://llama:8321",
+                "conditions": [condition("Ready", "True", "Ready", "so")],
+            },
+        });
+        let unread = || Some("replicasets.apps is forbidden".to_owned());
+        let nothing = SeenWorkload { unread: unread(), ..SeenWorkload::default() };
+        let shown = screen(&resource, &nothing);
+        assert!(shown.is_ready);
+        let expected = "\
+team/llama  Ready; so
+runs     not known: replicasets.apps is forbidden
+at       http://llama:8321
+for      everybody who reaches it
+";
+        assert_eq!(shown.text, expected);
+        let without_states = SeenWorkload { unread: unread(), ..workload(Vec::new()) };
+        let shown = screen(&resource, &without_states).text;
+        let lines = "runs     2 of 2 pods of r/a:1\n\
+                     from     not known: replicasets.apps is forbidden\n";
+        assert!(shown.contains(lines), "{shown}");
     }
 }

@@ -38,21 +38,63 @@ impl ServerState {
     }
 }
 
-/// A server's Deployment, `null` where there is none, and its states.
+/// A server's Deployment and its states, as far as the caller may read them.
+#[derive(Debug, Default)]
+pub(super) struct SeenWorkload {
+    /// `null` where there is none, or where it cannot be read.
+    pub(super) deployment: Value,
+    pub(super) states: Vec<ServerState>,
+    /// Why the Deployment or its ReplicaSets cannot be read.
+    pub(super) unread: Option<String>,
+}
+
+impl SeenWorkload {
+    pub(super) async fn look(cluster: &Cluster, name: &str) -> Self {
+        let deployment = match read_deployment(cluster, name).await {
+            Ok(deployment) => deployment,
+            Err(error) => return Self { unread: Some(error.to_string()), ..Self::default() },
+        };
+        match states_of(cluster, name, &deployment).await {
+            Ok(states) => Self { deployment, states, unread: None },
+            Err(error) => Self { deployment, states: Vec::new(), unread: Some(error.to_string()) },
+        }
+    }
+
+    /// Whether there may be a Deployment that cannot be read.
+    pub(super) fn hides_its_deployment(&self) -> bool {
+        self.deployment.is_null() && self.unread.is_some()
+    }
+}
+
+/// The states of a server; none where it has no Deployment.
 pub(super) async fn of_server(
     cluster: &Cluster,
     name: &str,
-) -> Result<(Value, Vec<ServerState>), ClusterError> {
+) -> Result<Vec<ServerState>, ClusterError> {
+    let deployment = read_deployment(cluster, name).await?;
+    states_of(cluster, name, &deployment).await
+}
+
+/// A server's Deployment, `null` where there is none.
+async fn read_deployment(cluster: &Cluster, name: &str) -> Result<Value, ClusterError> {
     let deployments: Api<Deployment> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let found = deployments.get_opt(&names::deployment(name)).await?;
-    let Some(found) = found else { return Ok((Value::Null, Vec::new())) };
-    let deployment = serde_json::to_value(found).unwrap_or_default();
+    Ok(found.map(|found| serde_json::to_value(found).unwrap_or_default()).unwrap_or_default())
+}
+
+async fn states_of(
+    cluster: &Cluster,
+    name: &str,
+    deployment: &Value,
+) -> Result<Vec<ServerState>, ClusterError> {
+    if deployment.is_null() {
+        return Ok(Vec::new());
+    }
     let sets: Api<ReplicaSet> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
     let own = ListParams::default().labels(&labels::selector_text(name));
     let listed = sets.list(&own).await?;
     let sets = listed.items.into_iter().map(|set| serde_json::to_value(set).unwrap_or_default());
-    let states = states(&deployment, &sets.collect::<Vec<_>>());
-    Ok((deployment, states))
+    Ok(states(deployment, &sets.collect::<Vec<_>>()))
 }
 
 fn states(deployment: &Value, sets: &[Value]) -> Vec<ServerState> {

@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// Say what runs, from what, what is pending, what is wrong and what to do
 ///
 /// Ends with 1 where the resource is not ready. With --wait it ends once the resource is ready; with 1 once it was
-/// not in time, or if for a minute nothing could happen before somebody acts.
+/// not in time, or if for a minute nothing could happen before somebody acts. --wait and --watch end with 3 once the
+/// resource is deleted or may no longer be read. Who may not read Deployments or ReplicaSets is shown all the rest.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
     #[command(flatten)]
@@ -46,7 +47,7 @@ pub(in crate::command) fn run(arguments: &Arguments) -> Result<Printout, Printou
         let until = until.unwrap_or(Until::Stopped);
         return cluster::run_speaking(place, async |cluster| {
             cluster.resource(name).await?;
-            Ok(follow(&cluster, name, arguments.output, arguments.watch, until).await)
+            follow(&cluster, name, arguments.output, arguments.watch, until).await
         });
     }
     cluster::run(place, async |cluster| {

@@ -116,6 +116,33 @@ fn files_are_rewritten_where_they_are() {
 }
 
 #[test]
+fn what_else_a_folder_holds_is_neither_printed_nor_rewritten() {
+    let files = Files::new();
+    let old = files.add("old.yaml", WITH_KEYS);
+    let printed = run(&["migrate", "-f", &old], "").stdout;
+    let others = [
+        ("values.yaml", "replicaCount:   1\n"),
+        ("template.yaml", "{{- if .Values.on }}\nkind: Service\n{{- end }}\n"),
+    ];
+    let paths = others.map(|(name, text)| files.add(name, text));
+    let all = run(&["migrate", "-f", &files.path("")], "");
+    assert_eq!((all.code, &all.stdout), (0, &printed), "{}", all.stderr);
+    let done = run(&["migrate", "-R", "-f", &files.path(""), "--in-place"], "");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), printed);
+    for (path, (_, text)) in paths.iter().zip(others) {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_fault_that_both_checks_find_is_told_once() {
+    let out = run(&["migrate", "-f", "-"], &(resource("demo", "a") + "  disabled: [evall]\n"));
+    assert_eq!((out.code, out.stdout.as_str()), (1, ""));
+    assert_eq!(out.stderr.matches("spec.disabled[0]").count(), 1, "{}", out.stderr);
+}
+
+#[test]
 fn nothing_is_rewritten_that_has_a_problem_or_is_no_yaml() {
     let files = Files::new();
     let sound = files.add("a.yaml", WITH_KEYS);
