@@ -137,7 +137,7 @@ fn who_may_not_read_deployments_sees_the_rest_and_that_the_server_is_ready() {
         DEPLOYMENT => Some(forbidden("deployments.apps \"llama\"")),
         _ => None,
     });
-    for flags in [&[][..], &["--wait", "--timeout", "5s"]] {
+    for flags in [&["--wait", "--timeout", "5s"][..], &[]] {
         let shown = run(&kubeconfig, &[&["status", "llama"], flags].concat());
         assert_eq!(shown.code, 0, "{flags:?}: {}", shown.stderr);
         let unknown = "runs     not known: deployments.apps \"llama\" is forbidden: ";
