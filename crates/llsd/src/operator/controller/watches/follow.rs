@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
@@ -44,8 +44,8 @@ pub async fn follow<K>(
     loop {
         let ended = follow_once(context, &mut watch, &api, &config, &mut take, &mut failures).await;
         let refused = match ended {
-            Ended::Refused(trouble) => trouble,
-            Ended::NotStreamed => {
+            WatchEnd::Refused(trouble) => trouble,
+            WatchEnd::NotStreamed => {
                 config.initial_list_strategy = InitialListStrategy::ListWatch;
                 continue;
             }
@@ -67,7 +67,7 @@ async fn follow_once<K>(
     config: &Config,
     take: &mut impl FnMut(Event<K>),
     failures: &mut u32,
-) -> Ended
+) -> WatchEnd
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
@@ -75,61 +75,32 @@ where
     let mut awaits = Awaits::List;
     let mut unfinished = 0;
     loop {
-        let next = match awaits {
-            Awaits::List => timeout(LIST_PATIENCE, events.next()).await,
-            Awaits::EndOfTrial => timeout(TRIAL, events.next()).await,
-            Awaits::Event => Ok(events.next().await),
-        };
-        let event = match next {
-            Ok(Some(Ok(event))) => event,
-            Ok(Some(Err(error))) => {
-                if is_streaming_refused(config, &error) {
-                    return Ended::NotStreamed;
-                }
-                match trouble(&context.rights, &error) {
-                    Trouble::NotAnswering(why) => interrupted(context, watch, why),
-                    refused @ (Trouble::Forbidden(_) | Trouble::NotServed) => {
-                        return Ended::Refused(refused);
-                    }
-                }
+        let event = match next(&mut events, awaits).await {
+            Some(Some(Ok(event))) => event,
+            Some(Some(Err(error))) => {
+                let end = WatchEnd::by(&context.rights, config, &error);
+                let WatchEnd::Refused(Trouble::NotAnswering(why)) = end else { return end };
+                interrupted(context, watch, why);
                 pause(failures).await;
                 continue;
             }
-            Ok(None) => {
-                return Ended::Refused(Trouble::NotAnswering("the watch ended".to_owned()));
+            Some(None) => {
+                return WatchEnd::Refused(Trouble::NotAnswering("the watch ended".to_owned()));
             }
-            Err(_) if awaits == Awaits::EndOfTrial => {
-                in_sync(context, watch, failures);
-                awaits = Awaits::Event;
-                continue;
-            }
-            Err(_) => {
-                interrupted(context, watch, "it takes too long".to_owned());
-                awaits = Awaits::Event;
-                continue;
-            }
-        };
-        let shown = match event {
-            Event::Init => Shown::Beginning,
-            Event::InitApply(_) => Shown::Item,
-            Event::InitDone => Shown::List,
-            Event::Apply(_) | Event::Delete(_) => Shown::Change,
-        };
-        match shown {
-            Shown::Beginning if config.initial_list_strategy == InitialListStrategy::ListWatch => {
-                watch.begin().await;
-            }
-            // The stream of a list that is cut begins anew, without an error.
-            Shown::Beginning if unfinished == MOST_UNFINISHED => return Ended::NotStreamed,
-            Shown::Beginning => {
-                if unfinished > 0 {
-                    interrupted(context, watch, "the list ended early".to_owned());
-                    pause(failures).await;
+            None => {
+                match awaits {
+                    Awaits::EndOfTrial => in_sync(context, watch, failures),
+                    _ => interrupted(context, watch, "it takes too long".to_owned()),
                 }
-                unfinished += 1;
+                awaits = Awaits::Event;
+                continue;
             }
-            Shown::List => unfinished = 0,
-            Shown::Item | Shown::Change => {}
+        };
+        let shown = Shown::by(&event);
+        if shown == Shown::Beginning
+            && !list_begins(context, watch, config, &mut unfinished, failures).await
+        {
+            return WatchEnd::NotStreamed;
         }
         take(event);
         awaits = match shown {
@@ -141,36 +112,91 @@ where
                 Awaits::Event
             }
         };
+        if shown == Shown::List {
+            unfinished = 0;
+        }
     }
 }
 
 /// Why a watch does not go on as it is.
-enum Ended {
+enum WatchEnd {
     Refused(Trouble),
     /// The API server lists in pages only, or its streams are cut.
     NotStreamed,
 }
 
-/// Whether an API server without streaming lists refused one, as it does with a feature that it does not know or that is
-/// switched off.
-fn is_streaming_refused(config: &Config, error: &watcher::Error) -> bool {
-    let (watcher::Error::WatchStartFailed(kube::Error::Api(refused))
-    | watcher::Error::InitialListFailed(kube::Error::Api(refused))
-    | watcher::Error::WatchError(refused)) = error
-    else {
-        return false;
-    };
+impl WatchEnd {
+    /// An API server without streaming lists refuses one as it does with a feature that it does not know or that is
+    /// switched off.
+    fn by(rights: &Rights, config: &Config, error: &watcher::Error) -> Self {
+        if let watcher::Error::WatchStartFailed(kube::Error::Api(refused))
+        | watcher::Error::InitialListFailed(kube::Error::Api(refused))
+        | watcher::Error::WatchError(refused) = error
+            && is_streamed(config)
+            && matches!(refused.code, 400 | 422)
+        {
+            return Self::NotStreamed;
+        }
+        Self::Refused(trouble(rights, error))
+    }
+}
+
+fn is_streamed(config: &Config) -> bool {
     config.initial_list_strategy == InitialListStrategy::StreamingList
-        && matches!(refused.code, 400 | 422)
+}
+
+/// What comes next; nothing where that takes too long.
+async fn next<K>(
+    events: &mut (impl Stream<Item = watcher::Result<Event<K>>> + Unpin),
+    awaits: Awaits,
+) -> Option<Option<watcher::Result<Event<K>>>> {
+    let patience = match awaits {
+        Awaits::List => LIST_PATIENCE,
+        Awaits::EndOfTrial => TRIAL,
+        Awaits::Event => return Some(events.next().await),
+    };
+    timeout(patience, events.next()).await.ok()
+}
+
+/// A list in pages waits for its turn. One whose stream was cut begins anew, without an error, so it waits as after one.
+/// Returns whether the list goes on, because its stream was not cut too often.
+async fn list_begins(
+    context: &Context,
+    watch: &mut Watch,
+    config: &Config,
+    unfinished: &mut u32,
+    failures: &mut u32,
+) -> bool {
+    if !is_streamed(config) {
+        watch.begin().await;
+        return true;
+    }
+    if *unfinished > 0 {
+        interrupted(context, watch, "the list ended early".to_owned());
+        pause(failures).await;
+    }
+    *unfinished += 1;
+    *unfinished <= MOST_UNFINISHED
 }
 
 /// What an event was about.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Beginning,
     Item,
     List,
     Change,
+}
+
+impl Shown {
+    fn by<K>(event: &Event<K>) -> Self {
+        match event {
+            Event::Init => Self::Beginning,
+            Event::InitApply(_) => Self::Item,
+            Event::InitDone => Self::List,
+            Event::Apply(_) | Event::Delete(_) => Self::Change,
+        }
+    }
 }
 
 /// What comes next.

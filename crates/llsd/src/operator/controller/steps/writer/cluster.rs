@@ -9,7 +9,7 @@ use llsd_plan::rollout::WriteFailure;
 use serde_json::{Value, json};
 
 use super::object_requests::ObjectRequests;
-use super::{Creation, Version, Writer};
+use super::{Creation, ObjectVersion, Writer};
 use crate::operator::controller::context::Context;
 use crate::operator::controller::requests::object::Object;
 use crate::operator::controller::state::{Cache, safe_message};
@@ -36,7 +36,7 @@ impl<'a> ClusterWriter<'a> {
         metadata: &Value,
         field: &str,
         value: Value,
-    ) -> Result<Version, WriteFailure> {
+    ) -> Result<ObjectVersion, WriteFailure> {
         if metadata.get(field).is_none() {
             return Ok(live.version);
         }
@@ -69,7 +69,7 @@ impl<'a> ClusterWriter<'a> {
         live: &LiveObject,
         number: i32,
         parameters: &PatchParams,
-    ) -> Result<Version, kube::Error> {
+    ) -> Result<ObjectVersion, kube::Error> {
         let object = json!({
             "apiVersion": "apps/v1",
             "kind": ObjectKind::Deployment.name(),
@@ -98,7 +98,7 @@ impl<'a> ClusterWriter<'a> {
     }
 }
 
-fn version(metadata: &Value) -> Option<Version> {
+fn version(metadata: &Value) -> Option<ObjectVersion> {
     metadata["resourceVersion"].as_str()?.parse().ok()
 }
 
@@ -124,7 +124,7 @@ impl Writer for ClusterWriter<'_> {
         Ok(self.remember(desired.kind, &answer, forgotten, applied))
     }
 
-    async fn take_over(&mut self, live: &LiveObject) -> Result<Version, WriteFailure> {
+    async fn take_over(&mut self, live: &LiveObject) -> Result<ObjectVersion, WriteFailure> {
         let Some(object) = self.requests.fetch(live.kind, &live.name).await? else {
             return Ok(live.version);
         };
@@ -136,7 +136,11 @@ impl Writer for ClusterWriter<'_> {
         self.replace(live, metadata, "managedFields", fields).await
     }
 
-    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<Version, WriteFailure> {
+    async fn disown(
+        &mut self,
+        live: &LiveObject,
+        owner: &str,
+    ) -> Result<ObjectVersion, WriteFailure> {
         let Some(object) = self.requests.fetch(live.kind, &live.name).await? else {
             return Ok(live.version);
         };
@@ -146,7 +150,7 @@ impl Writer for ClusterWriter<'_> {
         self.replace(live, metadata, "ownerReferences", others).await
     }
 
-    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> Version {
+    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> ObjectVersion {
         // A conflict says that the autoscaler owns the number already, with another value; or that the Deployment
         // is another one by now, which the update then finds as well.
         let parameters = PatchParams::apply(REPLICAS_MANAGER);
@@ -157,7 +161,11 @@ impl Writer for ClusterWriter<'_> {
         })
     }
 
-    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<Version, WriteFailure> {
+    async fn wake_pods(
+        &mut self,
+        live: &LiveObject,
+        number: i32,
+    ) -> Result<ObjectVersion, WriteFailure> {
         let parameters = PatchParams::apply(REPLICAS_MANAGER).force();
         let woken = self.number_of_pods(live, number, &parameters).await;
         woken.map_err(|error| self.requests.failure(live.kind, &live.name, &error))

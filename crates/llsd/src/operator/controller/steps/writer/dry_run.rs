@@ -8,7 +8,7 @@ use llsd_plan::rollout::{Refused, WriteFailure};
 use serde_json::Value;
 
 use super::object_requests::ObjectRequests;
-use super::{Creation, Version, Writer};
+use super::{Creation, ObjectVersion, Writer};
 use crate::operator::controller::context::Context;
 
 /// One object that would change.
@@ -103,21 +103,29 @@ impl Writer for DryRunWriter<'_> {
         Ok(None)
     }
 
-    async fn take_over(&mut self, live: &LiveObject) -> Result<Version, WriteFailure> {
+    async fn take_over(&mut self, live: &LiveObject) -> Result<ObjectVersion, WriteFailure> {
         Ok(live.version)
     }
 
-    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<Version, WriteFailure> {
+    async fn disown(
+        &mut self,
+        live: &LiveObject,
+        owner: &str,
+    ) -> Result<ObjectVersion, WriteFailure> {
         self.before_update = BeforeUpdate::Disown(owner.to_owned());
         Ok(live.version)
     }
 
-    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> Version {
+    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> ObjectVersion {
         self.before_update = BeforeUpdate::Pods(number);
         live.version
     }
 
-    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<Version, WriteFailure> {
+    async fn wake_pods(
+        &mut self,
+        live: &LiveObject,
+        number: i32,
+    ) -> Result<ObjectVersion, WriteFailure> {
         self.before_update = BeforeUpdate::Pods(number);
         Ok(live.version)
     }

@@ -25,7 +25,7 @@ pub enum Creation {
 
 /// The version of an object that the operator prepares for an update. What prepares it is written only to the
 /// version that was looked at, and the update then only to this one.
-pub type Version = u64;
+pub type ObjectVersion = u64;
 
 /// Writes the objects of one resource.
 pub trait Writer {
@@ -41,17 +41,25 @@ pub trait Writer {
     ) -> Result<Option<LiveObject>, WriteFailure>;
 
     /// Gives the fields of an earlier operator's managers to ours. What we then do not apply goes.
-    async fn take_over(&mut self, live: &LiveObject) -> Result<Version, WriteFailure>;
+    async fn take_over(&mut self, live: &LiveObject) -> Result<ObjectVersion, WriteFailure>;
 
     /// Takes the owner with this uid off the object, no matter which manager put it there.
-    async fn disown(&mut self, live: &LiveObject, owner: &str) -> Result<Version, WriteFailure>;
+    async fn disown(
+        &mut self,
+        live: &LiveObject,
+        owner: &str,
+    ) -> Result<ObjectVersion, WriteFailure>;
 
     /// Leaves the number of pods as it is when we stop applying it: without an owner the field would
     /// go, and the API server would put 1 in its place.
-    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> Version;
+    async fn leave_pods(&mut self, live: &LiveObject, number: i32) -> ObjectVersion;
 
     /// Sets the number of pods from which an autoscaler goes on, also where it is zero now.
-    async fn wake_pods(&mut self, live: &LiveObject, number: i32) -> Result<Version, WriteFailure>;
+    async fn wake_pods(
+        &mut self,
+        live: &LiveObject,
+        number: i32,
+    ) -> Result<ObjectVersion, WriteFailure>;
 
     /// Deletes this very object; one that is gone already is fine.
     async fn delete(&mut self, kind: ObjectKind, name: &str, uid: &str) -> kube::Result<()>;
